@@ -10,12 +10,15 @@ from uuid import uuid4
 import pytest
 
 from canonry.adapters.mongodb import MongoDatabase, MongoDocuments
-from canonry.bootstrap.polyglot import COPY, Polyglot, open_polyglot
+from canonry.bootstrap.backends.following_copy import COPY
+from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders, files_of
 
 URL = os.environ.get("TEST_MONGODB_URL", "")
+SECOND_URL = os.environ.get("TEST_SECOND_MONGODB_URL", "")
+"""Another server of the protocol, by somebody else: what holds on both rests on neither."""
 
 
 @dataclass(kw_only=True)
@@ -24,11 +27,12 @@ class Databases:
 
     closing: AsyncExitStack
     folder: Path
+    url: str = URL
     opened: int = 0
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
-        self.closing.push_async_callback(dropped, name)
+        self.closing.push_async_callback(dropped, name, self.url)
         return await self.open(name, HandClock(), self.machine())
 
     def machine(self) -> Path:
@@ -38,7 +42,7 @@ class Databases:
 
     async def open(self, name: str, clock: HandClock, folder: Path) -> Backend:
         opened = await open_polyglot(
-            URL,
+            self.url,
             database=name,
             folder=folder,
             clock=clock,
@@ -134,14 +138,14 @@ def require_server() -> None:
         pytest.skip("no server of MongoDB's protocol: `make servers` starts one")
 
 
-async def dropped(name: str) -> None:
-    database = MongoDatabase(URL, name)
+async def dropped(name: str, url: str = URL) -> None:
+    database = MongoDatabase(url, name)
     await database.drop()
     await database.close()
 
 
 @asynccontextmanager
-async def databases(folder: Path) -> AsyncIterator[Databases]:
+async def databases(folder: Path, url: str = URL) -> AsyncIterator[Databases]:
     require_server()
     async with AsyncExitStack() as closing:
-        yield Databases(closing=closing, folder=folder)
+        yield Databases(closing=closing, folder=folder, url=url)

@@ -12,7 +12,8 @@ import pytest
 from psycopg import sql
 
 from canonry.adapters.postgres import PostgresBlobs
-from canonry.bootstrap.postgres import open_postgres
+from canonry.bootstrap.backends.postgres import open_postgres
+from canonry.bootstrap.backends.postgres_copy import with_copy
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders
@@ -28,14 +29,17 @@ class Schemas:
     folder: Path
     opened: int = 0
     url: str = URL
+    copied: bool = False
+    """Whether each of them answers from a copy in a folder of its own."""
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
         self.closing.push_async_callback(dropped, name)
         return await self.open(name, HandClock())
 
-    async def open(self, name: str, clock: HandClock) -> Backend:
+    async def open(self, name: str, clock: HandClock, machine: Path | None = None) -> Backend:
         self.opened += 1
+        machine = machine or self.folder / f"machine {self.opened}"
         shared = await open_postgres(
             self.url,
             schema=name,
@@ -44,11 +48,13 @@ class Schemas:
             clock=clock,
             identities=CountingIdentities(prefix=self.opened),
         )
+        if self.copied:
+            shared = await with_copy(shared, machine)
         self.closing.push_async_callback(shared.close)
 
         async def reopen() -> Backend:
             await shared.close()
-            return await self.open(name, clock)
+            return await self.open(name, clock, machine)
 
         return Backend(
             canon=shared.canon,
@@ -144,8 +150,8 @@ async def dropped(name: str) -> None:
 
 
 @asynccontextmanager
-async def schemas(folder: Path) -> AsyncIterator[Schemas]:
+async def schemas(folder: Path, *, copied: bool = False) -> AsyncIterator[Schemas]:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     async with AsyncExitStack() as closing:
-        yield Schemas(closing=closing, folder=folder)
+        yield Schemas(closing=closing, folder=folder, copied=copied)

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from canonry.adapters.neo4j import Neo4jDatabase
+from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.things.facts import Fact
 from canonry.testing.conformance.chronicle import write_chronicle

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from canonry.adapters.qdrant import QdrantVectors
+from canonry.bootstrap.backends.polyglot import BesideServers, open_polyglot
 from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.polyglot import BesideServers, open_polyglot
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Erased, Tombstone

@@ -10,8 +10,8 @@ import pytest
 from opensearchpy import AsyncOpenSearch
 
 from canonry.adapters.opensearch import open_text
+from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.domain.log.entries import Erased
 from canonry.domain.recall.passages import Collection
 from canonry.ports.views.text import TextQuery

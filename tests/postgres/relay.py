@@ -12,6 +12,8 @@ class Relay:
 
     def __init__(self) -> None:
         self.trips = 0
+        self.delay = 0.0
+        """Seconds by which whatever is said comes later."""
         self._asking = False
         self._lines: set[asyncio.StreamWriter] = set()
 
@@ -38,6 +40,8 @@ class Relay:
             if not asks and self._asking:
                 self.trips += 1
             self._asking = asks
+            if self.delay:
+                await asyncio.sleep(self.delay)
             target.write(data)
         target.close()
 

@@ -12,9 +12,9 @@ import obstore
 import pytest
 
 from canonry.adapters.objects import ObjectStore
+from canonry.bootstrap.backends.postgres import Shared, open_postgres
 from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.moving import move_store, quietly
-from canonry.bootstrap.postgres import Shared, open_postgres
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.filing import Filing

@@ -33,6 +33,7 @@ from tests.servers.processes import (
     stopped,
 )
 from tests.servers.search import SEARCH
+from tests.servers.second_documents import SECOND
 
 POSTGRES = (
     "listen_addresses=127.0.0.1",
@@ -71,6 +72,8 @@ def up() -> None:
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
+    if SECOND.start():
+        print(f"export TEST_SECOND_MONGODB_URL={SECOND.url}")
     if GRAPH.start():
         print(f"export TEST_NEO4J_URL={GRAPH.url}")
     if SEARCH.start():
@@ -82,6 +85,7 @@ def down() -> None:
     SHARED.stop()
     OBJECTS.stop()
     DOCUMENTS.stop()
+    SECOND.stop()
     GRAPH.stop()
     SEARCH.stop()
 
@@ -134,6 +138,7 @@ class Objects:
     """A store of objects that speaks S3; its other parts talk to each other on the ports above."""
 
     port: int
+    name: str = "objects"
 
     @property
     def url(self) -> str:
@@ -144,7 +149,7 @@ class Objects:
         if is_running(self.process()):
             return
         command = program("weed", "bin/weed")
-        home = home_of("objects")
+        home = home_of(self.name)
         keys = {"accessKey": "for-tests", "secretKey": PASSWORD}
         rights = ["Admin", "Read", "Write", "List", "Tagging"]
         who = {"name": "tests", "credentials": [keys], "actions": rights}
@@ -158,9 +163,9 @@ class Objects:
                 *WEED,
             ],
             home,
-            ROOT / "objects.log",
+            ROOT / f"{self.name}.log",
         )
-        (ROOT / "objects.pid").write_text(str(process.pid))
+        self._kept().write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
         while not answers(f"{self.url}/healthz"):
             if process.poll() is not None or time.monotonic() > ends:
@@ -173,7 +178,10 @@ class Objects:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        return process_in(ROOT / "objects.pid")
+        return process_in(self._kept())
+
+    def _kept(self) -> Path:
+        return ROOT / f"{self.name}.pid"
 
 
 def answers(url: str) -> bool:

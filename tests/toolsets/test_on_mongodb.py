@@ -17,9 +17,11 @@ import pytest
 from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
 from canonry.bootstrap.compose import compose_memory
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.projection.following import Follower
 from canonry.usecases.projection.join import join
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of
+from tests.toolsets.test_on_postgres import nothing
 
 pytestmark = pytest.mark.anyio
 MODULES = (
@@ -34,7 +36,7 @@ async def prepare(name: str) -> None:
     await database.close()
 
 
-def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+def composer(closing: AsyncExitStack, *, joined: bool = True) -> Callable[..., Canon]:
     def compose(**given: Any) -> Canon:
         memory = compose_memory(**given)
         name = f"test_{uuid4().hex}"
@@ -45,7 +47,25 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
         closing.push_async_callback(dropped, name)
         closing.push_async_callback(database.close)
         ledger = MongoLedger(database, memory.clock, memory.identities)
-        return join(replace(memory, ledger=ledger, documents=MongoDocuments(database))).canon
+        canon = replace(memory, ledger=ledger, documents=MongoDocuments(database))
+        return join(canon).canon if joined else canon
+
+    return compose
+
+
+def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
+    """The same, where all but documents is answered from a copy of the log, as on a machine."""
+    server = composer(closing, joined=False)
+
+    def compose(**given: Any) -> Canon:
+        canon, own = server(**given), compose_memory(**given)
+        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
+        closing.push_async_callback(follower.close)
+        views = {
+            name: follower.view(getattr(own, name))
+            for name in ("state", "text", "catalog", "places")
+        }
+        return join(replace(canon, **views)).canon
 
     return compose
 

@@ -4,7 +4,7 @@ Every test of the modules below that asks for nothing is run once more, each in 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
@@ -19,8 +19,11 @@ from canonry.adapters.postgres import Database
 from canonry.adapters.postgres.database import PgConnection
 from canonry.adapters.postgres.store import ports_over
 from canonry.adapters.postgres.upkeep.preparing import prepare
+from canonry.bootstrap.backends.postgres_copy import followed
 from canonry.bootstrap.compose import compose_memory
+from canonry.domain.ids import SpaceId
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.projection.following import Follower
 from tests.conformance.postgres_store import URL, dropped
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 
@@ -60,6 +63,23 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
         return replace(memory, **ports_over(database, memory.clock, memory.identities))
 
     return compose
+
+
+def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
+    """The same, where each canon is asked by way of a copy of the log."""
+    server = composer(closing)
+
+    def compose(**given: Any) -> Canon:
+        canon, own = server(**given), compose_memory(**given)
+        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
+        closing.push_async_callback(follower.close)
+        return followed(canon, own, follower).canon
+
+    return compose
+
+
+async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
+    raise AssertionError(f"nothing is erased here: {space} {targets}")
 
 
 @pytest.fixture

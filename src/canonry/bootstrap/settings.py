@@ -296,6 +296,9 @@ def _check_postgres(settings: Settings) -> None:
         settings.postgres_connections,
     )
     where = settings.sources.get("postgres.url", DEFAULT)
+    if settings.postgres_copy and url is None:
+        message = "postgres.copy has no effect without postgres.url: set both"
+        raise InvalidInput("settings.incomplete", message, path="postgres.url")
     if url is not None:
         try:
             parts = urlsplit(url)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import platformdirs
 
-from canonry.bootstrap.setting_kinds import NUMBER, PATH, STORE, TEXT, one_of, setting
+from canonry.bootstrap.setting_kinds import FLAG, NUMBER, PATH, STORE, TEXT, one_of, setting
 
 
 def user_data() -> Path:
@@ -45,6 +45,12 @@ class StoreSettings:
     )
     postgres_connections: float = setting(
         NUMBER, "The most connections of one server to the database.", default=16, group=STORE
+    )
+    postgres_copy: bool = setting(
+        FLAG,
+        "Answer from a copy of the log in the data folder of this machine, which follows it.",
+        default=False,
+        group=STORE,
     )
     mongodb_url: str | None = setting(
         TEXT,

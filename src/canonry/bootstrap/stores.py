@@ -165,11 +165,11 @@ def _on_servers(settings: Settings) -> bool:
 
 async def _open_shared(settings: Settings, url: str) -> KeptStore:
     try:
-        from canonry.bootstrap.postgres import open_postgres  # noqa: PLC0415 - loads the driver
+        from canonry.bootstrap.backends.postgres import open_postgres  # noqa: PLC0415 - loads the driver
     except ImportError as error:
         message = "postgres.url needs a driver: install canonry[postgres]"
         raise NotSupported("store.no-driver", message) from error
-    return await open_postgres(
+    shared = await open_postgres(
         url,
         schema=settings.postgres_schema,
         folder=settings.data,
@@ -177,11 +177,16 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
         policy=settings.policy,
         objects=_objects(settings),
     )
+    if not settings.postgres_copy:
+        return shared
+    from canonry.bootstrap.backends.postgres_copy import with_copy  # noqa: PLC0415 - loads the engine
+
+    return await with_copy(shared, settings.data)
 
 
 async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
     try:
-        from canonry.bootstrap.polyglot import (  # noqa: PLC0415 - loads the driver
+        from canonry.bootstrap.backends.polyglot import (  # noqa: PLC0415 - loads the driver
             BesideServers,
             open_polyglot,
         )

@@ -16,6 +16,8 @@ class ToldAnswers:
     """What a call, and all calls that it is made of, were told."""
 
     answers: dict[Hashable, Any] = field(default_factory=dict)
+    is_up: bool = False
+    """Whether views that follow a log show what was in it when the call began, or later."""
 
 
 @dataclass(slots=True)

@@ -83,6 +83,8 @@ async def every_head(ledger: Ledger) -> Sequence[Head]:
     while page := await ledger.heads(after=after, limit=_SPACES):
         found += page
         after = page[-1].space
+        if len(page) < _SPACES:
+            break
     return found
 
 

@@ -15,7 +15,6 @@ from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import Erased
 from canonry.domain.log.sealing import unseal
 from canonry.ports.records.ledger import Ledger
-from canonry.ports.views.view import Folded
 
 P = TypeVar("P")
 
@@ -94,9 +93,8 @@ class _FollowingView:
     async def cursor(self, space: SpaceId) -> Position:
         return await self._follower.cursor(space)
 
-    async def apply(self, folded: Sequence[Folded]) -> None:
-        if folded:
-            await self._follower.reach(folded[-1].space, folded[-1].position)
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        await self._follower.reach(space, position)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)

@@ -31,9 +31,14 @@ from canonry.domain.log.keys import ANY, thing_key
 from canonry.domain.log.sealing import GENESIS, Sealed, unseal
 from canonry.domain.revising import spread
 from canonry.domain.time import Instant
+from canonry.ports.call_scope import scope
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector, looked_at
+
+_ANY: Final = 1
+_FEW: Final = 200
+"""Of so few spaces a server tells at once where each stands."""
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -49,6 +54,7 @@ class JoinedLedger(Ledger):
         self._foresees = foresees
         self._owed: dict[SpaceId, Position] = {}
         self._shown: dict[SpaceId, Position] = {}
+        self._cursor = 0
         self._ended = False
         self._appending = 0
         self._idle = asyncio.Event()
@@ -60,18 +66,30 @@ class JoinedLedger(Ledger):
         await self._idle.wait()
 
     async def settle(self) -> None:
-        """Let the views show what this process was told to be written.
+        """Let the views show what this process was told to be written, before a call others' too.
 
         Raises:
             Unavailable: `view.behind`.
         """
+        call = scope()
+        if call is not None and not call.told.is_up:
+            if self._foresees or len(self._shown) > _FEW:
+                self._cursor = (await self.touched_since(self._cursor, limit=_ANY)).cursor
+            else:
+                await self._bring_up()
         for space, position in list(self._owed.items()):
             await self._projector.reach(space, position)
+            self._shown[space] = max(position, self._shown.get(space, ORIGIN))
             if self._owed.get(space) == position:
                 del self._owed[space]
 
     @override
     async def head(self, space: SpaceId) -> Position:
+        if not self._foresees and (call := scope()) is not None:
+            # A verdict may rest on what the views show by now: an append tells if that is stale.
+            await self.settle()
+            if call.told.is_up:
+                return await self._projector.state.cursor(space)
         head = await self._log.head(space)
         await self._projector.reach(space, head)
         return head
@@ -100,8 +118,11 @@ class JoinedLedger(Ledger):
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
                 self._owe(item.draft.space, outcome.position)
-        with suppress(Unavailable):  # it is durable; who reads next waits
-            await self.settle()
+            elif (call := scope()) is not None:
+                call.told.is_up = False
+        if self._foresees:
+            with suppress(Unavailable):  # it is durable; who reads next waits
+                await self.settle()
         return outcomes
 
     @override
@@ -186,12 +207,18 @@ class JoinedLedger(Ledger):
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
-            # A reply that is made after this rests on views that show all of it.
-            for space, head in (await heads_of(self._log)).items():
-                if self._shown.get(space, ORIGIN) < head:
-                    await self._projector.reach(space, head)
-                    self._shown[space] = head
+            await self._bring_up()  # a reply that is made after this rests on all of it
+        elif (call := scope()) is not None:
+            call.told.is_up = True
         return touched
+
+    async def _bring_up(self) -> None:
+        for space, head in (await heads_of(self._log)).items():
+            if self._shown.get(space, ORIGIN) < head:
+                await self._projector.reach(space, head)
+                self._shown[space] = head
+        if (call := scope()) is not None:
+            call.told.is_up = True
 
     @override
     async def await_news(self, seconds: float) -> None:

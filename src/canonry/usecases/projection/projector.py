@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
@@ -30,6 +30,14 @@ LOOKS_EVERY: Final = 0.5
 _ANY: Final = 1
 ATTEMPTS_MAX: Final = 8
 """After so many failures without progress a view counts as behind."""
+
+
+@runtime_checkable
+class Following(Protocol):
+    """A view that takes from the log by itself what it is to show."""
+
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        """Show `space` up to `position` at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +103,9 @@ class Projector:
                 raise Unavailable("view.behind", message)
 
     async def _step(self, view: View, space: SpaceId, cursor: Position, position: Position) -> None:
+        if isinstance(view, Following):
+            await view.reach(space, position)
+            return
         if view is not self.state:
             # What was appended past that meanwhile may not be in the state yet.
             limit = min(PAGE, position - cursor)

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 
 from canonry.adapters.mongodb import MongoMending, MongoStore, open_store
 from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.bootstrap.backends.following_copy import COPY, ended, kept_up
+from canonry.bootstrap.backends.polyglot_upkeep import GraphBeside, OpenedWords, PolyglotUpkeep
 from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import shared_filing
 from canonry.bootstrap.moving import back_up
-from canonry.bootstrap.polyglot_upkeep import GraphBeside, OpenedWords, PolyglotUpkeep
 from canonry.bootstrap.stores import KeptStore
 from canonry.domain.errors import Unavailable
 from canonry.domain.policy import Policy
@@ -32,9 +33,6 @@ from canonry.usecases.projection.projector import Projector
 
 if TYPE_CHECKING:
     from canonry.adapters.objects import ObjectStore
-
-COPY = "copy"
-"""The folder of the copy, in the data folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ async def open_polyglot(
         joined = join(canon)
         opening.push_async_callback(joined.finish)
         words = _words(beside, database, canon, opening)
-        opening.push_async_callback(_ended, _kept_up(joined.projector))
+        opening.push_async_callback(ended, kept_up(joined.projector))
         closing = opening.pop_all()
     return Polyglot(
         canon=joined.canon if words is None else words.beside(joined.canon),
@@ -132,16 +130,6 @@ def _upkeep(
     )
 
 
-def _kept_up(projector: Projector) -> asyncio.Task[None]:
-    return asyncio.create_task(projector.keep_up(), name="following")
-
-
-async def _ended(following: asyncio.Task[None]) -> None:
-    while not following.done():  # a driver may take the cancelling for a lost connection
-        following.cancel()
-        await asyncio.wait([following], timeout=0.05)
-
-
 async def _graph(
     url: str | None, name: str, store: MongoStore, opening: AsyncExitStack
 ) -> GraphBeside | None:
@@ -155,7 +143,7 @@ async def _graph(
     except Unavailable as error:
         if error.code != "store.unreachable":
             raise
-    opening.push_async_callback(_ended, asyncio.create_task(graph.keep_up(), name="graph"))
+    opening.push_async_callback(ended, asyncio.create_task(graph.keep_up(), name="graph"))
     return graph
 
 
@@ -180,7 +168,7 @@ def _words(
     text = open_text(bare, user=parts.username, password=beside.words_password, name=name)
     opening.push_async_callback(text.close)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
-    opening.push_async_callback(_ended, _kept_up(projector))
+    opening.push_async_callback(ended, kept_up(projector))
     return OpenedWords(text=text, projector=projector)
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from canonry.adapters.mongodb import MongoMending
+from canonry.bootstrap.backends.following_copy import FollowingCopy
 from canonry.bootstrap.stores import KeptStore
-from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import needs
-from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Thing, Tombstone
-from canonry.domain.log.sealing import GENESIS, Sealed, fault_in
 from canonry.domain.recall.passages import passages_of
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.state import State
@@ -158,6 +158,7 @@ class PolyglotUpkeep(Upkeep):
         self._canon = canon
         self._projector = projector
         self._copy = copy
+        self._following = FollowingCopy(copy=copy, projector=projector)
         self._mending = mending
         self._back_up = back_up
         self._graph = graph
@@ -165,60 +166,13 @@ class PolyglotUpkeep(Upkeep):
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
-        findings: list[Finding] = []
-        heads: dict[SpaceId, tuple[int, str]] = {}
-        commits = 0
-        for space, head in (await heads_of(self._projector.ledger)).items():
-            previous, position = GENESIS, ORIGIN
-            try:
-                async for sealed, copied in self._beside(space, head):
-                    place = Position(position + 1)
-                    fault = fault_in(sealed, position=place, previous=previous)
-                    if fault is None and (copied is None or copied.hash != sealed.hash):
-                        fault = "the copy of this machine has another commit there: remove it"
-                    if fault is None and copied is not None and _outlives(copied, sealed):
-                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
-                    if fault is not None:
-                        findings.append(Finding(where=f"{space} at {place}", what=fault))
-                    previous, position = sealed.hash, sealed.position
-                    commits += 1
-                    if commits % _PAGE == 0:
-                        told(commits, None)
-            except BrokenInvariant as error:
-                where = f"{space} after {position}"
-                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
-            if position < head:
-                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
-            heads[space] = (position, previous)
-        copy = await self._copy.upkeep.verify(told)
-        findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
+        verified = await self._following.verify(told)
+        findings = list(verified.findings)
         if not findings:
             findings += await self._differing()
             findings += await self._differing_graph()
             findings += await self._differing_words()
-        return Verification(
-            commits=commits,
-            things=copy.things,
-            heads=heads,
-            findings=tuple(findings[:_FINDINGS_MAX]),
-        )
-
-    async def _beside(
-        self, space: SpaceId, head: Position
-    ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
-        """Each commit of a space up to `head`, with the copy of it."""
-        after = ORIGIN
-        await self._projector.reach(space, head)
-        while after < head:
-            limit = min(_PAGE, head - after)
-            sealed = await self._projector.ledger.read_sealed(space, after=after, limit=limit)
-            copies = await self._copy.canon.ledger.read_sealed(space, after=after, limit=limit)
-            if not sealed:
-                return
-            copied = {each.position: each for each in copies}
-            for each in sealed:
-                yield each, copied.get(each.position)
-            after = sealed[-1].position
+        return replace(verified, findings=tuple(findings[:_FINDINGS_MAX]))
 
     async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
         """All things, as the copy shows them, each beside the commit that changed it last."""
@@ -277,7 +231,7 @@ class PolyglotUpkeep(Upkeep):
     @override
     async def rebuild(self, told: UpkeepProgress) -> int:
         await self._projector.catch_up()
-        await self._erase_what_was_erased()
+        await self._following.erase_what_was_erased()
         done = await self._copy.upkeep.rebuild(told)
         await self._mend()
         if await self._differing_graph():
@@ -330,24 +284,6 @@ class PolyglotUpkeep(Upkeep):
             async with self._canon.ledger.exclusive():
                 await self._graph.anew()
 
-    async def _erase_what_was_erased(self) -> None:
-        """Purge from the copy what was erased from the records while it did not look."""
-        for space, head in (await heads_of(self._projector.ledger)).items():
-            async for sealed, copied in self._beside(space, head):
-                if copied is not None and _outlives(copied, sealed):
-                    await self._copy.upkeep.purge(space, await self._erased_in(space))
-                    break
-
-    async def _erased_in(self, space: SpaceId) -> Sequence[str]:
-        ledger, after, targets = self._copy.canon.ledger, ORIGIN, set[str]()
-        while page := await ledger.read(space, after=after, limit=_PAGE):
-            things = await self._copy.canon.state.things(
-                needs(e for commit in page for e in commit.entries)
-            )
-            targets |= {i for i, thing in things.items() if isinstance(thing, Tombstone)}
-            after = page[-1].position
-        return sorted(targets)
-
     async def _mend(self) -> None:
         """Make documents right that are not; others read meanwhile, and write before and after."""
         wrong, strays = await self._suspects()
@@ -385,9 +321,3 @@ class PolyglotUpkeep(Upkeep):
         copy = await self._copy.upkeep.facts_about_store()
         graph = {} if self._graph is None else await self._graph.facts()
         return {**copy, **graph, **await self._mending.facts()}
-
-
-def _outlives(copied: Sealed, sealed: Sealed) -> bool:
-    """Whether a copy holds what was erased from the records; it may erase before them."""
-    both = zip(copied.parts, sealed.parts, strict=True)
-    return any(there is None and here is not None for here, there in both)
