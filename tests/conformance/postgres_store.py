@@ -1,7 +1,7 @@
 """A PostgreSQL server as contracts see it: each store is a schema of its own."""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders
 
 URL = os.environ.get("TEST_POSTGRES_URL", "")
+SECOND_URL = os.environ.get("TEST_SECOND_POSTGRES_URL", "")
+BOTH = (URL, SECOND_URL)
 
 
 @dataclass(kw_only=True)
@@ -31,10 +33,12 @@ class Schemas:
     url: str = URL
     copied: bool = False
     """Whether each of them answers from a copy in a folder of its own."""
+    shards: tuple[str, ...] = ()
+    """Where there are several, each store is divided between these servers."""
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
-        self.closing.push_async_callback(dropped, name)
+        self.closing.push_async_callback(dropped, name, self.shards or (self.url,))
         return await self.open(name, HandClock())
 
     async def open(self, name: str, clock: HandClock, machine: Path | None = None) -> Backend:
@@ -42,6 +46,7 @@ class Schemas:
         machine = machine or self.folder / f"machine {self.opened}"
         shared = await open_postgres(
             self.url,
+            shards=self.shards,
             schema=name,
             folder=self.folder / name,
             connections=6,
@@ -67,7 +72,7 @@ class Schemas:
             second=lambda: self.open(name, clock),
             open_backup=self._open_copy,
             files=lambda: (),
-            damages=damages_of(name),
+            damages=damages_of(name, self.shards or (self.url,)),
         )
 
     async def _open_copy(self, target: Path) -> Backend:
@@ -120,13 +125,16 @@ RECORDS = {
 }
 
 
-def damages_of(name: str) -> Damages:
+def damages_of(name: str, urls: Sequence[str] = (URL,)) -> Damages:
     def by(statement: str) -> Callable[[], Awaitable[None]]:
         async def harm() -> None:
-            db = await psycopg.AsyncConnection.connect(URL, autocommit=True)
-            async with db:
-                done = await db.execute(statement.format(r=name, v=f"{name}_views"))
-                assert done.rowcount > 0, f"this harms nothing: {statement}"
+            harmed = 0
+            for url in urls:
+                db = await psycopg.AsyncConnection.connect(url, autocommit=True)
+                async with db:
+                    done = await db.execute(statement.format(r=name, v=f"{name}_views"))
+                    harmed += done.rowcount
+            assert harmed > 0, f"this harms nothing: {statement}"
 
         return harm
 
@@ -140,18 +148,22 @@ def damages_of(name: str) -> Damages:
     )
 
 
-async def dropped(name: str) -> None:
-    db = await psycopg.AsyncConnection.connect(URL, autocommit=True)
-    async with db:
-        for schema in (f"{name}_views", name):
-            await db.execute(
-                sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
+async def dropped(name: str, urls: Sequence[str] = (URL,)) -> None:
+    for url in urls:
+        db = await psycopg.AsyncConnection.connect(url, autocommit=True)
+        async with db:
+            found = await db.execute(
+                "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", (name,)
             )
+            for (schema,) in await found.fetchall():
+                await db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
 
 @asynccontextmanager
-async def schemas(folder: Path, *, copied: bool = False) -> AsyncIterator[Schemas]:
-    if not URL:
-        pytest.skip("no PostgreSQL server: `make servers` starts one")
+async def schemas(
+    folder: Path, shards: tuple[str, ...] = (), *, copied: bool = False
+) -> AsyncIterator[Schemas]:
+    if not URL or not all(shards):
+        pytest.skip("no PostgreSQL servers: `make servers` starts two")
     async with AsyncExitStack() as closing:
-        yield Schemas(closing=closing, folder=folder, copied=copied)
+        yield Schemas(closing=closing, folder=folder, shards=shards, copied=copied)

@@ -67,9 +67,11 @@ def main() -> None:
 def up() -> None:
     """Start what does not run yet, and say where it is."""
     SHARED.start()
+    SECOND_POSTGRES.start()
     OBJECTS.start()
     DOCUMENTS.start()
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
+    print(f"export TEST_SECOND_POSTGRES_URL={SECOND_POSTGRES.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
     if SECOND.start():
@@ -83,6 +85,7 @@ def up() -> None:
 def down() -> None:
     """Stop what runs."""
     SHARED.stop()
+    SECOND_POSTGRES.stop()
     OBJECTS.stop()
     DOCUMENTS.stop()
     SECOND.stop()
@@ -208,6 +211,9 @@ def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/p
 
 
 SHARED = Postgres(name="postgres", port=PORT)
+SECOND_POSTGRES = Postgres(name="second-postgres", port=PORT + 10)
+"""Between which and the first the spaces of a store are divided."""
+
 OBJECTS = Objects(port=PORT + 20)
 
 

@@ -32,6 +32,7 @@ TABLES: Final = (
     "postgres",
     "qdrant",
     "recall",
+    "records",
     "truth",
 )
 """The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""

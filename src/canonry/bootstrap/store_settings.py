@@ -5,7 +5,16 @@ from pathlib import Path
 
 import platformdirs
 
-from canonry.bootstrap.setting_kinds import FLAG, NUMBER, PATH, STORE, TEXT, one_of, setting
+from canonry.bootstrap.setting_kinds import (
+    FLAG,
+    NAMES,
+    NUMBER,
+    PATH,
+    STORE,
+    TEXT,
+    one_of,
+    setting,
+)
 
 
 def user_data() -> Path:
@@ -38,6 +47,17 @@ class StoreSettings:
         ),
         metavar="URL",
         told="the data folder holds it",
+        group=STORE,
+    )
+    records_shards: tuple[str, ...] = setting(
+        NAMES,
+        (
+            "Divide the spaces between these PostgreSQL databases, of which the first one is "
+            "postgres.url; their passwords are PGPASSWORD, or in libpq's password file."
+        ),
+        default=(),
+        metavar="URL,...",
+        told="one database has all spaces",
         group=STORE,
     )
     postgres_schema: str = setting(

@@ -24,6 +24,7 @@ from canonry.usecases.kernel.canon import Canon
 
 if TYPE_CHECKING:
     from canonry.adapters.objects import ObjectStore
+    from canonry.bootstrap.backends.postgres import SpaceMover
 
 STORE_FILE: Final = "canon.db"
 
@@ -50,10 +51,12 @@ class KeptStore(Store):
     """A store that outlives the process, with what an operator does to it.
 
     `vectors` opens the index of meaning that belongs to it; None: it lies in the data folder.
+    `mover` moves a space to another server, where spaces are divided between several.
     """
 
     upkeep: Upkeep
     vectors: Callable[[], Vectors] | None = None
+    mover: "SpaceMover | None" = None
 
 
 async def open_store(settings: Settings) -> Store:
@@ -171,6 +174,7 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
         raise NotSupported("store.no-driver", message) from error
     shared = await open_postgres(
         url,
+        shards=settings.records_shards,
         schema=settings.postgres_schema,
         folder=settings.data,
         connections=int(settings.postgres_connections),
@@ -250,7 +254,13 @@ def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
         await opened.close()
 
     canon = replace(opened.canon, recall=recall, reranking=reranking).whole
-    return KeptStore(canon=canon, close=close, upkeep=opened.upkeep, vectors=opened.vectors)
+    return KeptStore(
+        canon=canon,
+        close=close,
+        upkeep=opened.upkeep,
+        vectors=opened.vectors,
+        mover=opened.mover,
+    )
 
 
 def _whole(store: KeptStore) -> KeptStore:

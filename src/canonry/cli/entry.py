@@ -51,7 +51,11 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),
     "backup": ("canonry.cli.upkeep:backup", "Copy the store while it serves."),
     "restore": ("canonry.cli.upkeep:restore", "Put a backup into an empty folder."),
-    "move": ("canonry.cli.move:move", "Move a store into a database, or back."),
+    "move": ("canonry.cli.moving.store:move", "Move a store into a database, or back."),
+    "move-space": (
+        "canonry.cli.moving.space:move_space",
+        "Move a space to another server.",
+    ),
     "erase": ("canonry.cli.erase:erase", "Erase what was said of somebody, for good."),
     "undo": ("canonry.cli.withdrawing:undo", "Take back one file, import or correction."),
     "retain": ("canonry.cli.withdrawing:retain", "Keep to the rules of how long things are kept."),

@@ -5,6 +5,7 @@ or runs past the deadline has the statement stopped on the server as well.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -81,6 +82,8 @@ class Database:
         Raises:
             Unavailable: `store.unreachable`.
         """
+        # What the driver notes on the way is raised as well, or ended by an attempt anew.
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
         with translated():
             probe = await AsyncConnection.connect(self.url)  # says why, where the pool only waits
             await probe.close()

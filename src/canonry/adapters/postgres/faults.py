@@ -18,6 +18,10 @@ CONTENDED: Final = (
 )
 """What is raised where others were quicker: the same once more goes another way."""
 
+MOVED: Final = "space.moved"
+_FENCED: Final = "CY001"
+"""What the trigger of `migrations/0002_shards.sql` raises."""
+
 _UNREACHABLE: Final = "the database server does not answer: check that it runs; then try again"
 
 
@@ -46,6 +50,8 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
             return newer()
+        case psycopg.Error() if error.sqlstate == _FENCED:
+            return moved()
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "a text holds what is no character")
         case psycopg.DataError() if "NUL" in str(error):
@@ -57,6 +63,15 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case _:
             message = "the database refused a statement: run `canonry doctor`"
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
+
+
+def moved() -> Unavailable:
+    """The error of whoever would write to a space where it does not live."""
+    message = (
+        "the space is moving to another server, or has moved there: try again; name all servers in "
+        "records.shards"
+    )
+    return Unavailable(MOVED, message)
 
 
 def closed() -> Unavailable:

@@ -8,6 +8,7 @@ from canonry.adapters.postgres.database import CONNECTIONS, DEADLINE, Database
 from canonry.adapters.postgres.documents import PostgresDocuments
 from canonry.adapters.postgres.ledger import PostgresLedger
 from canonry.adapters.postgres.places import PostgresPlaces
+from canonry.adapters.postgres.shards.joining import require_whole
 from canonry.adapters.postgres.state.state import PostgresState
 from canonry.adapters.postgres.text.text import PostgresText
 from canonry.adapters.postgres.upkeep.preparing import prepare
@@ -39,16 +40,24 @@ async def open_store(
     name: str = "canonry",
     connections: int = CONNECTIONS,
     deadline: float = DEADLINE,
+    is_whole: bool = True,
 ) -> PostgresStore:
     """Open the store in the schema `name` of a database, making or upgrading it where needed.
 
     Raises:
         BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        Conflict: `shards.missing`, it `is_whole` to whoever opens it, and only a part.
         Unavailable: `store.unreachable`.
     """
     database = Database(url, name, connections=connections, deadline=deadline)
     await prepare(database)
     await database.open()
+    try:
+        if is_whole:
+            await require_whole(database)
+    except BaseException:
+        await database.close()
+        raise
     return PostgresStore(database=database, **ports_over(database, clock, identities))
 
 

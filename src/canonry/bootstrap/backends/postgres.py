@@ -1,16 +1,22 @@
 """Open the store in PostgreSQL: every port over one database, which many processes share."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from canonry.adapters.postgres import (
+    MovedSpace,
     PostgresBlobs,
     PostgresStore,
     PostgresUpkeep,
     PostgresVectors,
+    ShardedStore,
+    ShardedUpkeep,
+    Shards,
+    move_space,
+    open_shards,
     open_store,
     owners_of_blobs,
 )
@@ -19,25 +25,82 @@ from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import shared_filing
 from canonry.bootstrap.moving import back_up
 from canonry.bootstrap.stores import KeptStore
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
 from canonry.domain.policy import Policy
+from canonry.ports.views.upkeep import Upkeep, UpkeepProgress
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.store.export_log import line_of
 
 if TYPE_CHECKING:
     from canonry.adapters.objects import ObjectBlobs, ObjectStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedSpace:
+    """A space and the server that it lives on, as an operator knows both."""
+
+    id: SpaceId
+    name: str
+    kind: str
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceMover:
+    """Tells where the spaces of a divided store live, and moves one."""
+
+    shards: Shards
+    canon: Canon
+
+    async def placed(self) -> Sequence[PlacedSpace]:
+        """All spaces, oldest first."""
+        ask = partial(self.canon.state.spaces, kind=None, parent=None)
+        spaces = [each async for each in every_item(ask)]
+        homes = await self.shards.directory.homes(each.id for each in spaces)
+        names = {each.id: each.name for each in self.shards.servers.values()}
+        return [
+            PlacedSpace(id=s.id, name=s.name, kind=s.kind.value, server=names[homes[s.id]])
+            for s in spaces
+        ]
+
+    async def move(self, space: SpaceId, to: str, told: UpkeepProgress) -> MovedSpace | None:
+        """Move a space to the server of that name; None: it lives there already.
+
+        Raises:
+            InvalidInput: `shards.unknown`, no server is called so.
+            CanonryError: as `canonry.adapters.postgres.move_space` says.
+        """
+        servers = self.shards.servers.values()
+        target = next((each for each in servers if each.name == to), None)
+        if target is None:
+            known = ", ".join(each.name for each in servers)
+            raise InvalidInput("shards.unknown", f"there is no server {to}; there are {known}")
+        return await move_space(
+            self.shards,
+            space,
+            target,
+            told,
+            line=line_of,
+            clock=self.canon.clock,
+            identities=self.canon.identities,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shared(KeptStore):
     """The same with the store itself."""
 
-    store: PostgresStore
+    store: PostgresStore | ShardedStore
 
 
 async def open_postgres(
     url: str,
     *,
+    shards: Sequence[str] = (),
     schema: str,
     folder: Path,
     connections: int,
@@ -48,16 +111,18 @@ async def open_postgres(
 ) -> Shared:
     """Open the store in a schema of a database; what is each machine's own lies in `folder`.
 
-    Files lie in `objects`, or in the database as well.
+    Where there are several `shards`, the spaces are divided between these databases. Files lie in
+    `objects`, or in the database as well, which is that of the first server then.
 
     Raises:
         BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        Conflict: `shards.missing` and the like, these are not the servers of one store.
         Unavailable: `store.unreachable`, `store.busy`, `store.read-only`.
     """
-    the_clock = clock or SystemClock()
-    the_identities = identities or SystemIdentities()
-    store = await open_store(
-        url, clock=the_clock, identities=the_identities, name=schema, connections=connections
+    the_clock, the_identities = clock or SystemClock(), identities or SystemIdentities()
+    opened = partial(open_shards, shards) if shards else partial(open_store, url)
+    store: PostgresStore | ShardedStore = await opened(
+        clock=the_clock, identities=the_identities, name=schema, connections=connections
     )
     try:
         filing = _filing(store, objects, folder, the_identities)
@@ -77,18 +142,27 @@ async def open_postgres(
         reader=LocalReader(),
         filing=filing,
     )
-    upkeep = PostgresUpkeep(store.database, partial(back_up, canon))
+    copy, shared = partial(back_up, canon), store.database
+    if isinstance(store, ShardedStore):
+        upkeep: Upkeep = ShardedUpkeep(store.shards, copy)
+        mover = SpaceMover(shards=store.shards, canon=canon)
+    else:
+        upkeep, mover = PostgresUpkeep(shared, copy), None
     return Shared(
         canon=canon,
         upkeep=upkeep,
         close=store.close,
         store=store,
-        vectors=lambda: PostgresVectors(store.database),
+        vectors=lambda: PostgresVectors(shared),
+        mover=mover,
     )
 
 
 def _filing(
-    store: PostgresStore, objects: "ObjectStore | None", folder: Path, identities: Identities
+    store: PostgresStore | ShardedStore,
+    objects: "ObjectStore | None",
+    folder: Path,
+    identities: Identities,
 ) -> Filing:
     def blobs_of(user_id: str) -> "PostgresBlobs | ObjectBlobs":
         owner = user_id.lower()

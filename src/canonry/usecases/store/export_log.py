@@ -39,7 +39,7 @@ async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[byte
             limit = min(PAGE, head.position - after)
             page = await ledger.read_sealed(head.space, after=after, limit=limit)
             for sealed in page:
-                yield _line(commit_as_data(sealed))
+                yield line_of(sealed)
             after = Position(after + len(page))
             done += len(page)
             told(done, total)
@@ -54,6 +54,11 @@ def manifest_of(heads: Sequence[Head]) -> dict[str, Any]:
         "commits": sum(head.position for head in heads),
         "heads": {head.space: [head.position, head.hash] for head in heads},
     }
+
+
+def line_of(sealed: Sealed) -> bytes:
+    """The line of one commit."""
+    return _line(commit_as_data(sealed))
 
 
 def commit_as_data(sealed: Sealed) -> dict[str, Any]:

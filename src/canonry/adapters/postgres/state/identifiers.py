@@ -1,6 +1,7 @@
 """Who bears a text: many texts, exact and longer ones, by one statement."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.adapters.postgres.database import PgConnection, fetched
@@ -27,14 +28,23 @@ _LONGER: Final = (
 _SELECT: Final = (
     "WITH found AS ({found}), placed AS (SELECT f.*, row_number() OVER (PARTITION BY key"
     " ORDER BY longer, born, place, root) AS n, count(*) OVER (PARTITION BY key) AS total"
-    " FROM found f) SELECT p.key, p.total, t.kind, t.body FROM placed p"
+    " FROM found f) SELECT p.key, p.total, t.kind, t.body, p.longer, p.born, p.place, p.root"
+    " FROM placed p"
     " LEFT JOIN things t ON t.id = p.root WHERE p.n <= %(limit)s ORDER BY p.key, p.n"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FoundBearers:
+    """Who bears one text: each after the place that they have among all who do, and how many."""
+
+    placed: list[tuple[tuple[Any, ...], Any]]
+    total: int
+
+
 async def select_identified(
     db: PgConnection, query: IdentifierQuery, part: type | None = None
-) -> Mapping[str, Page[Any]]:
+) -> Mapping[str, FoundBearers]:
     """The entities that bear each of the keys, or a `part` of each."""
     found = _EXACT + (_LONGER if query.begins else "")
     values = {
@@ -45,13 +55,27 @@ async def select_identified(
         "limit": max(query.limit, 1),
     }
     rows = await fetched(db, _SELECT.format(found=found), values)
-    told: dict[str, tuple[int, list[Any]]] = {}
-    for key, total, kind, body in rows:
-        items = told.setdefault(key, (total, []))[1]
-        if kind is not None and len(items) < query.limit:
-            items.append(decode_thing(kind, body, part=part))
-    return {
-        key: Page(items=told[key][1], total=told[key][0])
-        for key in values["keys"]  # type: ignore[union-attr] # a list
-        if key in told
-    }
+    told: dict[str, FoundBearers] = {}
+    for key, total, kind, body, *place in rows:
+        bearers = told.setdefault(key, FoundBearers([], total))
+        if kind is not None:
+            bearers.placed.append((tuple(place), decode_thing(kind, body, part=part)))
+    return told
+
+
+def pages_of(
+    found: Sequence[Mapping[str, FoundBearers]], query: IdentifierQuery
+) -> Mapping[str, Page[Any]]:
+    """The pages that a query asks for, from what one server or several have found."""
+    pages: dict[str, Page[Any]] = {}
+    for key in query.keys:
+        some = [each[key] for each in found if key in each]
+        if some:
+            placed = dict(sorted((one for each in some for one in each.placed), key=_place))
+            items = list(placed.values())[: query.limit]
+            pages[key] = Page(items=items, total=sum(each.total for each in some))
+    return pages
+
+
+def _place(one: tuple[tuple[Any, ...], Any]) -> tuple[Any, ...]:
+    return one[0]

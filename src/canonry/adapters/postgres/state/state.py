@@ -9,7 +9,7 @@ from typing_extensions import override
 from canonry.adapters.postgres.database import PgConnection, fetched
 from canonry.adapters.postgres.keeping import PostgresView
 from canonry.adapters.postgres.pages import first_of
-from canonry.adapters.postgres.state.identifiers import select_identified
+from canonry.adapters.postgres.state.identifiers import FoundBearers, pages_of, select_identified
 from canonry.adapters.postgres.state.sightings import newest, seen_until
 from canonry.adapters.postgres.state.timeline import select_timeline
 from canonry.adapters.postgres.views import LOAD, loaded_in
@@ -91,11 +91,12 @@ class PostgresState(PostgresView, State):
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
         wanted, told = list(ids), answers()
-        unknown = [i for i in wanted if (LOAD, i) not in told]
+        here = self._database  # one call may ask several
+        unknown = [i for i in wanted if (here, i) not in told]
         if unknown:
             found = loaded_in(await self._database.rows(LOAD, (unknown,)))
-            told |= {(LOAD, i): found.get(i) for i in unknown}
-        known = ((i, told[LOAD, i]) for i in wanted)
+            told |= {(here, i): found.get(i) for i in unknown}
+        known = ((i, told[here, i]) for i in wanted)
         return {i: thing for i, thing in known if thing is not None}
 
     @override
@@ -125,11 +126,11 @@ class PostgresState(PostgresView, State):
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
-        told = answers()
-        if _COMPARTMENTS not in told:
+        told, asked = answers(), (self._database, _COMPARTMENTS)
+        if asked not in told:
             rows = await self._database.rows(_COMPARTMENTS)
-            told[_COMPARTMENTS] = frozenset(SpaceId(s) for (s,) in rows if is_part(s))
-        found: frozenset[SpaceId] = told[_COMPARTMENTS]
+            told[asked] = frozenset(SpaceId(s) for (s,) in rows if is_part(s))
+        found: frozenset[SpaceId] = told[asked]
         return found
 
     @override
@@ -152,11 +153,17 @@ class PostgresState(PostgresView, State):
 
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-        return await self._ask(lambda db: select_identified(db, query))
+        return pages_of([await self.identified(query)], query)
 
     @override
     async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
-        return await self._ask(lambda db: select_identified(db, query, Bearer))
+        return pages_of([await self.identified(query, Bearer)], query)
+
+    async def identified(
+        self, query: IdentifierQuery, part: type | None = None
+    ) -> Mapping[str, FoundBearers]:
+        """The same as either, with the place of each among all who bear a text."""
+        return await self._ask(lambda db: select_identified(db, query, part))
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:

@@ -5,18 +5,17 @@ not pick candidates as long as rarer ones do; they still count in the scores of 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from typing_extensions import override
 
-from canonry.adapters.postgres.database import PgConnection, Values, fetched, together
+from canonry.adapters.postgres.database import PgConnection, PgRow, Values, fetched, together
 from canonry.adapters.postgres.keeping import PostgresView
 from canonry.adapters.postgres.text.passages import kept, term_of
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.recall.keywords import (
     Figures,
-    Measure,
     Sought,
     alike,
     doubted,
@@ -29,6 +28,8 @@ from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import lengths_near
 from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
+
+T = TypeVar("T")
 
 CANDIDATES_MAX: Final = 8_000
 RUN_MAX: Final = 20_000
@@ -79,17 +80,22 @@ class PostgresText(PostgresView, Text):
         if not (sought.stems or sought.begun) or query.limit < 1:
             return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
         try:
-            return await self._database.reading(lambda db: _search(db, query, sought))
+            return await self._database.reading(
+                lambda db: search_in(alone(db, query), query, sought)
+            )
         except CanonryError as error:
-            raise _silent(error) from error
+            raise silent(error) from error
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
         named = frozenset(stems)
         try:
-            return (await self._database.reading(lambda db: _figures(db, query, named)))[0]
+            figures, _ = await self._database.reading(
+                lambda db: figures_in(alone(db, query), named)
+            )
         except CanonryError as error:
-            raise _silent(error) from error
+            raise silent(error) from error
+        return figures
 
     @override
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
@@ -99,11 +105,12 @@ class PostgresText(PostgresView, Text):
         try:
             rows = await self._database.rows(_PLACED, {**_filters(query), "ids": wanted})
         except CanonryError as error:
-            raise _silent(error) from error
+            raise silent(error) from error
         return [Hit(one, 0.0, {}, scene, place, tuple(about)) for one, scene, place, about in rows]
 
 
-def _silent(error: CanonryError) -> Unavailable:
+def silent(error: CanonryError) -> Unavailable:
+    """The error of whoever can go on without this search."""
     message = "keyword search did not answer; go on without it"
     return Unavailable("text.unavailable", message, cause=error.code)
 
@@ -118,51 +125,78 @@ def _filters(query: TextQuery) -> dict[str, Any]:
     }
 
 
-async def _search(db: PgConnection, query: TextQuery, sought: Sought) -> TextFound:
-    values = _filters(query)
+class AskAll(Protocol):
+    """Asks the same wherever the passages of a query are, each place for those that it has."""
+
+    async def __call__(
+        self, ask: Callable[[PgConnection, TextQuery], Awaitable[T]], /
+    ) -> Sequence[T]:
+        """What each place answers."""
+
+
+def alone(db: PgConnection, query: TextQuery) -> AskAll:
+    """All passages are in one place."""
+
+    async def asked(ask: Callable[[PgConnection, TextQuery], Awaitable[T]], /) -> Sequence[T]:
+        return [await ask(db, query)]
+
+    return asked
+
+
+async def search_in(asked: AskAll, query: TextQuery, sought: Sought) -> TextFound:
+    """The best passages, as if those of all places were in one."""
     named = {*sought.stems, *(stem for phrase in sought.phrases for stem in phrase)}
-    figures, spaces = await _figures(db, query, named)
+    figures, spaces = await figures_in(asked, named)
     unknown = doubted(sought, figures.found_in)
-    corrected, begun = await _meant(db, values, unknown, sought.begun)
+    corrected, begun = await _meant(asked, unknown, sought.begun)
     figures = figures.knowing((*corrected.values(), *begun.values()))
     scores = measure(sought, figures, corrected=corrected, begun=begun)
-    hits = await _hits(db, query, sought, scores, figures, spaces)
+    rows = await _candidates(asked, sought, picked(figures, scores), figures, spaces)
+    hits = [
+        Hit(identity, raw / (raw + 1), shares, scene, place, tuple(about))
+        for identity, scene, place, about, stems in rows
+        if (shares := scores.shares(stems.split(" "))) and (raw := sum(shares.values()))
+    ]
     hits.sort(key=lambda hit: (-hit.score, hit.id))
-    asked = scores.asked(hits[0].shares if hits else {})
-    return TextFound(hits=hits[: query.limit], asked=asked)
+    told = scores.asked(hits[0].shares if hits else {})
+    return TextFound(hits=hits[: query.limit], asked=told)
 
 
-async def _figures(
-    db: PgConnection, query: TextQuery, stems: Iterable[str]
-) -> tuple[Figures, Sequence[str]]:
+async def figures_in(asked: AskAll, stems: Iterable[str]) -> tuple[Figures, Sequence[str]]:
     """The figures of the spaces asked for, and which of them have passages."""
-    values, stored = _filters(query), {kept(stem): stem for stem in stems}
-    sizes, known = await together(
-        db,
-        (_SIZES, values),
-        (_VOCABULARY.format(which=_NAMED), {**values, "stems": list(stored)}),
-    )
+    stored = {kept(stem): stem for stem in stems}
+
+    async def count(db: PgConnection, query: TextQuery) -> Sequence[Sequence[PgRow]]:
+        values = _filters(query)
+        return await together(
+            db,
+            (_SIZES, values),
+            (_VOCABULARY.format(which=_NAMED), {**values, "stems": list(stored)}),
+        )
+
+    found = await asked(count)
+    sizes = [row for each, _ in found for row in each]
     passages = {space: n for space, facet, n in sizes if facet == "passages"}
     words = sum(n for _, facet, n in sizes if facet == "words")
     total = sum(passages.values())
-    found_in: Counter[str] = Counter({stored[stem]: n for stem, n in known})
+    found_in = Counter[str]()
+    for _, known in found:
+        found_in.update({stored[stem]: n for stem, n in known})
     figures = Figures(passages=total, length=words / (total or 1) or 1, found_in=found_in)
     return figures, sorted(passages)
 
 
 async def _meant(
-    db: PgConnection, values: Mapping[str, Any], wrong: Sequence[str], begun: Sequence[str]
+    asked: AskAll, wrong: Sequence[str], begun: Sequence[str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """The words that each stem may be a misspelling of, and those that begin with each letters."""
-    asked: list[tuple[str, Values]] = [(_WITH_BEGINNING, _run(values, each)) for each in begun]
-    for stem in wrong:
-        short, long = lengths_near(len(stem))
-        near = {**values, "short": short, "long": long}
-        starts = {"rests": [stem[1:4], stem[:3]], "cut": stem[1:4], "swapped": stem[1::-1]}
-        asked += [(_ALIKE, _run(near, stem[0])), (_ALIKE_AT_START, {**near, **starts})]
-    if not asked:
+    if not wrong and not begun:
         return {}, {}
-    found = [[(stem, n) for stem, n in rows] for rows in await together(db, *asked)]
+
+    async def look(db: PgConnection, query: TextQuery) -> Sequence[Sequence[PgRow]]:
+        return await together(db, *_asking_for(_filters(query), wrong, begun))
+
+    found = [_added(each) for each in zip(*await asked(look), strict=True)]
     beginning = dict(zip(begun, map(most_frequent, found), strict=False))
     rest = iter(found[len(begun) :])
     return {
@@ -171,32 +205,52 @@ async def _meant(
     }, beginning
 
 
+def _asking_for(
+    values: Mapping[str, Any], wrong: Sequence[str], begun: Sequence[str]
+) -> Sequence[tuple[str, Values]]:
+    asking: list[tuple[str, Values]] = [(_WITH_BEGINNING, _run(values, each)) for each in begun]
+    for stem in wrong:
+        short, long = lengths_near(len(stem))
+        near = {**values, "short": short, "long": long}
+        starts = {"rests": [stem[1:4], stem[:3]], "cut": stem[1:4], "swapped": stem[1::-1]}
+        asking += [(_ALIKE, _run(near, stem[0])), (_ALIKE_AT_START, {**near, **starts})]
+    return asking
+
+
+def _added(counts: Iterable[Sequence[PgRow]]) -> list[tuple[str, int]]:
+    """How often each word occurs in all places together."""
+    words = Counter[str]()
+    for rows in counts:
+        words.update(dict(rows))
+    return list(words.items())
+
+
 def _run(values: Mapping[str, Any], letters: str) -> dict[str, Any]:
     return {**values, "low": letters, "high": letters + _LAST}
 
 
-async def _hits(  # noqa: PLR0917 - what is asked, and what is known of it
-    db: PgConnection,
-    query: TextQuery,
+async def _candidates(
+    asked: AskAll,
     sought: Sought,
-    scores: Measure,
+    rare: frozenset[str],
     figures: Figures,
     spaces: Sequence[str],
-) -> list[Hit]:
-    rare = picked(figures, scores)
+) -> Sequence[PgRow]:
+    """The passages that have one of the rare words, or a phrase of frequent ones."""
     if not rare or not spaces:
-        return []
-    values = {**_filters(query), "most": CANDIDATES_MAX}
-    values["any"] = [term_of(space, query.collection, stem) for space in spaces for stem in rare]
-    found = ["terms && %(any)s::bigint[]"]
-    for n, phrase in enumerate(sought.phrases):
-        if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase):
-            for m, space in enumerate(spaces):
-                values[f"p{n}_{m}"] = [term_of(space, query.collection, s) for s in phrase]
-                found.append(f"terms @> %(p{n}_{m})s::bigint[]")
-    rows = await fetched(db, _FIND.format(found=" OR ".join(found)), values)
-    return [
-        Hit(identity, raw / (raw + 1), shares, scene, place, tuple(about))
-        for identity, scene, place, about, stems in rows
-        if (shares := scores.shares(stems.split(" "))) and (raw := sum(shares.values()))
-    ]
+        return ()
+
+    async def find(db: PgConnection, query: TextQuery) -> Sequence[PgRow]:
+        among = query.collection
+        values = {**_filters(query), "most": CANDIDATES_MAX}
+        values["any"] = [term_of(space, among, stem) for space in spaces for stem in rare]
+        found = ["terms && %(any)s::bigint[]"]
+        for n, phrase in enumerate(sought.phrases):
+            if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase):
+                for m, space in enumerate(spaces):
+                    values[f"p{n}_{m}"] = [term_of(space, among, s) for s in phrase]
+                    found.append(f"terms @> %(p{n}_{m})s::bigint[]")
+        return await fetched(db, _FIND.format(found=" OR ".join(found)), values)
+
+    # While a space moves, two places may have the same.
+    return list({row[0]: row for rows in await asked(find) for row in rows}.values())

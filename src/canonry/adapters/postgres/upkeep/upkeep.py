@@ -98,15 +98,18 @@ class PostgresUpkeep(Upkeep):
                     database=self._database, space=space, targets=frozenset(targets)
                 )
                 dropped = await erasure.done(db)
-                for schema, tables in (
-                    (self._database.name, ("commits",)),
-                    (self._database.views, VIEW_TABLES),
-                ):
-                    for table in tables:
-                        named = sql.Identifier(schema, table)
-                        await db.execute(sql.SQL("VACUUM (FULL) {}").format(named))
+        await self.rewrite()
         forget()
         return dropped
+
+    async def rewrite(self) -> None:
+        """Leave nothing in the files of tables that is in no row."""
+        named = [sql.Identifier(self._database.name, "commits")]
+        named += [sql.Identifier(self._database.views, table) for table in VIEW_TABLES]
+        with translated():
+            async with self._own() as db:
+                for table in named:
+                    await db.execute(sql.SQL("VACUUM (FULL) {}").format(table))
 
     @override
     async def collect_orphans(self) -> int:

@@ -1,0 +1,1 @@
+"""Commands that carry a store, or a part of it, to another place."""

@@ -1,0 +1,294 @@
+"""A space moves between servers while it is written to, and whatever ends on the way is whole."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from os import environ
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.postgres import MovedSpace, ShardedStore
+from canonry.bootstrap.backends.postgres import Shared, open_postgres
+from canonry.bootstrap.moving import quietly
+from canonry.domain.errors import Conflict, InvalidInput, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import ORIGIN, Appended
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.cli.run import Done, canonry
+from tests.conformance.kills import require_whole, written_while
+from tests.conformance.postgres_store import BOTH, dropped
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+
+STEPS = ("make_stage", "arrive", "switch", "drop_stage", "leave")
+"""What a mover does, in its order; it is killed before and after each."""
+
+MOVER = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from canonry.adapters.postgres.shards import moving
+from canonry.adapters.postgres.shards.directory import Directory
+from canonry.bootstrap.backends.postgres import open_postgres
+from canonry.bootstrap.moving import quietly
+
+schema, folder, space, target, step, when, *urls = sys.argv[1:]
+owner = Directory if step == "switch" else moving
+real = getattr(owner, step)
+
+async def killed(*args):
+    if when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    done = await real(*args)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+async def main():
+    store = await open_postgres(
+        urls[0], shards=urls, schema=schema, folder=Path(folder), connections=3
+    )
+    setattr(owner, step, killed)
+    await store.mover.move(space, target, quietly)
+
+asyncio.run(main())
+"""
+
+
+@dataclass(kw_only=True)
+class Divided:
+    """A store whose spaces are divided between two servers, opened as often as asked."""
+
+    folder: Path
+    closing: AsyncExitStack
+    schema: str = field(default_factory=lambda: f"test_{uuid4().hex}")
+
+    async def open(self) -> Shared:
+        store = await open_postgres(
+            BOTH[0], shards=BOTH, schema=self.schema, folder=self.folder, connections=6
+        )
+        self.closing.push_async_callback(store.close)
+        return store
+
+    def killed_at(self, step: str, when: str, target: str) -> int:
+        """How a process that moves a space ends that is killed at a step."""
+        words = (self.schema, str(self.folder), MIDDLE_EARTH, target, step, when, *BOTH)
+        done = subprocess.run(
+            [sys.executable, "-c", MOVER, *words],
+            check=False,
+            capture_output=True,
+            env={**environ, "PYTHONPATH": "src"},
+        )
+        return done.returncode
+
+
+@pytest.fixture
+async def divided(tmp_path: Path) -> AsyncIterator[Divided]:
+    if not all(BOTH):
+        pytest.skip("no two PostgreSQL servers: `make servers` starts them")
+    async with AsyncExitStack() as closing:
+        opened = Divided(folder=tmp_path, closing=closing)
+        closing.push_async_callback(dropped, opened.schema, BOTH)
+        yield opened
+
+
+def shards_of(store: Shared) -> ShardedStore:
+    assert isinstance(store.store, ShardedStore)
+    return store.store
+
+
+async def home_of(store: Shared) -> str:
+    """The id of the server that the directory names."""
+    return await shards_of(store).shards.directory.asked(MIDDLE_EARTH)
+
+
+async def elsewhere(store: Shared) -> str:
+    """The name of the server that the space does not live on."""
+    home = await home_of(store)
+    servers = shards_of(store).shards.servers.values()
+    return next(each.name for each in servers if each.id != home)
+
+
+async def moved(store: Shared, target: str, space: SpaceId = MIDDLE_EARTH) -> MovedSpace:
+    assert store.mover is not None
+    done = await store.mover.move(space, target, quietly)
+    assert done is not None
+    return done
+
+
+async def written(store: Shared, *names: str) -> set[str]:
+    """The ids of commits that were acknowledged, one for each name."""
+    ids: set[str] = set()
+    for name in names:
+        draft = Scribe(store.canon, name).next(made(a_fact(name)))
+        (outcome,) = await Scribe(store.canon, name).append([draft])
+        assert isinstance(outcome, Appended)
+        ids.add(draft.draft.id)
+    return ids
+
+
+async def test_a_space_that_moves_there_and_back_while_writers_write_loses_nothing(
+    divided: Divided,
+) -> None:
+    mine, theirs = await divided.open(), await divided.open()
+    await written(mine, "first")
+
+    async def harm() -> None:
+        await moved(mine, await elsewhere(mine))
+
+    acknowledged = await written_while(theirs.canon, harm)
+
+    await require_whole(mine.canon, mine.upkeep, acknowledged)
+    await require_whole(theirs.canon, theirs.upkeep, acknowledged)
+    assert await mine.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged) + 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_mover_that_is_killed_leaves_the_space_whole_and_is_taken_up_again(
+    divided: Divided, step: str, when: str
+) -> None:
+    store = await divided.open()
+    before = await written(store, *(f"before {n}" for n in range(5)))
+    target = await elsewhere(store)
+
+    assert await asyncio.to_thread(divided.killed_at, step, when, target) == -9
+    meanwhile = await written(store, "meanwhile")
+    is_there = await elsewhere(store) != target
+    if not is_there:
+        await moved(store, target)
+
+    assert await elsewhere(store) != target
+    assert is_there == (STEPS.index(step) > 2 or (step, when) == ("switch", "after"))
+    after = await written(store, "after")
+    again = await divided.open()
+    await require_whole(again.canon, again.upkeep, before | meanwhile | after)
+
+
+async def test_who_believes_that_a_space_is_where_it_was_writes_nothing_there(
+    divided: Divided,
+) -> None:
+    store, stale = await divided.open(), await divided.open()
+    kept = await written(store, "kept")
+    await written(stale, "known")
+    old = shards_of(stale).shards.servers[await home_of(stale)]
+    await moved(store, await elsewhere(store))
+
+    draft = Scribe(stale.canon, "late").next(made(a_fact("late")))
+    with pytest.raises(Unavailable) as refused:
+        await old.store.ledger.append([draft])
+
+    assert refused.value.code == "space.moved"
+    assert await old.store.ledger.head(MIDDLE_EARTH) == ORIGIN
+    late = await written(stale, "late")
+    await require_whole(store.canon, store.upkeep, kept | late)
+
+
+async def test_two_movers_of_one_space_do_not_meet(divided: Divided) -> None:
+    mine, theirs = await divided.open(), await divided.open()
+    kept = await written(mine, *(f"kept {n}" for n in range(20)))
+    target = await elsewhere(mine)
+
+    outcomes = await asyncio.gather(
+        moved(mine, target), moved(theirs, target), return_exceptions=True
+    )
+
+    assert sorted(type(each).__name__ for each in outcomes) == ["Conflict", "MovedSpace"]
+    (refused,) = (each for each in outcomes if isinstance(each, Conflict))
+    assert refused.code == "space.moving"
+    await require_whole(theirs.canon, theirs.upkeep, kept)
+
+
+async def test_what_is_erased_while_a_space_moves_is_on_neither_server(divided: Divided) -> None:
+    store, other = await divided.open(), await divided.open()
+    kept = await written(store, *(f"kept {n}" for n in range(20)))
+    fact = a_fact("the word that goes")
+    gone = Scribe(store.canon, "gone").next(made(fact))
+    await Scribe(store.canon, "gone").append([gone])
+    target, under_way = await elsewhere(store), asyncio.Event()
+    assert await holding(store, "the word that goes") == 1
+
+    async def move() -> None:
+        assert store.mover is not None
+        await store.mover.move(MIDDLE_EARTH, target, lambda *_: under_way.set())
+
+    async def erase() -> None:
+        await under_way.wait()
+        assert await other.upkeep.purge(MIDDLE_EARTH, [str(fact.id)]) == 1
+
+    await asyncio.gather(move(), erase())
+
+    assert await holding(store, "the word that goes") == 0
+    assert await elsewhere(store) != target
+    await require_whole(store.canon, store.upkeep, kept)
+
+
+async def holding(store: Shared, words: str) -> int:
+    """How many commits on all servers hold these words."""
+    found = 0
+    for server in shards_of(store).shards.servers.values():
+        rows = await server.database.rows("SELECT to_jsonb(c)::text FROM commits c")
+        found += sum(words.encode().hex() in row for (row,) in rows)
+    return found
+
+
+async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) -> None:
+    store = await divided.open()
+    assert store.mover is not None
+    names = [f"world {n}" for n in range(6)]
+    await Scribe(store.canon).open(*names)
+    placed = await store.mover.placed()
+    assert [each.name for each in placed] == names
+    assert len({each.server for each in placed}) == 2
+
+    first, *rest = placed
+    target = next(each.server for each in rest if each.server != first.server)
+    await moved(store, target, first.id)
+
+    seen = await (await divided.open()).canon.state.spaces(
+        kind=None, parent=None, limit=50, offset=0
+    )
+    assert [each.id for each in seen.items] == [each.id for each in placed]
+    assert (await store.mover.placed())[0].server == target
+    with pytest.raises(InvalidInput) as refused:
+        await store.mover.move(first.id, "nowhere:1/none", quietly)
+    assert refused.value.code == "shards.unknown"
+    assert target in str(refused.value)
+
+
+async def test_the_command_lists_spaces_and_moves_one_by_its_name(divided: Divided) -> None:
+    store = await divided.open()
+    assert store.mover is not None
+    await Scribe(store.canon).open("Saltmere", "Marrow")
+    (salt, _) = await store.mover.placed()
+    names = [each.name for each in shards_of(store).shards.servers.values()]
+    (target,) = (name for name in names if name != salt.server)
+
+    def run(*words: str) -> Done:
+        environment = {
+            "CANONRY_RECORDS_SHARDS": ",".join(map(without_password, BOTH)),
+            "CANONRY_POSTGRES_SCHEMA": divided.schema,
+            "CANONRY_DATA": str(divided.folder),
+            "PGPASSWORD": urlsplit(BOTH[0]).password or "",
+        }
+        return canonry("move-space", *words, environment=environment)
+
+    listed = await asyncio.to_thread(run)
+    assert f"{salt.id}  {salt.server}  universe Saltmere" in listed.stdout, listed.stderr
+    done = await asyncio.to_thread(run, "saltmere", "--to", target)
+    assert f"moved 1 commits from {salt.server} to {target}" in done.stdout, done.stderr
+    again = await asyncio.to_thread(run, salt.id, "--to", target)
+    assert "already" in again.stdout
+    unknown = await asyncio.to_thread(run, "Nowhere", "--to", target)
+    assert unknown.returncode == 3
+    assert "space.unknown" in unknown.stderr
+
+
+def without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
