@@ -286,6 +286,27 @@ async def test_what_ended_and_is_there_again_is_asked_about_and_accepted() -> No
     assert "possible conflict" in verdict.rationale
 
 
+@pytest.mark.parametrize("heard", [("scene", "scene 2"), ("scene 2", "scene")])
+async def test_what_the_game_master_says_otherwise_in_a_later_scene_ends_and_is_named(
+    heard: tuple[str, str],
+) -> None:
+    stage = await a_court()
+    await stage.scene("scene 2", order=2)
+    words = {"scene": "Ana is not in the hall", "scene 2": "Ana is in the hall"}
+    verdicts = {}
+    for scene in heard:
+        told = said(words[scene], "Ana", "hall")
+        verdicts[scene] = await stage.verdict("fact", told, authority=Authority.GM, scene=scene)
+
+    first, second = (verdicts[scene] for scene in heard)
+    before = await stage.thing(verdicts["scene"].canonical_id)
+    assert (second.status, second.conflicts) == (ACCEPTED, (first.canonical_id,))
+    assert (before.level, before.superseded_by) == (
+        CanonLevel.CANON,
+        verdicts["scene 2"].canonical_id,
+    )
+
+
 async def test_a_judgement_is_stale_once_a_rival_is_written() -> None:
     stage = await a_court()
     fact = a_fact("Bo owns a mill", involved=about("Bo"), authority=Authority.GM)

@@ -97,6 +97,7 @@ def _objections(
             objection,
             taken_back=_comes_later_in_scene(candidate, fact),
             dated=objection.weight is Weight.CONTRADICTS and _dates_the_undated(candidate, fact),
+            at_odds=True,
         )
     elif _is_contradiction(known or at_once) and not (over and when is not When.ONE):
         yield _told(_BY_TIME[when], "the states exclude each other", fact)
