@@ -53,9 +53,8 @@ class Objection:
     """What a gate says; `authority` is the strongest word behind the rivals.
 
     `taken_back`: the proposal comes later in the scene that told them, so that a word of the same
-    authority is enough. `dated`: it says from when it holds, and they do not, so that where it is
-    enough they end there, and held until then. `at_odds`: both cannot be true, so that the rivals
-    are named as contradicted also where the order of the telling decides which held when.
+    authority is enough. `dated`: it says from when it holds, and they do not, or it is told later,
+    so that where it is enough they end there, and held until then.
     """
 
     weight: Weight
@@ -65,7 +64,6 @@ class Objection:
     authority: Authority = Authority.SYSTEM
     taken_back: bool = False
     dated: bool = False
-    at_odds: bool = False
     rule: str = ""
 
     def yields_to(self, word: Authority) -> bool:
@@ -218,13 +216,12 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
     ended = [one for one in found if one.weight is Weight.SUPERSEDES or one.dated]
     heirs = [one for one in found if one.weight is Weight.PRECEDES]
     deciding = against or ended
-    named = [one for one in found if one.at_odds or one.weight is Weight.CONTRADICTS]
     return Verdict(
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
         rationale=_reason(fallen, ended, heirs, score, warnings),
         score=score,
-        graded=_graded((*named, *doubts)),
+        graded=_graded((*against, *doubts)),
         retcons=_each(rival for one in fallen for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
