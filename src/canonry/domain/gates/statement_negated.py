@@ -14,7 +14,7 @@ from canonry.domain.judging.comparing.conflicts import Stated, conflict, ends, t
 from canonry.domain.judging.comparing.findings import Clash, When
 from canonry.domain.judging.comparing.rivals import (
     candidates_of,
-    standing_of_fact,
+    standings_of,
     unread,
     when_dated,
 )
@@ -41,11 +41,15 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     entities = [view.entity(reference) for reference in content.involved]
     about = frozenset(entity.id for entity in entities if entity is not None)
     claim = _claimed(content, about)
-    for fact in candidates_of(view, claim):
-        if str(fact.id) == content.replaces:
-            continue
-        if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
-            yield from _objections(candidate, fact, view, claim)
+    beside = [
+        fact
+        for fact in candidates_of(view, claim)
+        if str(fact.id) != content.replaces
+        and _at_once(candidate, content, fact)
+        and still_stands(view, fact, candidate.moment)
+    ]
+    for fact, standing in standings_of(view, beside):
+        yield from _objections(candidate, fact, standing, claim)
     for warning in unread(view, claim):
         yield Objection(weight=Weight.WARNS, rationale=warning)
 
@@ -67,12 +71,13 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
 
 
 def _objections(
-    candidate: Candidate, fact: Fact, view: SliceView, claim: Stated
+    candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
 ) -> Iterator[Objection]:
-    standing = standing_of_fact(view, fact)
     when = _when(candidate, fact, standing, claim)
     found = conflict(standing, claim, when=when)
     at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
+    if found is None and at_once is None and not tells_an_end(claim) and not tells_an_end(standing):
+        return
     over = tells_an_end(claim if when is When.EARLIER else standing)
     if when is not When.EARLIER and ends(standing, claim):
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)

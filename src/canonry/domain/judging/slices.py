@@ -174,6 +174,10 @@ class Slice:
         found = self.recent.get(key)
         return self.by_key.get(key, _NOTHING) if found is None else found
 
+    def among(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that anything known has, or had."""
+        return [key for key in keys if key in self.by_key or key in self.recent]
+
     def _keyed(self, changed: Mapping[str, Thing]) -> dict[str, frozenset[str]]:
         """The keys that are changed since something was loaded, once these things are."""
         turned: dict[str, set[str]] = {}
@@ -305,7 +309,7 @@ class SliceView:
 
     def crowded(self, keys: Iterable[str]) -> bool:
         """Whether there may be more facts of one of these frame keys than are loaded."""
-        held = [(key, len(self._slice.under(key))) for key in keys]
+        held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
         return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
@@ -364,7 +368,7 @@ class SliceView:
     def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
         """The things of this space under any of the keys, each once, oldest first."""
         known = self._slice
-        ids = frozenset().union(*map(known.under, keys))
+        ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [thing for one in ids if (thing := self._as_seen(known.things[one])) is not None]
         found.sort(key=lambda thing: (thing.position, thing.id))
         return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]

@@ -54,16 +54,19 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
         standing=standing.entities,
         claimed=claim.entities,
     )
-    valued = compared_properties(standing.properties, claim.properties, setting)
+    valued = None
+    if standing.properties and claim.properties:
+        valued = compared_properties(standing.properties, claim.properties, setting)
     if valued is not None and valued.grade is Grade.CONTRADICTION:
         return valued
     worded = _worded(standing.statement, claim.statement, setting)
     worst = worded if valued is None or (worded and worded.graver_than(valued)) else valued
     if worst is not None:
         return worst
-    called = standing.called | claim.called
+    if not setting.one_moment:
+        return None
     held, said = gists_of(standing.statement, claim.statement)
-    return likeness(held, said, setting, called)
+    return likeness(held, said, setting, standing.called | claim.called)
 
 
 @lru_cache(maxsize=4096)
@@ -96,9 +99,10 @@ def _tells_an_end(statement: str) -> bool:
     return any(changes.tells_an_end(frame) for frame in frames_of(statement))
 
 
-_RULES: Final = (
+_OF_ANY_VERBS: Final = (changes.ended,)
+_OF_ONE_VERB: Final = (
     denials.denied,
-    changes.ended,
+    *_OF_ANY_VERBS,
     attributes.attribute_differs,
     *rivalries.RULES,
 )
@@ -114,7 +118,7 @@ def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:
     source = one.condition and one.condition == other.condition
     if told == {Standing.KNOWN} or (Standing.SAID in told and not (source and len(told) == 1)):
         return
-    for rule in _RULES:
+    for rule in _OF_ONE_VERB if one.verb == other.verb else _OF_ANY_VERBS:
         found = rule(one, other, setting)
         if found is not None:
             yield found.only_possible() if Standing.KNOWN in told else found

@@ -16,11 +16,11 @@ _SAYS: Final = "one says what the other denies"
 
 
 def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """What one frame says and the other denies."""
+    """What one frame says and the other of the same verb denies."""
     if one.negative == other.negative:
         return None
     said, denial = (other, one) if one.negative else (one, other)
-    if said.verb != denial.verb or said.condition != denial.condition:
+    if said.condition != denial.condition:
         return None
     subject = _subject(said, denial, one, other, setting)
     if subject is Subjects.OTHER or not covers(said.phrases, denial):

@@ -19,12 +19,12 @@ _LIKE: Final = 0.5
 def likeness(
     held: Gist, said: Gist, setting: Setting, called: frozenset[str] = frozenset()
 ) -> Clash | None:
-    """Whether somebody should look at the two, though no rule says why.
+    """Whether somebody should look at the two of one moment, though no rule says why.
 
     `called` are words by which the entities are called: who shares them speaks only of the same.
     """
     mine, theirs = held.everything, said.everything
-    if not setting.one_moment or (mine == theirs and held.negative == said.negative):
+    if mine == theirs and held.negative == said.negative:
         return None
     if not (held.told and said.told) or not _about(held, said, setting):
         return None
