@@ -73,12 +73,13 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
 def _objections(
     candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
 ) -> Iterator[Objection]:
-    when = _when(candidate, fact, standing, claim)
+    was_over, is_over = tells_an_end(standing), tells_an_end(claim)
+    when = _when(candidate, fact, ending=was_over or is_over)
     found = conflict(standing, claim, when=when)
     at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
-    if found is None and at_once is None and not tells_an_end(claim) and not tells_an_end(standing):
+    if found is None and at_once is None and not (was_over or is_over):
         return
-    over = tells_an_end(claim if when is When.EARLIER else standing)
+    over = is_over if when is When.EARLIER else was_over
     if when is not When.EARLIER and ends(standing, claim):
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)
     elif when is When.EARLIER and ends(claim, standing):
@@ -126,7 +127,7 @@ def _is_contradiction(found: Clash | None) -> bool:
     return found is not None and found.grade is Grade.CONTRADICTION
 
 
-def _when(candidate: Candidate, fact: Fact, standing: Stated, claim: Stated) -> When:
+def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
     """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
 
     What has no times of its own speaks of one moment, so that a plain denial is one; only where
@@ -134,8 +135,7 @@ def _when(candidate: Candidate, fact: Fact, standing: Stated, claim: Stated) -> 
     """
     now, said = candidate.moment, fact.moment
     dated = when_dated(now.at, fact.time_ref)
-    told = dated is When.ONE and not same_scene(now, said)
-    if told and (tells_an_end(standing) or tells_an_end(claim)):
+    if ending and dated is When.ONE and not same_scene(now, said):
         return _by_place(now, said)
     return dated
 

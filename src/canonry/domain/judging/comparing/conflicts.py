@@ -4,7 +4,7 @@ A contradiction is what the words themselves exclude; what only a reader with kn
 world would stop at is possible, and asked about.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -24,8 +24,8 @@ from canonry.domain.things.proposals import Grade
 class Stated:
     """What is stated: words, the entities linked with them, values, and when it holds.
 
-    `time` and `until` count in any one measure; `scene` is the place in the story; `called` are
-    stems of the words by which the entities are called.
+    `time` and `until` count in any one measure; `scene` is the place in the story; `called` tells
+    the stems of the words by which the entities are called.
     """
 
     statement: str
@@ -35,7 +35,7 @@ class Stated:
     time: float | None = None
     until: float | None = None
     scene: int | None = None
-    called: frozenset[str] = frozenset()
+    called: Callable[[], frozenset[str]] = frozenset
 
 
 def grade(standing: Stated, claim: Stated) -> Grade | None:
@@ -66,7 +66,7 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
     if not setting.one_moment:
         return None
     held, said = gists_of(standing.statement, claim.statement)
-    return likeness(held, said, setting, standing.called | claim.called)
+    return likeness(held, said, setting, standing.called, claim.called)
 
 
 @lru_cache(maxsize=4096)

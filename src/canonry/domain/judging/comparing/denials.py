@@ -22,8 +22,10 @@ def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     said, denial = (other, one) if one.negative else (one, other)
     if said.condition != denial.condition:
         return None
+    if not covers(said.phrases, denial):
+        return None
     subject = _subject(said, denial, one, other, setting)
-    if subject is Subjects.OTHER or not covers(said.phrases, denial):
+    if subject is Subjects.OTHER:
         return None
     if not setting.one_moment or not _same_time(said, denial):
         return _again(said, denial, setting, one)

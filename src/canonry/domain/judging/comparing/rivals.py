@@ -1,6 +1,7 @@
 """Rivals: the facts of canon that a statement conflicts with, looked up by their frames."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 
 from canonry.domain.fields import Reference
 from canonry.domain.frames.gists import stems_in
@@ -12,7 +13,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.moments import NOW, Moment, overlaps
 from canonry.domain.texts.statements import plain_statement
-from canonry.domain.things.entities import family_of
+from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 
@@ -47,13 +48,13 @@ def _about(view: SliceView, claim: Stated) -> frozenset[str]:
 
 def standings_of(view: SliceView, facts: Iterable[Fact]) -> Iterator[tuple[Fact, Stated]]:
     """What facts state, each of the entities that stand for those it was linked with."""
-    linked: dict[tuple[EntityId, ...], tuple[frozenset[str], frozenset[str]]] = {}
+    linked: dict[tuple[EntityId, ...], tuple[frozenset[str], Callable[[], frozenset[str]]]] = {}
     for fact in facts:
         if fact.involved not in linked:
             found = [view.entity(Reference(one)) for one in fact.involved]
             entities = [entity for entity in found if entity is not None]
-            called = stems_in(" ".join(entity.name for entity in entities))
-            linked[fact.involved] = frozenset(entity.id for entity in entities), called
+            named = cache(partial(_called, entities))
+            linked[fact.involved] = frozenset([entity.id for entity in entities]), named
         ids, called = linked[fact.involved]
         stated = Stated(
             statement=fact.statement,
@@ -63,6 +64,10 @@ def standings_of(view: SliceView, facts: Iterable[Fact]) -> Iterator[tuple[Fact,
             properties=fact.properties,
         )
         yield fact, stated
+
+
+def _called(entities: Iterable[Entity]) -> frozenset[str]:
+    return stems_in(" ".join([entity.name for entity in entities]))
 
 
 def when_dated(claimed: Instant | None, held: Instant | None) -> When:
