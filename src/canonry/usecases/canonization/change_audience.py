@@ -29,6 +29,7 @@ from canonry.domain.log.entries import (
 )
 from canonry.domain.log.keys import facts_key, relations_key, thing_key
 from canonry.domain.log.secrecy import names_in
+from canonry.domain.moments import StoryPlace
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity, family_of
@@ -157,11 +158,15 @@ async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> li
     told = [each for each in seen if STATE_TAGS in each.fields]
     found: list[str] = []
     for entity_id in dict.fromkeys(each.entity_id for each in told):
-        moments = {(each.observed_at, each.place) for each in told if each.entity_id == entity_id}
+        moments = {
+            (each.observed_at, each.place or StoryPlace(told=thing.position))
+            for each in told
+            if each.entity_id == entity_id
+        }
         later = await canon.store_of_all.state.observations(
             entity_id, after=Position(thing.position), limit=ALONG_MAX
         )
-        same = (each for each in later if (each.observed_at, each.place) in moments)
+        same = (each for each in later if (each.observed_at, each.moment.place) in moments)
         found += [each.id for each in same if STATE_TAGS in each.fields]
     return found
 
