@@ -32,6 +32,7 @@ class Played(Protocol):
     ids: dict[str, str]
     proposed: dict[str, Told]
     related: dict[str, Told]
+    direct: list[Told]
 
     def equal(self, expected: object, shown: object, what: str) -> None:
         """Raise where the model and the tools differ."""
@@ -153,19 +154,30 @@ class Look:
                     until=day_of(each["until"]),
                     current=each["current"],
                 )
-                told = told or self.played.related[each["relationship_id"]]
+                told = told or self._written(each["relationship_id"], line, value)
                 things[told.told] = each["relationship_id"]
                 found.append((told, stretch))
         every = {one.told: one for one in (*(told for told, _ in found), *self.truth.words(line))}
         order = [one for _day, one in in_order(every.values())]
         turns = [one.told for one in order]
         found.sort(key=lambda each: turns.index(each[0].told))
-        for index, ((told, one), (_, after)) in enumerate(pairwise(tuple(found))):
-            if not one.current and (one.value, one.until) == (after.value, after.since):
+        for index, ((told, one), (then, after)) in enumerate(pairwise(tuple(found))):
+            if not one.current and one.value == after.value:
                 fall = (await self.call("neo4j_explain", id=things[told.told]))["fall"]
-                cut = fall is not None and fall["by"] is None
+                anew = (await self.call("neo4j_explain", id=things[then.told]))["recorded"]
+                over = fall is not None and fall["by"] is None
+                cut = over and fall["position"] < anew["position"]
                 found[index] = (told, replace(one, cut=cut))
         return found
+
+    def _written(self, thing: str, line: Line, value: str) -> Told:
+        """The direct word by which a relation is; one that was news to few made it for them."""
+        words = self.truth.words(line)
+        if thing not in self.played.related:
+            told = [one.told for one in words if one.value == value]
+            said = [one for one in self.played.direct if one.told in told]
+            self.played.related[thing] = said[-1]
+        return self.played.related[thing]
 
     async def _compare_events(self) -> None:
         happened = [one.value for _day, one in in_order(self.truth.events)]

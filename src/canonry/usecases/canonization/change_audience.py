@@ -91,7 +91,7 @@ async def change_audience(
         if thing.audience == audience:
             return Change(entries=(), reads=frozenset())
         if covers(audience, thing.audience):
-            ids, told = await _told_together(canon, thing)
+            ids, told = await _told_together(canon, thing, audience)
             await _require_open(canon, ids, audience)
         else:
             ids, told = await _about(canon, thing), ()
@@ -133,7 +133,9 @@ async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
     return found
 
 
-async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+async def _told_together(
+    canon: Canon, thing: Kept, audience: Audience
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """What the same commit told the same audience, and how it changed others for them."""
     entries = await _told_with(canon, thing)
     ids = [thing.id, *(_made_in(entries))]
@@ -142,6 +144,8 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
         ids += await _observed(canon, thing)
     if isinstance(thing, Source):
         ids += await _snippets(canon, thing)
+    if isinstance(thing, Relation):
+        ids += await _said_again(canon, thing, audience)
     ids += await _said_since(canon, thing, entries)
     known = await audiences_of(canon, ids)
     along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
@@ -149,6 +153,19 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
     others = (each for each in changed if ids_of(each)[0] not in along)
     told = (each for each in others if getattr(each, "audience", None) == thing.audience)
     return along, tuple(told)
+
+
+async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
+    """What ended it by a word that said to others only what they knew: for these it is told."""
+    found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
+    heir = found.get(thing.superseded_by or "")
+    if not isinstance(heir, Relation):
+        return []
+    ends = frozenset((heir.from_id, heir.to_id))
+    query = RelationQuery(spaces=frozenset((heir.space,)), entities=ends, rel_type=heir.rel_type)
+    near = [one async for one in every_match(canon.judged.state.relations, query)]
+    same = (one for one in near if {one.from_id, one.to_id} == ends and one.id != heir.id)
+    return [heir.id] if any(covers(one.audience, audience) for one in same) else []
 
 
 async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
