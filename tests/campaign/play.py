@@ -138,10 +138,8 @@ class Table:
         kind, content = self._content(said)
         old = self._replaced(said)
         if old is not None:
-            told, content = (
-                replace(told, instead=old.told),
-                {**content, "replaces": self.became[old.told]},
-            )
+            told = replace(told, instead=old.told)
+            content = {**content, "replaces": self.became[old.told]}
         reply = await self.world.call(
             "mongodb_create_proposed_change",
             "Resolver",
