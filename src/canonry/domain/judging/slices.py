@@ -5,6 +5,7 @@ verdict rests on them, and the lookups that the slice could not answer, which th
 loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -137,10 +138,10 @@ class Slice:
         new = frozenset(lookups)
         asked = self.framed.union([one.key for one in new if isinstance(one, ConflictLookup)])
         named = self.named or any(isinstance(one, NameLookup) for one in new)
-        under: dict[str, set[str]] = {}
+        under: defaultdict[str, set[str]] = defaultdict(set)
         for thing in there.values():
             for key in _asked_keys(thing, asked, named=named):
-                under.setdefault(key, set()).add(thing.id)
+                under[key].add(thing.id)
         more = {key: self.under(key) | ids for key, ids in under.items()}
         return revised(
             self,

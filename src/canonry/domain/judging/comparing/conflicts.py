@@ -5,10 +5,10 @@ world would stop at is possible, and asked about.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.gists import gists_of
@@ -20,8 +20,7 @@ from canonry.domain.judging.comparing.property_values import compared_properties
 from canonry.domain.things.proposals import Grade
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class Stated(NamedTuple):
     """What is stated: words, the entities linked with them, values, and when it holds.
 
     `time` and `until` count in any one measure; `scene` is the place in the story; `called` tells
@@ -31,7 +30,7 @@ class Stated:
     statement: str
     entities: frozenset[str] = frozenset()
     fact_type: str | None = None
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = MappingProxyType({})
     time: float | None = None
     until: float | None = None
     scene: int | None = None
