@@ -1,5 +1,7 @@
 """The domain's own grader, on sides as the pairs have them."""
 
+from functools import partial
+
 from bench.contradictions.pairs import Side
 from canonry.domain.frames.gists import stems_in
 from canonry.domain.judging.comparing.conflicts import Stated
@@ -18,7 +20,7 @@ def statement_of(side: Side) -> Stated:
         time=_instant(side.time),
         until=_instant(side.until),
         scene=side.scene,
-        called=stems_in(" ".join(side.entities)),
+        called=partial(stems_in, " ".join(side.entities)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from canonry.domain.provenance import Authority
 from canonry.gateway.principal import Principal
-from tests.campaign.model import EVERYBODY, MASTERS, NEVER, Line, Stretch, Told, Truth, in_order
+from tests.campaign.model import EVERYBODY, MASTERS, Line, Stretch, Told, Truth, in_order
 from tests.campaign.plots import FEELINGS, HEROES
 from tests.toolsets.narrative.kit import World
 
@@ -32,6 +32,7 @@ class Played(Protocol):
     ids: dict[str, str]
     proposed: dict[str, Told]
     related: dict[str, Told]
+    direct: list[Told]
 
     def equal(self, expected: object, shown: object, what: str) -> None:
         """Raise where the model and the tools differ."""
@@ -129,6 +130,7 @@ class Look:
     async def relations(self, line: Line) -> list[tuple[Told, Stretch]]:
         names = {entity: name for name, entity in self.played.ids.items()}
         found: list[tuple[Told, Stretch]] = []
+        things: dict[int, str] = {}
         for kind in RELATIONS[line[0]]:
             reply = await self.call(
                 "neo4j_query_relationships",
@@ -152,17 +154,30 @@ class Look:
                     until=day_of(each["until"]),
                     current=each["current"],
                 )
-                found.append((told or self.played.related[each["relationship_id"]], stretch))
+                told = told or self._written(each["relationship_id"], line, value)
+                things[told.told] = each["relationship_id"]
+                found.append((told, stretch))
         every = {one.told: one for one in (*(told for told, _ in found), *self.truth.words(line))}
         order = [one for _day, one in in_order(every.values())]
-        cut = {one.told for one, end in pairwise(order) if end.over and end.value == one.value}
-        over = {one.instead: one.told for one in order if one.over}
         turns = [one.told for one in order]
         found.sort(key=lambda each: turns.index(each[0].told))
-        for (told, one), (after, _) in pairwise(found):  # what was said since begins anew
-            if one.until is None and after.told > over.get(told.told, NEVER):
-                cut.add(told.told)
-        return [(told, replace(one, cut=told.told in cut)) for told, one in found]
+        for index, ((told, one), (then, after)) in enumerate(pairwise(tuple(found))):
+            if not one.current and one.value == after.value:
+                fall = (await self.call("neo4j_explain", id=things[told.told]))["fall"]
+                anew = (await self.call("neo4j_explain", id=things[then.told]))["recorded"]
+                over = fall is not None and fall["by"] is None
+                cut = over and fall["position"] < anew["position"]
+                found[index] = (told, replace(one, cut=cut))
+        return found
+
+    def _written(self, thing: str, line: Line, value: str) -> Told:
+        """The direct word by which a relation is; one that was news to few made it for them."""
+        words = self.truth.words(line)
+        if thing not in self.played.related:
+            told = [one.told for one in words if one.value == value]
+            said = [one for one in self.played.direct if one.told in told]
+            self.played.related[thing] = said[-1]
+        return self.played.related[thing]
 
     async def _compare_events(self) -> None:
         happened = [one.value for _day, one in in_order(self.truth.events)]

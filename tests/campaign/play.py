@@ -43,6 +43,7 @@ class Table:
     scenes: dict[int, str] = field(default_factory=dict)
     proposed: dict[str, Told] = field(default_factory=dict)
     related: dict[str, Told] = field(default_factory=dict)
+    direct: list[Told] = field(default_factory=list)
     became: dict[int, str] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
     trail: list[str] = field(default_factory=list)
@@ -137,10 +138,8 @@ class Table:
         kind, content = self._content(said)
         old = self._replaced(said)
         if old is not None:
-            told, content = (
-                replace(told, instead=old.told),
-                {**content, "replaces": self.became[old.told]},
-            )
+            told = replace(told, instead=old.told)
+            content = {**content, "replaces": self.became[old.told]}
         reply = await self.world.call(
             "mongodb_create_proposed_change",
             "Resolver",
@@ -237,6 +236,7 @@ class Table:
                 evidence_refs=self.sources.get(said.audience, self.world.evidence),
             )
             self.related.setdefault(reply["relationship_id"], told)
+            self.direct.append(told)
             self.became[told.told] = reply["relationship_id"]
         self.truth.write(told)
 

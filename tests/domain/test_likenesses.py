@@ -1,6 +1,6 @@
 """Likenesses: what no rule knows of, offered for review because both speak of the same."""
 
-from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_who_only_share_the_entity_they_speak_of_are_not_offered() -> None:
 def test_the_words_by_which_an_entity_is_called_are_nothing_that_two_share() -> None:
     held = of_ana("The black barge lies at the quay since the flood")
     said = of_ana("Three sailors rowed the black barge away from Velm")
-    called = replace(held, called=stems_in("Black Barge"))
+    called = held._replace(called=partial(stems_in, "Black Barge"))
 
     assert conflict(held, said) is not None
     assert conflict(called, said) is None

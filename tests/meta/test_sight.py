@@ -31,6 +31,7 @@ LOOKING_BEYOND: Final = {
     "usecases/kernel/sight.py": "is the lookups of a caller",
     "usecases/kernel/commit_change.py": "what is written is for no more than may see what it names",
     "usecases/canonization/change_audience.py": "says who may know, for game masters",
+    "usecases/graph/retcon_relation.py": "asks what those knew before who know of the relation",
     "usecases/kernel/space_kinds.py": "knows which spaces are accounts, which sight rests on",
     "usecases/kernel/covered_spaces.py": "asks the kinds of all spaces, and leaves out accounts",
     "usecases/kernel/account.py": "is the sight of the truth tools: the own account, and universes",

@@ -286,6 +286,22 @@ async def test_what_ended_and_is_there_again_is_asked_about_and_accepted() -> No
     assert "possible conflict" in verdict.rationale
 
 
+async def test_what_the_game_master_says_otherwise_in_a_later_scene_ends_and_is_named() -> None:
+    stage = await a_court()
+    await stage.scene("scene 2", order=2)
+    denied = await stage.verdict(
+        "fact", said("Ana is not in the hall", "Ana", "hall"), authority=Authority.GM
+    )
+
+    verdict = await stage.verdict(
+        "fact", said("Ana is in the hall", "Ana", "hall"), authority=Authority.GM, scene="scene 2"
+    )
+
+    before = await stage.thing(denied.canonical_id)
+    assert (verdict.status, verdict.conflicts) == (ACCEPTED, (denied.canonical_id,))
+    assert (before.level, before.superseded_by) == (CanonLevel.CANON, verdict.canonical_id)
+
+
 async def test_a_judgement_is_stale_once_a_rival_is_written() -> None:
     stage = await a_court()
     fact = a_fact("Bo owns a mill", involved=about("Bo"), authority=Authority.GM)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from canonry.bootstrap.compose import compose_memory
@@ -82,5 +82,6 @@ async def lived(steps: list[tuple[Any, int, bool]]) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
+@example([(_foe, 1, False), (_ally, 0, True), (_foe, 1, False)])
 def test_a_random_history_reads_without_its_secrets(steps: list[tuple[Any, int, bool]]) -> None:
     asyncio.run(lived(steps))

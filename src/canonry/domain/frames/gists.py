@@ -22,11 +22,12 @@ _SILENT: Final = frozenset(map(lemma, STOP_WORDS[DEFAULT] | NEGATIONS[DEFAULT] |
 class Gist:
     """A statement as words without order; all are stems, of which `forms` has the words.
 
-    `subject` and `when` are empty where no frame was read, as in other languages than English.
+    `everything` is the words and the names. `subject` and `when` are empty where no frame was read,
+    as in other languages than English.
     """
 
     words: frozenset[str]
-    names: frozenset[str] = _EMPTY
+    everything: frozenset[str]
     forms: dict[str, str] = field(default_factory=dict)
     subject: frozenset[str] = _EMPTY
     topics: dict[str, frozenset[int]] = field(default_factory=dict)
@@ -35,11 +36,6 @@ class Gist:
     when: frozenset[str] = _EMPTY
     told: bool = True
     framed: bool = True
-
-    @property
-    def everything(self) -> frozenset[str]:
-        """The words and the names."""
-        return self.words | self.names
 
 
 @lru_cache(maxsize=16_384)
@@ -56,7 +52,7 @@ def gist_of(statement: str) -> Gist:
     words = frozenset(forms) - names
     return Gist(
         words=words,
-        names=names,
+        everything=words | names,
         forms=forms,
         subject=words_of(frames[0].subject),
         topics={word: topics for word in words if (topics := topics_of(word))},
@@ -92,8 +88,10 @@ def _unframed(statement: str, language: str) -> Gist:
     terms = terms_of(statement)
     denied = NEGATIONS.get(language, _EMPTY)
     silent = STOP_WORDS[language] | denied
+    words = frozenset(stem_of(language, term) for term in terms if term not in silent)
     return Gist(
-        words=frozenset(stem_of(language, term) for term in terms if term not in silent),
+        words=words,
+        everything=words,
         negative=len(denied.intersection(terms)) % 2 == 1,
         framed=False,
     )

@@ -35,6 +35,7 @@ _TRUE: Final = (("it is true that", False), ("it is not true that", True),
                 ("it is false that", True), ("it is a fact that", False),
                 ("it was not the case that", True), ("it is untrue that", True),
                 ("it is certain that", False))  # fmt: skip
+_ANY_SOURCE: Final = tuple(SOURCES)
 _MOST: Final = 8
 """Clauses of a statement that are looked at."""
 
@@ -69,7 +70,7 @@ _PRONOUN_STEMS: Final = frozenset(map(lemma, PRONOUNS))
 def _clauses(tokens: Tokens) -> Iterator[Clause]:
     standing, flipped = Standing.TOLD, False
     words = " ".join(token.word for token in tokens)
-    for source in SOURCES:
+    for source in SOURCES if words.startswith(_ANY_SOURCE) else ():
         if words.startswith(source):
             standing = Standing.SAID
             tokens = (
@@ -81,7 +82,7 @@ def _clauses(tokens: Tokens) -> Iterator[Clause]:
         standing = Standing.SAID
         at = next(i for i, token in enumerate(tokens) if token.word in {"opinion", "view", "hear"})
         tokens = tokens[at + 1 :]
-    for prefix, flips in _TRUE:
+    for prefix, flips in _TRUE if words.startswith("it ") else ():
         if words.startswith(prefix + " "):
             tokens, flipped = tokens[len(prefix.split()) :], flipped != flips
     tokens, condition = _condition(tokens)

@@ -53,8 +53,8 @@ class Objection:
     """What a gate says; `authority` is the strongest word behind the rivals.
 
     `taken_back`: the proposal comes later in the scene that told them, so that a word of the same
-    authority is enough. `dated`: it says from when it holds, and they do not, so that where it is
-    enough they end there, and held until then.
+    authority is enough. `dated`: it says from when it holds, and they do not, or it is told later,
+    so that where it is enough they end there, and held until then.
     """
 
     weight: Weight

@@ -14,14 +14,13 @@ from canonry.domain.judging.comparing.conflicts import Stated, conflict, ends, t
 from canonry.domain.judging.comparing.findings import Clash, When
 from canonry.domain.judging.comparing.rivals import (
     candidates_of,
-    standing_of_fact,
+    standings_of,
     unread,
     when_dated,
 )
 from canonry.domain.judging.contents import FactContent
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
-from canonry.domain.judging.statements import contraries_of
 from canonry.domain.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
 from canonry.domain.provenance import Authority
 from canonry.domain.things.facts import Fact
@@ -33,7 +32,6 @@ _BY_TIME: Final = {
     When.LATER: Weight.SUPERSEDES,
     When.EARLIER: Weight.PRECEDES,
 }
-_EXCLUDED: Final = Clash(Grade.CONTRADICTION, "the states exclude each other")
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -43,24 +41,17 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     entities = [view.entity(reference) for reference in content.involved]
     about = frozenset(entity.id for entity in entities if entity is not None)
     claim = _claimed(content, about)
-    excluded = _excluded(content, about, view)
-    rivals = candidates_of(view, claim)
-    found = {fact.id: fact for fact in (*rivals, *excluded.values())}
-    for fact in found.values():
-        if str(fact.id) == content.replaces:
-            continue
-        if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
-            known = _EXCLUDED if fact.id in excluded else None
-            yield from _objections(candidate, fact, view, claim, known)
+    beside = [
+        fact
+        for fact in candidates_of(view, claim)
+        if str(fact.id) != content.replaces
+        and _at_once(candidate, content, fact)
+        and still_stands(view, fact, candidate.moment)
+    ]
+    for fact, standing in standings_of(view, beside):
+        yield from _objections(candidate, fact, standing, claim)
     for warning in unread(view, claim):
         yield Objection(weight=Weight.WARNS, rationale=warning)
-
-
-def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> dict[str, Fact]:
-    """The facts that state a tag which excludes the one stated, by the policy."""
-    contraries = contraries_of(content.statement, view.policy.exclusive_tags)
-    facts = (fact for contrary in contraries for fact in view.stating(contrary))
-    return {fact.id: fact for fact in facts if view.roots(fact.involved) == about}
 
 
 def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
@@ -80,32 +71,35 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
 
 
 def _objections(
-    candidate: Candidate, fact: Fact, view: SliceView, claim: Stated, known: Clash | None
+    candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
 ) -> Iterator[Objection]:
-    standing = standing_of_fact(view, fact)
-    when = _when(candidate, fact, standing, claim)
+    was_over, is_over = tells_an_end(standing), tells_an_end(claim)
+    when = _when(candidate, fact, ending=was_over or is_over)
     found = conflict(standing, claim, when=when)
     at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
-    over = tells_an_end(claim if when is When.EARLIER else standing)
+    if found is None and at_once is None and not (was_over or is_over):
+        return
+    over = is_over if when is When.EARLIER else was_over
     if when is not When.EARLIER and ends(standing, claim):
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)
     elif when is When.EARLIER and ends(claim, standing):
         yield _told(Weight.PRECEDES, "the words end what held", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
-        objection = _told(_told_elsewhere(candidate, fact, when), found.reason, fact)
+        elsewhere = _told_elsewhere(candidate, fact, when)
+        before = elsewhere is When.EARLIER
         yield replace(
-            objection,
+            _told(Weight.PRECEDES if before else Weight.CONTRADICTS, found.reason, fact),
             taken_back=_comes_later_in_scene(candidate, fact),
-            dated=objection.weight is Weight.CONTRADICTS and _dates_the_undated(candidate, fact),
+            dated=not before and (elsewhere is When.LATER or _dates_the_undated(candidate, fact)),
         )
-    elif _is_contradiction(known or at_once) and not (over and when is not When.ONE):
+    elif _is_contradiction(at_once) and not (over and when is not When.ONE):
         yield _told(_BY_TIME[when], "the states exclude each other", fact)
     elif found is not None:
         yield _told(Weight.WARNS, found.reason, fact)
 
 
-def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> Weight:
-    """What a contradiction of one moment comes to.
+def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
+    """Which of two that contradict each other at one moment was told first, where that counts.
 
     Whose word always counts says otherwise than they did in another scene: then it has changed.
     What another has said falls instead, as if it had never been.
@@ -113,8 +107,8 @@ def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> Weight:
     now, said = candidate.moment, fact.moment
     words = {candidate.proposal.authority, fact.authority}
     if words != {Authority.GM} or when is not When.ONE or same_scene(now, said):
-        return Weight.CONTRADICTS
-    return _BY_TIME[_by_place(now, said)]
+        return When.ONE
+    return _by_place(now, said)
 
 
 def _dates_the_undated(candidate: Candidate, fact: Fact) -> bool:
@@ -133,7 +127,7 @@ def _is_contradiction(found: Clash | None) -> bool:
     return found is not None and found.grade is Grade.CONTRADICTION
 
 
-def _when(candidate: Candidate, fact: Fact, standing: Stated, claim: Stated) -> When:
+def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
     """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
 
     What has no times of its own speaks of one moment, so that a plain denial is one; only where
@@ -141,8 +135,7 @@ def _when(candidate: Candidate, fact: Fact, standing: Stated, claim: Stated) -> 
     """
     now, said = candidate.moment, fact.moment
     dated = when_dated(now.at, fact.time_ref)
-    told = dated is When.ONE and not same_scene(now, said)
-    if told and (tells_an_end(standing) or tells_an_end(claim)):
+    if ending and dated is When.ONE and not same_scene(now, said):
         return _by_place(now, said)
     return dated
 

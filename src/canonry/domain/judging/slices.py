@@ -5,6 +5,7 @@ verdict rests on them, and the lookups that the slice could not answer, which th
 loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -117,7 +118,7 @@ class Slice:
     `recent` holds the keys that were changed since something was loaded: it is short, so that a
     commit copies little. `born` are things that commits made after the slice was loaded: the store
     cannot know of them yet. `touched` are the keys that those commits touched, `framed` the frame
-    keys whose facts are loaded.
+    keys whose facts are loaded, and `named` says that names are looked up.
     """
 
     space: SpaceId
@@ -126,6 +127,7 @@ class Slice:
     recent: Mapping[str, frozenset[str]] = field(default_factory=dict)
     loaded: frozenset[Lookup] = frozenset()
     framed: frozenset[str] = frozenset()
+    named: bool = False
     born: frozenset[str] = frozenset()
     secrets: bool = False
     touched: frozenset[str] = frozenset()
@@ -133,20 +135,22 @@ class Slice:
     def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
         """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
         there = {thing.id: self.things.get(thing.id, thing) for thing in found}
-        loaded = self.loaded.union(lookups)
-        framed = frozenset([one.key for one in loaded if isinstance(one, ConflictLookup)])
-        under: dict[str, set[str]] = {}
+        new = frozenset(lookups)
+        asked = self.framed.union([one.key for one in new if isinstance(one, ConflictLookup)])
+        named = self.named or any(isinstance(one, NameLookup) for one in new)
+        under: defaultdict[str, set[str]] = defaultdict(set)
         for thing in there.values():
-            for key in _asked_keys(thing, framed):
-                under.setdefault(key, set()).add(thing.id)
+            for key in _asked_keys(thing, asked, named=named):
+                under[key].add(thing.id)
         more = {key: self.under(key) | ids for key, ids in under.items()}
         return revised(
             self,
             things={**self.things, **there},
             by_key={**self.by_key, **self.recent, **more},
             recent={},
-            loaded=loaded,
-            framed=framed,
+            loaded=self.loaded | new,
+            framed=asked,
+            named=named,
             secrets=self._has_secrets(there),
         )
 
@@ -174,26 +178,36 @@ class Slice:
         found = self.recent.get(key)
         return self.by_key.get(key, _NOTHING) if found is None else found
 
+    def among(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that anything known has, or had."""
+        return [key for key in keys if key in self.by_key or key in self.recent]
+
     def _keyed(self, changed: Mapping[str, Thing]) -> dict[str, frozenset[str]]:
         """The keys that are changed since something was loaded, once these things are."""
-        turned: dict[str, set[str]] = {}
+        found: dict[str, frozenset[str]] = {}
         for thing in changed.values():
             if not isinstance(thing, _LOOKED_UP):
                 continue
-            before = self.things.get(thing.id)
-            keys = keys_of(thing)
-            for key in keys if before is None else keys ^ keys_of(before):
-                turned.setdefault(key, set()).add(thing.id)
-        return {**self.recent, **{key: self.under(key) ^ ids for key, ids in turned.items()}}
+            before, keys = self.things.get(thing.id), keys_of(thing)
+            past = _NOTHING if before is None else keys_of(before)
+            for key in keys ^ past:
+                ids, own = found.get(key) or self.under(key), {thing.id}
+                found[key] = ids | own if key in keys else ids - own
+        return {**self.recent, **found}
 
     def _has_secrets(self, changed: Mapping[str, Thing]) -> bool:
         return self.secrets or any(map(is_veiled, changed.values()))
 
 
-def _asked_keys(thing: Thing, framed: frozenset[str]) -> Iterable[str]:
-    """The keys that a thing is found under; of a fact's many, those that somebody asks for."""
+def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterable[str]:
+    """The keys that a thing is found under; of a fact's many, those that somebody asks for.
+
+    Whom nobody asks for by a name is found by the id.
+    """
     if isinstance(thing, Fact):
         return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
+    if isinstance(thing, Entity) and not named:
+        return ()
     return keys_of(thing) if isinstance(thing, _LOOKED_UP) else ()
 
 
@@ -305,7 +319,7 @@ class SliceView:
 
     def crowded(self, keys: Iterable[str]) -> bool:
         """Whether there may be more facts of one of these frame keys than are loaded."""
-        held = [(key, len(self._slice.under(key))) for key in keys]
+        held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
         return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
@@ -364,7 +378,7 @@ class SliceView:
     def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
         """The things of this space under any of the keys, each once, oldest first."""
         known = self._slice
-        ids = frozenset().union(*map(known.under, keys))
+        ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [thing for one in ids if (thing := self._as_seen(known.things[one])) is not None]
         found.sort(key=lambda thing: (thing.position, thing.id))
         return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]

@@ -149,8 +149,10 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
         if not isinstance(heir, Fact) or not comes_after(heir.moment, moment):
             return False
     said = fact.properties
-    entity_id, tag, holds = said.get("entity_id"), said.get("tag"), said.get("holds")
-    if fact.until is not None or not isinstance(entity_id, str) or not isinstance(holds, bool):
+    if fact.until is not None or "tag" not in said:
+        return True
+    entity_id, tag, holds = said.get("entity_id"), said["tag"], said.get("holds")
+    if not isinstance(entity_id, str) or not isinstance(holds, bool):
         return True
     entity = view.entity(Reference(entity_id))
     return entity is None or (tag in held_at(entity, moment)) is holds

@@ -1,4 +1,4 @@
-"""Statements of tags: what a sentence says of a state, and which others contradict it.
+"""Statements of tags: what a sentence says of a state.
 
 Who says in words that somebody is dead says the same as who changes their state.
 """
@@ -13,24 +13,11 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import changes_of
 from canonry.domain.normal_forms import folded
 from canonry.domain.texts.statements import plain_statement
-from canonry.domain.things.entities import Entity, EntityClass, normalised_name
-from canonry.domain.vocabularies.state_tags import excluded_by, normal_tag
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.vocabularies.state_tags import normal_tag
 
 _ANEW: Final = frozenset({"again", "now", "still"})
 """Words that say of a state when, and not which."""
-
-
-def contraries_of(statement: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The normalised statements by which the same subject has a tag that excludes the one stated.
-
-    Only a statement `<subject> is <tag>` with a tag of `groups` has any.
-    """
-    subject, verb, tag = normalised_name(statement).rpartition(" is ")
-    if not verb:
-        return ()
-    held = [one.casefold() for group in groups for one in group]
-    excluded = excluded_by(tag, groups, dict.fromkeys(held))
-    return tuple(f"{subject} is {other}" for other in excluded)
 
 
 def stated_tag(

@@ -29,6 +29,7 @@ from canonry.domain.log.entries import (
 )
 from canonry.domain.log.keys import facts_key, relations_key, thing_key
 from canonry.domain.log.secrecy import names_in
+from canonry.domain.moments import StoryPlace
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity, family_of
@@ -90,7 +91,7 @@ async def change_audience(
         if thing.audience == audience:
             return Change(entries=(), reads=frozenset())
         if covers(audience, thing.audience):
-            ids, told = await _told_together(canon, thing)
+            ids, told = await _told_together(canon, thing, audience)
             await _require_open(canon, ids, audience)
         else:
             ids, told = await _about(canon, thing), ()
@@ -132,7 +133,9 @@ async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
     return found
 
 
-async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+async def _told_together(
+    canon: Canon, thing: Kept, audience: Audience
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """What the same commit told the same audience, and how it changed others for them."""
     entries = await _told_with(canon, thing)
     ids = [thing.id, *(_made_in(entries))]
@@ -141,6 +144,8 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
         ids += await _observed(canon, thing)
     if isinstance(thing, Source):
         ids += await _snippets(canon, thing)
+    if isinstance(thing, Relation):
+        ids += await _said_again(canon, thing, audience)
     ids += await _said_since(canon, thing, entries)
     known = await audiences_of(canon, ids)
     along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
@@ -150,6 +155,19 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
     return along, tuple(told)
 
 
+async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
+    """What ended it by a word that said to others only what they knew: for these it is told."""
+    found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
+    heir = found.get(thing.superseded_by or "")
+    if not isinstance(heir, Relation):
+        return []
+    ends = frozenset((heir.from_id, heir.to_id))
+    query = RelationQuery(spaces=frozenset((heir.space,)), entities=ends, rel_type=heir.rel_type)
+    near = [one async for one in every_match(canon.judged.state.relations, query)]
+    same = (one for one in near if {one.from_id, one.to_id} == ends and one.id != heir.id)
+    return [heir.id] if any(covers(one.audience, audience) for one in same) else []
+
+
 async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
     """What was observed since at the very moments at which the commit told of a state."""
     made = (each.thing for each in entries if isinstance(each, Made))
@@ -157,11 +175,15 @@ async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> li
     told = [each for each in seen if STATE_TAGS in each.fields]
     found: list[str] = []
     for entity_id in dict.fromkeys(each.entity_id for each in told):
-        moments = {(each.observed_at, each.place) for each in told if each.entity_id == entity_id}
+        moments = {
+            (each.observed_at, each.place or StoryPlace(told=thing.position))
+            for each in told
+            if each.entity_id == entity_id
+        }
         later = await canon.store_of_all.state.observations(
             entity_id, after=Position(thing.position), limit=ALONG_MAX
         )
-        same = (each for each in later if (each.observed_at, each.place) in moments)
+        same = (each for each in later if (each.observed_at, each.moment.place) in moments)
         found += [each.id for each in same if STATE_TAGS in each.fields]
     return found
 

@@ -7,9 +7,10 @@ whichever was written first.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from canonry.domain.audience import GAME_MASTERS, Audience
+from canonry.domain.audience import EVERYBODY, GAME_MASTERS, Audience, wide_first
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.laws import laws_against_relation, misplacing
@@ -24,11 +25,13 @@ from canonry.domain.judging.relation_lines import (
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.log.secrecy import under
 from canonry.domain.moments import NOW, Moment
 from canonry.domain.provenance import Authority, Evidence, may_end
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Axiom
 from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.veils import audiences_in
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
 from canonry.usecases.kernel.caller import Caller
@@ -88,45 +91,13 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             `relation.misplaced` or `axiom.forbids`.
     """
     space = (await require(canon, caller, Entity, new.from_id)).space
-
-    async def prepare(new_id: NewId) -> Change[Relation | None]:
-        from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
-        _require_pair(new, from_, to)
-        reads = await require_evidence(canon, caller, space, new.evidence)
-        cited = () if new.audience is not None else tuple(one.ref for one in new.evidence)
-        audience = await audience_for(canon, (from_.id, to.id, *cited), new.audience)
-        moment = Moment(at=new.since, place=NOW.place)
-
-        def line_in(view: SliceView) -> RelationLine:
-            return line_of(view, new.kind, from_, to, moment, properties=new.properties)
-
-        def wrong(view: SliceView) -> tuple[list[Axiom], tuple[str, tuple[str, ...]] | None]:
-            broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
-            return broken, misplacing(view, new.kind, from_, to, moment)
-
-        line, rested_on = await judged_by(canon, space, line_in, audience)
-        _require_rank(new, line)
-        (broken, misplaced), looked_at = await judged_by(canon, space, wrong, audience)
-        rested_on |= looked_at
-        require_lawful(broken)
-        if misplaced is not None:
-            raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
-        _require_unopposed(new, line)
-        if (same := line.same) is not None and _equals(same, new, from_, to):
-            whole, _ = await judged_by(canon, space, line_in, GAME_MASTERS)
-            if _only(same, line) and _only(same, whole):
-                return Change(entries=(), reads=frozenset(), found=same)
-        made = _made(new_id, new, from_, to)
-        entries = _taking_its_place(new_id, new, made, line)
-        reads |= rested_on
-        for end in (new.from_id, new.to_id, from_.id, to.id):
-            reads |= {thing_key(end), relations_key(end)}
-        return Change(entries=entries, reads=reads, found=None, audience=audience or new.audience)
-
-    receipt = await commit_change(canon, caller, space, prepare)
-    if (old := receipt.found) is not None:
+    receipt = await commit_change(canon, caller, space, partial(_prepared, canon, caller, new))
+    old = receipt.found
+    if old is None:
+        made = the_made(receipt, RelationDraft)
+        old = await _known_by_then(canon, caller, new, made) if receipt.replayed else None
+    if old is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
-    made = the_made(receipt, RelationDraft)
     return RelationCreated(
         relation_id=made.id,
         recorded_at=receipt.recorded_at,
@@ -137,6 +108,71 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         ),
         warnings=() if new.evidence else (_UNFOUNDED,),
     )
+
+
+async def _prepared(
+    canon: Canon, caller: Caller, new: NewRelation, new_id: NewId
+) -> Change[Relation | None]:
+    """What the word writes; nothing where exactly this is all that holds."""
+    from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
+    _require_pair(new, from_, to)
+    reads = await require_evidence(canon, caller, from_.space, new.evidence)
+    audience = await _audience_of(canon, new, from_, to)
+    moment = Moment(at=new.since, place=NOW.place)
+    line_in = partial(_line_in, new, from_, to)
+
+    def wrong(view: SliceView) -> tuple[list[Axiom], tuple[str, tuple[str, ...]] | None]:
+        broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
+        return broken, misplacing(view, new.kind, from_, to, moment)
+
+    line, rested_on = await judged_by(canon, from_.space, line_in, audience)
+    _require_rank(new, line)
+    (broken, misplaced), looked_at = await judged_by(canon, from_.space, wrong, audience)
+    rested_on |= looked_at
+    require_lawful(broken)
+    if misplaced is not None:
+        raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
+    _require_unopposed(new, line)
+    same = line.same
+    reads |= rested_on
+    for end in (new.from_id, new.to_id, from_.id, to.id):
+        reads |= {thing_key(end), relations_key(end)}
+    if same is None or not _equals(same, new, from_, to) or not _only(same, line):
+        entries = _taking_its_place(new_id, new, _made(new_id, new, from_, to), line)
+        return Change(entries=entries, reads=reads, found=None, audience=audience or new.audience)
+    whole, _ = await judged_by(canon, from_.space, line_in, GAME_MASTERS)
+    if _only(same, whole):
+        return Change(entries=(), reads=frozenset(), found=same)
+    entries = ()
+    for number, few in enumerate(_who_know(whole, same)):
+        theirs, looked_at = await judged_by(canon, from_.space, line_in, few)
+        own = partial(_labelled, new_id, number)
+        anew = _taking_its_place(own, new, _made(own, new, from_, to), theirs)
+        entries += under(anew, few)
+        reads |= looked_at
+    return Change(entries=entries, reads=reads, found=same, audience=audience or new.audience)
+
+
+async def _known_by_then(
+    canon: Canon, caller: Caller, new: NewRelation, made: RelationDraft
+) -> Relation | None:
+    """What others knew already where a word was news to those alone for whom this was made."""
+    from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
+    audience = await _audience_of(canon, new, from_, to)
+    if made.audience == audience:
+        return None
+    line, _ = await judged_by(canon, from_.space, partial(_line_in, new, from_, to), audience)
+    return line.same
+
+
+async def _audience_of(canon: Canon, new: NewRelation, from_: Entity, to: Entity) -> Audience:
+    cited = () if new.audience is not None else tuple(one.ref for one in new.evidence)
+    return await audience_for(canon, (from_.id, to.id, *cited), new.audience)
+
+
+def _line_in(new: NewRelation, from_: Entity, to: Entity, view: SliceView) -> RelationLine:
+    moment = Moment(at=new.since, place=NOW.place)
+    return line_of(view, new.kind, from_, to, moment, properties=new.properties)
 
 
 def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
@@ -178,6 +214,17 @@ def _only(same: Relation, line: RelationLine) -> bool:
     """Whether a relation is all that holds in a line then."""
     told = line.same is not None and line.same.id == same.id
     return told and not (line.ends or line.against)
+
+
+def _who_know(whole: RelationLine, same: Relation) -> list[Audience]:
+    """Who knows of something in a line that others do not know of, the masters only if alone."""
+    relations = (w.relation for w in whole.words if isinstance(w.relation, Relation))
+    found = {audience for one in (*relations, same) for audience in audiences_in(one)}
+    return sorted(found - {EVERYBODY, GAME_MASTERS} or {GAME_MASTERS}, key=wide_first)
+
+
+def _labelled(new_id: NewId, number: int, label: str) -> str:
+    return new_id(f"{label}:{number}")
 
 
 def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+from canonry.domain.audience import Audience, viewer_of
 from canonry.domain.fields import Reference
 from canonry.domain.ids import NewId
 from canonry.domain.judging.making import Backing
 from canonry.domain.judging.relation_lines import line_of, written
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Entry, RelationEnded, RelationResumed, RelationRetconned
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.veils import as_seen
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -47,6 +50,7 @@ async def retcon_relation(
             return _without(view, new_id, backing, relation)
 
         rest, reads = await judged_by(canon, space, work, relation.audience)
+        rest = tuple([await _as_before(canon, one, relation.audience) for one in rest])
         fallen = RelationRetconned(relation_id=relation.id, replaced_by=None, reason=reason)
         reads |= {thing_key(relation.id)}
         return Change(entries=(fallen, *rest), reads=reads, audience=relation.audience)
@@ -68,6 +72,25 @@ def _without(
     others = {one.id: one for each in (start, end) for one in view.relations(each, kind.name)}
     ended = (one for one in others.values() if one.superseded_by == relation.id)
     return (*entries, *_joined(relation, (one for one in ended if one.id not in told)))
+
+
+async def _as_before(canon: Canon, entry: Entry, audience: Audience) -> Entry:
+    """The entry; what had been over before they knew what followed it is over again."""
+    if not isinstance(entry, RelationResumed):
+        return entry
+    known, viewer = canon.store_of_all.state, viewer_of(audience)
+    one = (await known.things((entry.relation_id,))).get(entry.relation_id)
+    seen = as_seen(one, viewer)
+    while isinstance(seen, Relation) and isinstance(one, Relation):
+        if not seen.ended or seen.superseded_by is None:
+            break
+        before = Position(one.changed_at - 1)
+        one = (await known.things_as_known_at((one.id,), before)).get(one.id)
+        seen = as_seen(one, viewer)
+    if not isinstance(seen, Relation) or not seen.ended:
+        return entry
+    why = "it was over before"
+    return RelationEnded(relation_id=seen.id, until=seen.until, superseded_by=None, reason=why)
 
 
 def _joined(relation: Relation, before: Iterator[Relation]) -> Iterator[Entry]:

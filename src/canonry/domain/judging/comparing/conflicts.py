@@ -4,11 +4,11 @@ A contradiction is what the words themselves exclude; what only a reader with kn
 world would stop at is possible, and asked about.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import product
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.gists import gists_of
@@ -20,22 +20,21 @@ from canonry.domain.judging.comparing.property_values import compared_properties
 from canonry.domain.things.proposals import Grade
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class Stated(NamedTuple):
     """What is stated: words, the entities linked with them, values, and when it holds.
 
-    `time` and `until` count in any one measure; `scene` is the place in the story; `called` are
-    stems of the words by which the entities are called.
+    `time` and `until` count in any one measure; `scene` is the place in the story; `called` tells
+    the stems of the words by which the entities are called.
     """
 
     statement: str
     entities: frozenset[str] = frozenset()
     fact_type: str | None = None
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = MappingProxyType({})
     time: float | None = None
     until: float | None = None
     scene: int | None = None
-    called: frozenset[str] = frozenset()
+    called: Callable[[], frozenset[str]] = frozenset
 
 
 def grade(standing: Stated, claim: Stated) -> Grade | None:
@@ -54,16 +53,19 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
         standing=standing.entities,
         claimed=claim.entities,
     )
-    valued = compared_properties(standing.properties, claim.properties, setting)
+    valued = None
+    if standing.properties and claim.properties:
+        valued = compared_properties(standing.properties, claim.properties, setting)
     if valued is not None and valued.grade is Grade.CONTRADICTION:
         return valued
     worded = _worded(standing.statement, claim.statement, setting)
     worst = worded if valued is None or (worded and worded.graver_than(valued)) else valued
     if worst is not None:
         return worst
-    called = standing.called | claim.called
+    if not setting.one_moment:
+        return None
     held, said = gists_of(standing.statement, claim.statement)
-    return likeness(held, said, setting, called)
+    return likeness(held, said, setting, standing.called, claim.called)
 
 
 @lru_cache(maxsize=4096)
@@ -96,9 +98,10 @@ def _tells_an_end(statement: str) -> bool:
     return any(changes.tells_an_end(frame) for frame in frames_of(statement))
 
 
-_RULES: Final = (
+_OF_ANY_VERBS: Final = (changes.ended,)
+_OF_ONE_VERB: Final = (
     denials.denied,
-    changes.ended,
+    *_OF_ANY_VERBS,
     attributes.attribute_differs,
     *rivalries.RULES,
 )
@@ -114,7 +117,7 @@ def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:
     source = one.condition and one.condition == other.condition
     if told == {Standing.KNOWN} or (Standing.SAID in told and not (source and len(told) == 1)):
         return
-    for rule in _RULES:
+    for rule in _OF_ONE_VERB if one.verb == other.verb else _OF_ANY_VERBS:
         found = rule(one, other, setting)
         if found is not None:
             yield found.only_possible() if Standing.KNOWN in told else found

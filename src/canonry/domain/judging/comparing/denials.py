@@ -16,14 +16,16 @@ _SAYS: Final = "one says what the other denies"
 
 
 def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """What one frame says and the other denies."""
+    """What one frame says and the other of the same verb denies."""
     if one.negative == other.negative:
         return None
     said, denial = (other, one) if one.negative else (one, other)
-    if said.verb != denial.verb or said.condition != denial.condition:
+    if said.condition != denial.condition:
+        return None
+    if not covers(said.phrases, denial):
         return None
     subject = _subject(said, denial, one, other, setting)
-    if subject is Subjects.OTHER or not covers(said.phrases, denial):
+    if subject is Subjects.OTHER:
         return None
     if not setting.one_moment or not _same_time(said, denial):
         return _again(said, denial, setting, one)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from canonry.domain.frames.frames import Frame
 from canonry.domain.things.proposals import Grade
@@ -33,9 +33,11 @@ class Clash:
         return Clash(Grade.POSSIBLE, self.reason)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What is known beside the words: the order in time, and the entities of both sides."""
+class Setting(NamedTuple):
+    """What is known beside the words: the order in time, and the entities of both sides.
+
+    As `Stated` it is made for each pair that is compared, which a tuple is cheapest for.
+    """
 
     when: When
     standing: frozenset[str]

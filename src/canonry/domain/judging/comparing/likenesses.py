@@ -3,6 +3,7 @@
 The rules know what they have read; this offers for review what they have not.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from canonry.domain.frames.gists import Gist
@@ -17,19 +18,21 @@ _LIKE: Final = 0.5
 
 
 def likeness(
-    held: Gist, said: Gist, setting: Setting, called: frozenset[str] = frozenset()
+    held: Gist, said: Gist, setting: Setting, *called: Callable[[], frozenset[str]]
 ) -> Clash | None:
-    """Whether somebody should look at the two, though no rule says why.
+    """Whether somebody should look at the two of one moment, though no rule says why.
 
-    `called` are words by which the entities are called: who shares them speaks only of the same.
+    `called` tell by which words the entities are called: who shares them speaks only of the same.
     """
     mine, theirs = held.everything, said.everything
-    if not setting.one_moment or (mine == theirs and held.negative == said.negative):
+    if mine == theirs and held.negative == said.negative:
         return None
     if not (held.told and said.told) or not _about(held, said, setting):
         return None
     if held.framed and said.framed:
-        why = _reason(held, said, called) if _one_time(held, said) else None
+        if not _one_time(held, said):
+            return None
+        why = _reason(held, said, frozenset().union(*[each() for each in called]))
         return None if why is None else possible(why)
     like = len(mine & theirs) >= _LIKE * len(mine | theirs)
     return possible("they share most of their words, and say not the same") if like else None

@@ -31,7 +31,7 @@ def is_exclusive(one: str, other: str) -> bool:
 
 def number_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """The same frame with another number or measure."""
-    if one.verb != other.verb or one.modal != other.modal or _untold(one, other, setting):
+    if one.modal != other.modal or _untold(one, other, setting):
         return None
     if one.when and other.when and one.when != other.when:
         return None
@@ -75,7 +75,7 @@ def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR091
 
 def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """The same subject in two states that exclude each other."""
-    if _untold(one, other, setting) or one.modal != other.modal or one.verb != other.verb:
+    if _untold(one, other, setting) or one.modal != other.modal:
         return None
     if (one.when and other.when and one.when != other.when) or one.condition != other.condition:
         return None
@@ -93,7 +93,7 @@ def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Somebody at two places at once."""
-    if one.verb != other.verb or one.verb not in _PLACE or _untold(one, other, setting):
+    if one.verb not in _PLACE or _untold(one, other, setting):
         return None
     if one.past != other.past or one.modal or other.modal or one.when != other.when:
         return None
@@ -110,7 +110,7 @@ def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Each is said to do to the other what only one may do."""
-    if _untold(one, other, setting) or one.verb != other.verb or one.past != other.past:
+    if _untold(one, other, setting) or one.past != other.past:
         return None
     if not one.subject or not other.subject or one.group or other.group:
         return None
@@ -128,7 +128,7 @@ def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:
     """What happens once, told of two places or two times."""
-    if one.negative or other.negative or one.verb != other.verb or one.modal or other.modal:
+    if one.negative or other.negative or one.modal or other.modal:
         return None
     event = _event(one)
     if event is None or event != _event(other) or words_of(one.subject) != words_of(other.subject):
@@ -161,7 +161,7 @@ def _event(frame: Frame) -> str | None:
 
 def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Only some do it, and another is said to do it too."""
-    if _untold(one, other, setting) or one.verb != other.verb or one.modal != other.modal:
+    if _untold(one, other, setting) or one.modal != other.modal:
         return None
     if one.exclusive == other.exclusive or not one.subject or not other.subject:
         return None
@@ -171,4 +171,4 @@ def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 RULES: Final[tuple[Rule, ...]] = (number_differs, opposite, placed, swapped, once, closed_list)
-"""Every rule; the gravest finding counts."""
+"""Every rule, for frames of one verb; the gravest finding counts."""

@@ -1,17 +1,19 @@
 """Rivals: the facts of canon that a statement conflicts with, looked up by their frames."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 
 from canonry.domain.fields import Reference
 from canonry.domain.frames.gists import stems_in
 from canonry.domain.frames.keys import rival_keys
+from canonry.domain.ids import EntityId
 from canonry.domain.judging.comparing.conflicts import Stated, conflict
 from canonry.domain.judging.comparing.findings import Clash, When
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.moments import NOW, Moment, overlaps
 from canonry.domain.texts.statements import plain_statement
-from canonry.domain.things.entities import family_of
+from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 
@@ -44,17 +46,28 @@ def _about(view: SliceView, claim: Stated) -> frozenset[str]:
     return claim.entities.union(*families)
 
 
-def standing_of_fact(view: SliceView, fact: Fact) -> Stated:
-    """What a fact states, of the entities that stand for those it was linked with."""
-    linked = [view.entity(Reference(one)) for one in fact.involved]
-    entities = [entity for entity in linked if entity is not None]
-    return Stated(
-        statement=fact.statement,
-        entities=frozenset(entity.id for entity in entities),
-        called=stems_in(" ".join(entity.name for entity in entities)),
-        fact_type=fact.fact_type,
-        properties=fact.properties,
-    )
+def standings_of(view: SliceView, facts: Iterable[Fact]) -> Iterator[tuple[Fact, Stated]]:
+    """What facts state, each of the entities that stand for those it was linked with."""
+    linked: dict[tuple[EntityId, ...], tuple[frozenset[str], Callable[[], frozenset[str]]]] = {}
+    for fact in facts:
+        if fact.involved not in linked:
+            found = [view.entity(Reference(one)) for one in fact.involved]
+            entities = [entity for entity in found if entity is not None]
+            named = cache(partial(_called, entities))
+            linked[fact.involved] = frozenset([entity.id for entity in entities]), named
+        ids, called = linked[fact.involved]
+        stated = Stated(
+            statement=fact.statement,
+            entities=ids,
+            called=called,
+            fact_type=fact.fact_type,
+            properties=fact.properties,
+        )
+        yield fact, stated
+
+
+def _called(entities: Iterable[Entity]) -> frozenset[str]:
+    return stems_in(" ".join([entity.name for entity in entities]))
 
 
 def when_dated(claimed: Instant | None, held: Instant | None) -> When:
@@ -70,11 +83,12 @@ def rivals_of(
     """The facts that hold beside the claim and conflict with it, each with how."""
     moment = Moment(at=start, place=NOW.place)
     beside = [
-        (fact, standing_of_fact(view, fact))
+        fact
         for fact in candidates_of(view, claim)
         if overlaps(start, end, fact.time_ref, fact.ends_at) and still_stands(view, fact, moment)
     ]
-    for fact, standing in () if view.wanted else beside:  # what wants more is asked again
+    stated = list(standings_of(view, beside))
+    for fact, standing in () if view.wanted else stated:  # what wants more is asked again
         found = conflict(standing, claim, when=when_dated(start, fact.time_ref))
         if found is not None:
             yield fact, found

@@ -1,0 +1,50 @@
+"""Direct words about relations that all know already, while few know that it was otherwise."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.domain.audience import EVERYBODY, GAME_MASTERS, Audience
+from canonry.domain.provenance import Authority
+from canonry.domain.vocabularies.narrative_relations import relation_type
+from canonry.testing.worlds import a_caller
+from canonry.usecases.graph.create_relation import NewRelation, RelationCreated, create_relation
+from tests.usecases.stage import Stage, a_stage, id_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def told(
+    stage: Stage, kind: str, audience: Audience = EVERYBODY, key: str | None = None
+) -> RelationCreated:
+    """What the keeper is answered who says this of Ana and Bo."""
+    new = NewRelation(
+        kind=relation_type(kind),
+        from_id=id_of("Ana"),
+        to_id=id_of("Bo"),
+        properties={},
+        since=None,
+        authority=Authority.GM,
+        confidence=1.0,
+        evidence=(),
+        audience=audience,
+    )
+    caller = replace(a_caller(), idempotency_key=key)
+    return await create_relation(stage.canon, caller, new)
+
+
+@pytest.mark.parametrize("key", [None, "once"])
+async def test_what_all_know_is_one_relation_whatever_few_know_and_however_often_it_is_said(
+    key: str | None,
+) -> None:
+    stage = await a_stage()
+    for name in ("Ana", "Bo"):
+        await stage.entity(name)
+    first = await told(stage, "ENEMY_OF")
+    secret = await told(stage, "ALLY_OF", GAME_MASTERS)
+
+    answers = [await told(stage, "ENEMY_OF", key=key) for _ in range(2)]
+
+    assert [(one.relation_id, one.existing) for one in answers] == [(first.relation_id, True)] * 2
+    over = (await stage.canon.store_of_all.state.things((secret.relation_id,))).values()
+    assert [one.current for one in over] == [False]  # type: ignore[union-attr] # it is a relation
