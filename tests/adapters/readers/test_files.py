@@ -180,6 +180,24 @@ async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
     assert record.fields["notes"] == "a long line"
 
 
+async def test_a_unit_is_of_the_company_that_its_own_line_names() -> None:
+    card = CARD.replace(b"\r\nEND:", b"\r\nORG:Salt Club;Rowing\r\nEND:")
+    assert card != CARD
+    alone = card.replace(b";Research", b"")
+
+    (both,), (one,) = (await examined(card)).records, (await examined(alone)).records
+
+    assert (both.fields["organization"], both.fields["department"]) == ("Engines Ltd", "Research")
+    assert "department" not in one.fields
+
+
+async def test_the_year_that_stands_for_no_year_is_none_of_a_birthday() -> None:
+    card = CARD.replace(
+        b"\r\nEND:", b"\r\nBDAY;X-APPLE-OMIT-YEAR=1604;VALUE=date:1604-05-17\r\nEND:"
+    )
+    assert (await examined(card)).records[0].fields["birthday"] == "--05-17"
+
+
 async def test_a_calendar_gives_events_and_tasks_with_instants() -> None:
     event, task = (await examined(CALENDAR)).records
 

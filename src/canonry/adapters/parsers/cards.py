@@ -53,7 +53,8 @@ def _fields(card: Any) -> dict[str, Any]:
         if name is None:
             continue
         if name == "organization":
-            _take_organization(fields, line.value)
+            if not fields.keys() & {"organization", "department"}:
+                _take_organization(fields, line.value)
         elif not (value := _value(line)):
             continue
         elif name in _MANY:
@@ -68,9 +69,9 @@ def _take_organization(fields: dict[str, Any], value: Any) -> None:
     parts = value if isinstance(value, list) else [value]
     company, *units = [str(each).strip() for each in parts]
     if company:
-        fields.setdefault("organization", company)
+        fields["organization"] = company
     if department := ", ".join(filter(None, units)):
-        fields.setdefault("department", department)
+        fields["department"] = department
 
 
 def _value(line: Any) -> str:
@@ -78,7 +79,17 @@ def _value(line: Any) -> str:
     if line.name.upper() == "ADR":
         parts = (" ".join(each.split()) for each in text.split("\n"))
         text = ", ".join(part for part in parts if part.strip(", "))
+    if line.name.upper() == "BDAY" and text.startswith(_omitted_year(line)):
+        text = f"--{text[4:].lstrip('-')}"
     return text.strip()
+
+
+def _omitted_year(line: Any) -> tuple[str, ...]:
+    """The year that stands for none, where a program writes birthdays without one as a whole day.
+
+    So written, the day is kept as the format itself writes it, and nobody is 400 years old.
+    """
+    return tuple(line.params.get("X-APPLE-OMIT-YEAR", ()))
 
 
 def _shown(value: Any) -> str:
