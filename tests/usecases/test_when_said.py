@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.domain.calendars.declaring import read_calendar
-from canonry.domain.ids import SceneId
+from canonry.domain.ids import SceneId, SourceId
 from canonry.domain.log.entries import SpaceRevised, Thing
 from canonry.domain.recall.passages import Collection
 from canonry.domain.spaces import Space
@@ -162,3 +162,17 @@ async def test_what_is_asked_beside_an_event_that_nobody_knows_asks_of_no_time(
 
     assert asked.hits == plain.hits
     assert {hit.why.dated for hit in asked.hits} == {0.0}
+
+
+def test_nobody_knows_when_lines_of_a_document_without_times_were_said() -> None:
+    played = a_scene("played")
+    read = a_scene("read", source_id=SourceId(ident("source")))
+    turn = a_turn("turn", "read")
+
+    assert when_said(turn, {turn.scene_id: read}).said_at is None
+    assert when_said(turn, {turn.scene_id: played}).said_at == turn.timestamp
+    ended = replace(read, completed_at=Instant(DAY))
+    assert when_said(ended, {}).said_at is None
+    assert when_said(replace(played, completed_at=Instant(DAY)), {}).said_at == Instant(DAY)
+    dated = replace(read, said_at=Instant(3 * DAY))
+    assert when_said(turn, {turn.scene_id: dated}).said_at == Instant(3 * DAY)

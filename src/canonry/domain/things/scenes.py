@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId, TurnId
+from canonry.domain.ids import EntityId, SceneId, SourceId, SpaceId, StoryId, TurnId
 from canonry.domain.moments import AFTER_ALL, StoryPlace
 from canonry.domain.time import Instant
 
@@ -65,7 +65,8 @@ class SceneDraft:
     """A stretch of play with its participants; its turns and proposals are kept beside it.
 
     `time_words` are those by which its time was told. That is a time of the world; `said_at` is
-    when it was played, or when it was said at all.
+    when it was played, or when it was said at all. `source_id` is the document that it was read
+    from, where it was not written as it was played.
     """
 
     id: SceneId
@@ -81,6 +82,7 @@ class SceneDraft:
     gm_notes: str | None = None
     time_words: str | None = None
     said_at: Instant | None = None
+    source_id: SourceId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

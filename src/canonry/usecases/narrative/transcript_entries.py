@@ -182,6 +182,7 @@ class TranscriptEntries:
             participants=tuple(speaking),
             status=SceneStatus.ACTIVE,
             said_at=self._said_at(stretch),
+            source_id=SourceId(self.source.ref),
         )
         turns = list(self._turns(scene_id, stretch, cast))
         proposals = list(self._proposals(scene_id, stretch, cast, turns))

@@ -1,7 +1,8 @@
 """When passages were said, and how near that is to the time that a question asks of.
 
 A turn that has no time of its own has that of its scene; one that was written as it was said,
-that of its writing. Beside it stands when the scene plays in the world: either may be meant.
+that of its writing. When lines of a document without times were said nobody knows. Beside it stands
+when the scene plays in the world: either may be meant.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,12 +55,12 @@ def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
             scene = around.get(thing.scene_id)
             whole = scene if isinstance(scene, Scene) else None
             said = thing.said_at or (None if whole is None else whole.said_at)
-            return WhenSaid(
-                said_at=thing.timestamp if said is None else said,
-                in_world=None if whole is None else whole.time_ref,
-            )
+            if said is None and (whole is None or whole.source_id is None):
+                said = thing.timestamp
+            return WhenSaid(said_at=said, in_world=None if whole is None else whole.time_ref)
         case Scene():
-            told = thing.said_at or thing.completed_at
+            played = thing.completed_at if thing.source_id is None else None
+            told = thing.said_at or played
             return WhenSaid(said_at=told, in_world=thing.time_ref)
         case Memory():
             scene = around.get(thing.scene_id or "")
