@@ -44,6 +44,7 @@ MARKS: Final = "\u061c\u200e\u200f"
 WITHOUT_LUCK: Final = {
     ("erase",),
     ("move",),
+    ("move-space",),
     ("restore",),
     ("retcon",),
     ("token",),
