@@ -13,6 +13,7 @@ SECTIONS = {
     "hostile": "a well-behaved client beside hostile ones",
     "startup": "start-up time and memory against a no-op server",
     "writers": "many writers, full durability",
+    "profiles": "the same calls on each kind of store, against the folder",
     "canonization": "canonizing a scene of 50 proposals",
     "universe": "a scene, its context and conflicts among 10^5 facts",
     "transcript": "importing a transcript",

@@ -1,0 +1,219 @@
+"""Profiles: the same calls and writers on each kind of store, against the folder in the same run.
+
+The servers are those of `make servers`; without them only the folder is measured. Everything runs
+on one machine, so that servers and callers share its processors.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from bench.report import Row, median
+from bench.worlds import World, build_world
+from bench.writers import ALL, phase
+from canonry.bootstrap.backends.polyglot import BesideServers, open_polyglot
+from canonry.bootstrap.backends.postgres import open_postgres
+from canonry.bootstrap.backends.postgres_copy import with_copy
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.stores import KeptStore
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.toolsets.narrative import NARRATIVE
+
+SECTION = "profiles"
+ENTITIES, FACTS, ROUNDS, SECONDS = 300, 3, 40, 4.0
+WRITERS = (1, 16, 64)
+TWO_PROCESSES_MIN = 1.6
+CALLER = Principal(agent_id="bench", agent_type="CanonKeeper", authorities=ALL)
+
+Opened = Callable[[Path, str], AbstractAsyncContextManager[KeptStore]]
+"""Opens the store of that name; what is this machine's own lies in the folder."""
+
+
+@asynccontextmanager
+async def in_folder(folder: Path, name: str) -> AsyncIterator[KeptStore]:
+    """A store without any server."""
+    async with await open_embedded(folder / name) as store:
+        yield store
+
+
+@asynccontextmanager
+async def in_postgres(
+    url: str, folder: Path, name: str, *, copied: bool
+) -> AsyncIterator[KeptStore]:
+    """A store in a schema of its own, asked directly or by way of a copy."""
+    shared = await open_postgres(url, schema=name, folder=folder, connections=16)
+    async with await with_copy(shared, folder) if copied else shared as store:
+        yield store
+
+
+@asynccontextmanager
+async def in_mongodb(
+    url: str, beside: BesideServers, folder: Path, name: str
+) -> AsyncIterator[KeptStore]:
+    """Records in MongoDB, state also in Neo4j and words in OpenSearch where these are there."""
+    async with await open_polyglot(url, database=name, folder=folder, beside=beside) as store:
+        yield store
+
+
+def profiles() -> Mapping[str, Opened]:
+    """Each kind of store that can be had here."""
+    found: dict[str, Opened] = {"embedded": in_folder}
+    if postgres := os.environ.get("TEST_POSTGRES_URL"):
+        found["postgres"] = partial(in_postgres, postgres, copied=False)
+        found["postgres, copied"] = partial(in_postgres, postgres, copied=True)
+    if mongodb := os.environ.get("TEST_MONGODB_URL"):
+        beside = BesideServers(
+            graph=os.environ.get("TEST_NEO4J_URL"), words=os.environ.get("TEST_OPENSEARCH_URL")
+        )
+        found["polyglot"] = partial(in_mongodb, mongodb, beside)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one profile came to."""
+
+    seconds: Mapping[str, float]
+    """The median of each call."""
+
+    commits: Mapping[int, float]
+    """A second, by the number of writers."""
+
+    rebuilt: float
+    """Commits a second that all views are folded from."""
+
+    processes: float
+    """Reads of two processes at once, of those of one."""
+
+
+def run() -> list[Row]:
+    """Every profile in turn, on a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        measured = {
+            name: asyncio.run(_measured(opened, name, made_in(Path(folder), name)))
+            for name, opened in profiles().items()
+        }
+    base = measured["embedded"]
+    return [row for name, figures in measured.items() for row in _rows(name, figures, base)]
+
+
+def made_in(root: Path, name: str) -> Path:
+    """A folder of its own."""
+    folder = root / name
+    folder.mkdir()
+    return folder
+
+
+async def _measured(opened: Opened, profile: str, folder: Path) -> Figures:
+    name = f"bench_{uuid4().hex[:12]}"
+    async with opened(folder, name) as store:
+        world = await build_world(store.canon, entities=ENTITIES, facts_each=FACTS, scenes=64)
+        gateway = Gateway(store.canon, [NARRATIVE])
+        seconds = {
+            tool: median([await _timed(gateway, tool, ask(world, n)) for n in range(ROUNDS)])
+            for tool, ask in CALLS.items()
+        }
+        commits = {
+            writers: sum((await phase(store.canon, world, writers, SECONDS)).values()) / SECONDS
+            for writers in WRITERS
+        }
+        began, head = time.perf_counter(), await store.canon.ledger.head(world.space)
+        await store.upkeep.rebuild(quietly)
+        rebuilt = head / (time.perf_counter() - began)
+    words = (profile, str(folder), name, world.space)
+    one, two = [await asyncio.to_thread(_reading, n, words) for n in (1, 2)]
+    return Figures(seconds=seconds, commits=commits, rebuilt=rebuilt, processes=two / one)
+
+
+def _reading(processes: int, words: tuple[str, ...]) -> float:
+    """Reads a second of so many processes at once."""
+    command = [sys.executable, "-m", "bench.profiles", *words]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    return sum(float(each.communicate()[0].split()[-1]) for each in running)
+
+
+async def _read(profile: str, folder: Path, name: str, space: str) -> float:
+    """Reads a second of this process, for some seconds after the first."""
+    async with profiles()[profile](folder, name) as store:
+        gateway = Gateway(store.canon, [NARRATIVE])
+        ask = partial(_timed, gateway, "neo4j_query_entities")
+        await ask({"universe_id": space})
+        done, end = 0, time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            await ask({"universe_id": space, "offset": done % ENTITIES, "limit": 10})
+            done += 1
+        return done / SECONDS
+
+
+async def _timed(gateway: Gateway, tool: str, arguments: Mapping[str, object]) -> float:
+    began = time.perf_counter()
+    outcome = await gateway.call(tool, arguments, CALLER)
+    if outcome.error is not None:
+        raise RuntimeError(f"{tool} answers {outcome.text}")
+    return time.perf_counter() - began
+
+
+def _fact(world: World, n: int) -> Mapping[str, object]:
+    return {
+        "universe_id": world.space,
+        "statement": f"The lantern of pier {n} burns blue",
+        "involved_entity_ids": [world.entities[n]],
+        "confidence": 1.0,
+        "authority": "gm",
+        "evidence_refs": [f"scene:{world.scenes[0]}"],
+    }
+
+
+CALLS: Mapping[str, Callable[[World, int], Mapping[str, object]]] = {
+    "neo4j_get_entity": lambda world, n: {"entity_id": world.entities[n]},
+    "neo4j_query_facts": lambda world, n: {"entity_id": world.entities[n]},
+    "neo4j_query_entities": lambda world, n: {"universe_id": world.space, "offset": n},
+    "mongodb_get_scene": lambda world, n: {"scene_id": world.scenes[n]},
+    "mongodb_append_turn": lambda world, n: {
+        "scene_id": world.scenes[n],
+        "speaker": "gm",
+        "text": f"Part {n} of the tale is told.",
+    },
+    "neo4j_create_fact": _fact,
+}
+
+
+def _rows(name: str, found: Figures, base: Figures) -> list[Row]:
+    def row(what: str, value: float, unit: str, note: str, least: float | None = None) -> Row:
+        return Row(
+            section=SECTION,
+            what=f"{name}: {what}",
+            value=value,
+            unit=unit,
+            budget=least,
+            at_least=least is not None,
+            note=note,
+        )
+
+    return [
+        *(
+            row(tool, seconds / base.seconds[tool], "x embedded", f"{1000 * seconds:.2f} ms")
+            for tool, seconds in found.seconds.items()
+        ),
+        *(row(f"{n} writers", each, "commits/s", "") for n, each in found.commits.items()),
+        row("all views from the log", found.rebuilt, "commits/s", ""),
+        row("reads of two processes / of one", found.processes, "x", "", TWO_PROCESSES_MIN),
+    ]
+
+
+if __name__ == "__main__":
+    profile_, folder_, name_, space_ = sys.argv[1:]
+    sys.stdout.write(f"{asyncio.run(_read(profile_, Path(folder_), name_, space_))}\n")
