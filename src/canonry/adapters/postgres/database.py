@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from canonry.adapters.postgres.faults import CONTENDED, as_canonry, closed, translated
-from canonry.domain.errors import Unavailable
+from canonry.domain.errors import CanonryError, Unavailable
 from canonry.ports.call_scope import forget, scope
 
 T = TypeVar("T")
@@ -120,6 +120,16 @@ class Database:
             async with self._pool.connection() as db:
                 yield db
 
+    async def _told(self, error: psycopg.Error) -> CanonryError:
+        """What a failure means; a pool that waits in vain does not say that the server is away."""
+        if isinstance(error, PoolTimeout) and not self._closed:
+            try:
+                probe = await AsyncConnection.connect(self.url, connect_timeout=1)
+            except psycopg.Error as why:
+                return as_canonry(why)
+            await probe.close()
+        return as_canonry(error)
+
     async def rows(self, statement: str, values: Values = ()) -> list[PgRow]:
         """What one statement gives: one round trip, and one state of the store."""
 
@@ -170,7 +180,7 @@ class Database:
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 lost = db is None or db.closed or db.broken
                 if not left or not lost or self._closed or time.monotonic() > ends:
-                    raise as_canonry(error) from error
+                    raise await self._told(error) from error
                 if db is not None:
                     continue  # another connection of the pool may be a good one
             except (psycopg.Error, UnicodeEncodeError) as error:

@@ -1,0 +1,111 @@
+"""A server that is slow answers late, one whose disk is full refuses: nothing is lost or twice."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.bootstrap.backends.postgres import Shared, open_postgres
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN, Appended
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.conformance.kills import require_whole, written_while
+from tests.conformance.postgres_store import URL, dropped
+from tests.postgres.relay import relayed_url
+from tests.servers.__main__ import Postgres
+from tests.servers.processes import ROOT, home_of
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+LITTLE, MORE = "size=96m", "size=400m"
+WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
+"""A fact that says so much fills a small disk soon, and packs badly."""
+
+
+@pytest.fixture
+def cramped() -> Iterator[tuple[Postgres, Path]]:
+    """A server whose records and log lie on a disk with room for little."""
+    if not URL or not (ROOT / "pg0").is_file() or os.getuid() != 0:
+        pytest.skip("no PostgreSQL server of our own, or nobody who may mount a disk for it")
+    own, disk = Postgres(name="cramped", port=55_442), home_of("cramped")
+    options = f"{LITTLE},uid={disk.stat().st_uid},gid={disk.stat().st_gid},mode=700"
+    mounting = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)],
+        check=False,
+        capture_output=True,
+    )
+    if mounting.returncode != 0:
+        pytest.skip("nobody may mount a disk here")
+    try:
+        own.start()
+        yield own, disk
+        own.stop()
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=False)
+
+
+def mount(*words: str) -> int:
+    return subprocess.run(["mount", *words], check=False, capture_output=True).returncode
+
+
+async def opened(url: str, schema: str, folder: Path) -> Shared:
+    return await open_postgres(url, schema=schema, folder=folder, connections=6)
+
+
+async def test_a_full_disk_refuses_what_it_does_not_keep_and_goes_on_when_there_is_room(
+    cramped: tuple[Postgres, Path], tmp_path: Path
+) -> None:
+    server, disk = cramped
+    store = await opened(server.url, "full", tmp_path)
+    acknowledged: set[str] = set()
+
+    async def write(n: int) -> None:
+        scribe = Scribe(store.canon, f"full {n}")
+        head = await store.canon.ledger.head(MIDDLE_EARTH)
+        draft = scribe.next(made(a_fact(f"{n} {WORDS}")), judged_at=head)
+        (outcome,) = await scribe.append([draft])
+        assert isinstance(outcome, Appended)
+        acknowledged.add(draft.draft.id)
+
+    async def write_on() -> None:
+        for n in range(20_000):
+            await write(n)
+
+    with pytest.raises(Unavailable) as refused:
+        await write_on()
+
+    assert refused.value.code in {"ledger.full", "store.unreachable"}
+    assert acknowledged
+    assert await asyncio.to_thread(mount, "-o", f"remount,{MORE}", str(disk)) == 0
+    await asyncio.to_thread(server.stop)
+    await asyncio.to_thread(server.start)
+    before = set(acknowledged)
+    for n in range(20_000, 20_005):
+        await write(n)
+    assert len(acknowledged) == len(before) + 5
+    await require_whole(store.canon, store.upkeep, acknowledged)
+    await store.close()
+
+
+async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(tmp_path: Path) -> None:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    schema = f"test_{uuid4().hex}"
+    async with relayed_url() as (relay, url):
+        store = await opened(url, schema, tmp_path)
+
+        async def slow() -> None:
+            relay.delay = 0.1
+            await asyncio.sleep(1.5)
+            relay.delay = 0.0
+
+        acknowledged = await written_while(store.canon, slow)
+
+        await require_whole(store.canon, store.upkeep, acknowledged)
+        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged) + ORIGIN
+        await store.close()
+    await dropped(schema)
