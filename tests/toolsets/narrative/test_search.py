@@ -67,6 +67,21 @@ async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> N
     assert hit["payload"]["entity_ids"] == [stage.sam]
 
 
+async def test_who_speaks_is_called_by_name_and_the_game_master_so() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, "The dragon wakes")
+    await stage.turn(scene_id, "A dragon!", speaker="user")
+    await stage.turn(scene_id, "The dragon sleeps", speaker="entity", entity_id=stage.sam)
+
+    hits = await search(stage, "dragon")
+
+    by_index = {hit["payload"]["turn_index"]: hit["payload"]["speaker"] for hit in hits}
+    assert by_index[0] == "game master"
+    assert by_index[1] == "user"
+    assert by_index[2].startswith("Sam")
+
+
 async def test_the_summary_of_a_completed_scene_is_found() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()

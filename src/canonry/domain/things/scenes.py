@@ -127,6 +127,11 @@ class Speaker(StrEnum):
     GM = "gm"
     ENTITY = "entity"
 
+    @property
+    def called(self) -> str:
+        """What a person calls whoever speaks, where it is nobody with a name."""
+        return "game master" if self is Speaker.GM else self.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDraft:

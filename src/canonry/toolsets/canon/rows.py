@@ -13,7 +13,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal, ProposalType
 from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, Speaker, Story, Turn
+from canonry.domain.things.scenes import Scene, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.things.upkeep import Correcting, Merging, Retconning, read_upkeep
 from canonry.domain.time import parse_instant, render_instant
@@ -152,7 +152,7 @@ def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: boo
     match thing:
         case Turn():
             speaker = names.get(thing.entity_id or "")
-            by = _voice(thing) if speaker is None else speaker.name
+            by = thing.speaker.called if speaker is None else speaker.name
             scene = _title(thing.scene_id, around)
             when = when_said(thing, around)
             said = _time(when.time)
@@ -171,11 +171,6 @@ def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: boo
         case _:
             status = {"status": thing.status.value} if isinstance(thing, Story) else {}
             return {"name": getattr(thing, "title", "") or getattr(thing, "name", ""), **status}
-
-
-def _voice(turn: Turn) -> str:
-    """Who speaks where it is no entity."""
-    return "game master" if turn.speaker is Speaker.GM else turn.speaker.value
 
 
 def _cut(text: str, full: bool) -> Row:  # noqa: FBT001

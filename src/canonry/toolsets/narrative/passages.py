@@ -126,7 +126,7 @@ def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
     if not isinstance(thing, Turn):
         return None
     entity = things.get(thing.entity_id or "")
-    return entity.name if isinstance(entity, Entity) else str(thing.speaker)
+    return entity.name if isinstance(entity, Entity) else thing.speaker.called
 
 
 HITS: Final[Field] = array(_HIT).by(_hits)

@@ -26,7 +26,6 @@ TURNS_SHOWN: Final = 500
 EVENTS_SHOWN: Final = 500
 SNIPPETS_SHOWN: Final = 500
 CHARACTERS_SHOWN: Final = 200_000
-_SPEAKERS: Final = {Speaker.USER: "User", Speaker.GM: "Game master"}
 
 
 async def _entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
@@ -61,7 +60,7 @@ def _told(page: TurnPage) -> Iterator[str]:
 def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
     if turn.speaker is Speaker.ENTITY:
         return names.get(turn.entity_id or "") or "Somebody"
-    return _SPEAKERS[turn.speaker]
+    return turn.speaker.called.capitalize()
 
 
 async def _source(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
