@@ -38,7 +38,7 @@ class Schemas:
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
-        self.closing.push_async_callback(dropped, name, self.shards or (self.url,))
+        self.closing.push_async_callback(dropped, name, self.shards or (URL,))
         return await self.open(name, HandClock())
 
     async def open(self, name: str, clock: HandClock, machine: Path | None = None) -> Backend:
