@@ -96,6 +96,7 @@ def test_every_setting_can_be_given_in_all_three_places(row: SettingRow, tmp_pat
 SAMPLES = {
     "postgres.url": "postgresql://canonry@127.0.0.1/canonry",
     "postgres.connections": "4",
+    "records.shards": "postgresql://canonry@127.0.0.1/one,postgresql://canonry@127.0.0.1/two",
     "mongodb.url": "mongodb://canonry@127.0.0.1",
     "neo4j.url": "bolt://neo4j@127.0.0.1",
     "opensearch.url": "http://127.0.0.1:9200",
@@ -147,6 +148,7 @@ NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "http
 NEEDED["dialogue.intents"] = NEEDED["dialogue.model"]
 NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
 NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
+NEEDED["postgres.copy"] = NEEDED["files.url"]
 NEEDED["opensearch.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["neo4j.url"] = NEEDED["qdrant.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}
