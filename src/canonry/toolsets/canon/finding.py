@@ -54,7 +54,19 @@ from canonry.usecases.queries.query_relations import RelationQuery, query_relati
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.queries.query_sources import query_sources
 from canonry.usecases.queries.read_as_known import read_as_known
-from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_things, holds
+from canonry.usecases.recall.find_passages import (
+    LOOK_MISSING,
+    MEANING_BEHIND,
+    MEANING_MISSING,
+    WORDS_MISSING,
+)
+from canonry.usecases.recall.find_things import (
+    FoundKind,
+    FoundThings,
+    ThingSearch,
+    find_things,
+    holds,
+)
 from canonry.usecases.truth.read_snapshot import read_snapshot
 
 _PROPERTIES: Final = 12
@@ -88,13 +100,27 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     rows = await rows_of(desk, shown, full=page.full)
     reply = fitted(rows, page, len(result.found))
     reply.pop("total")  # of a search nobody counts all that is alike
-    if result.degraded:
-        reply["searched"] = "words only" if "vectors" in result.degraded else "meaning only"
+    if searched := _searched(result):
+        reply["searched"] = searched
     if result.truncated:
         reply["more"] = "not everything was looked through; name kinds or about"
     if not shown:
         reply["hint"] = f"nothing is known of it here; {await _elsewhere(desk)}"
     return reply
+
+
+def _searched(result: FoundThings) -> str:
+    """By what was searched, where that is not by all there is."""
+    lacks = frozenset(result.degraded)
+    if lacks >= {WORDS_MISSING, MEANING_MISSING}:
+        return "names only"
+    if MEANING_MISSING in lacks:
+        return "words only"
+    if WORDS_MISSING in lacks:
+        return "meaning only"
+    if MEANING_BEHIND in lacks:
+        return f"words; the newest {result.behind} commits not by meaning yet"
+    return "without the second look" if LOOK_MISSING in lacks else ""
 
 
 async def _elsewhere(desk: Desk) -> str:

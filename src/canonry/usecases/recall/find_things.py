@@ -82,11 +82,13 @@ class ThingSearch:
 class FoundThings:
     """The things with the strength of each in [0, 1), best first.
 
-    `truncated`: there is more than was looked through.
+    `truncated`: there is more than was looked through. `behind` commits are not searched by
+    meaning yet.
     """
 
     found: Sequence[tuple[Thing, float]]
     degraded: tuple[str, ...] = ()
+    behind: int = 0
     truncated: bool = False
 
 
@@ -112,6 +114,7 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     return FoundThings(
         found=ordered[: search.limit],
         degraded=degraded_of(*(part.degraded for part in parts)),
+        behind=max(part.behind for part in parts),
         truncated=any(part.truncated for part in parts),
     )
 
@@ -189,6 +192,7 @@ async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -
             if until is None or thing.changed_at <= until
         ],
         degraded=degraded_of(*(each.degraded for each in found)),
+        behind=max((each.behind for each in found), default=0),
     )
 
 

@@ -1,0 +1,82 @@
+"""A search says by what it looked where that is not by all there is, and never the contrary."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
+from canonry.adapters.vectors import FolderVectors
+from canonry.gateway.call import Gateway
+from canonry.toolsets.canon import CANON
+from canonry.usecases.kernel.fresh_passages import FRESH
+from canonry.usecases.kernel.recall import Engines, Recall, Reranking
+from tests.adapters.embedders.endpoint import Said, an_endpoint
+from tests.toolsets.canon.kit import Desk, a_desk
+from tests.usecases.recall_scenario import index
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def broken() -> Iterator[Said]:
+    with an_endpoint(answer=lambda _: b"no order") as said:
+        yield said
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """A desk whose searches know meanings too."""
+    bare = a_desk()
+    canon = bare.canon
+    recall = Recall(
+        Engines(
+            embedder=lambda wanted: HashingEmbedder() if wanted is None else None,
+            vectors=lambda: FolderVectors(tmp_path),
+        ),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=canon.clock,
+    )
+    canon = replace(canon, recall=recall)
+    yield Desk(canon, Gateway(canon, [CANON]), bare.clock)
+    await recall.close()
+
+
+async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> None:
+    await desk.call("open", name="Bells")
+    for part in range(FRESH // 40 + 2):
+        turns = [{"by": "gm", "text": f"Bell {part} tolls {n} times."} for n in range(40)]
+        await desk.call("tell", scene="Tower", turns=turns)
+
+    before = await desk.call("find", text="bell tolls 7 times")
+    recall = desk.canon.recall
+    assert recall is not None
+    behind = recall.behind
+    await index(recall)
+    after = await desk.call("find", text="bell tolls 7 times")
+
+    assert behind > 0
+    assert before["searched"] == f"words; the newest {behind} commits not by meaning yet"
+    assert "searched" not in after
+
+
+async def test_a_reranker_that_rests_hides_neither_words_nor_meaning(
+    desk: Desk, broken: Said
+) -> None:
+    reranker = EndpointReranker(RerankingEndpoint(base_url=broken.url))
+    reranking = Reranking(reranker, clock=desk.clock, patience=20.0)
+    canon = replace(desk.canon, reranking=reranking)
+    looking = Desk(canon, Gateway(canon, [CANON]), desk.clock)
+    await looking.saltmere()
+
+    turns = [{"by": "gm", "text": f"The light of night {n} goes out."} for n in range(3)]
+    await looking.call("tell", scene="Storm", turns=turns, space="Saltmere")
+
+    found = await looking.call("find", text="the light goes out", space="Saltmere")
+    await reranking.close()
+
+    assert found["found"]
+    assert found["searched"] == "without the second look"
