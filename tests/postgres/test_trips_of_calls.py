@@ -89,7 +89,7 @@ WAITS_WITH_COPY = {
     "narrative neo4j_create_fact": 4,
     "narrative neo4j_create_source": 4,
     "narrative neo4j_retcon_fact": 5,
-    "truth ingest": 4,
+    "truth ingest": 5,  # four, unless the log was looked at in between
     "world advance-clock": 5,
     "world move": 4,
 }
