@@ -34,7 +34,10 @@ SECTION = "profiles"
 ENTITIES, FACTS, ROUNDS, SECONDS = 300, 3, 40, 4.0
 WRITERS = (1, 16, 64)
 TWO_PROCESSES_MIN = 1.6
-CALLER = Principal(agent_id="bench", agent_type="CanonKeeper", authorities=ALL)
+KEEPER, NARRATOR = (
+    Principal(agent_id="bench", agent_type=role, authorities=ALL)
+    for role in ("CanonKeeper", "Narrator")
+)
 
 Opened = Callable[[Path, str], AbstractAsyncContextManager[KeptStore]]
 """Opens the store of that name; what is this machine's own lies in the folder."""
@@ -160,7 +163,8 @@ async def _read(profile: str, folder: Path, name: str, space: str) -> float:
 
 async def _timed(gateway: Gateway, tool: str, arguments: Mapping[str, object]) -> float:
     began = time.perf_counter()
-    outcome = await gateway.call(tool, arguments, CALLER)
+    caller = NARRATOR if tool == "mongodb_append_turn" else KEEPER
+    outcome = await gateway.call(tool, arguments, caller)
     if outcome.error is not None:
         raise RuntimeError(f"{tool} answers {outcome.text}")
     return time.perf_counter() - began
