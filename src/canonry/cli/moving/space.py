@@ -24,7 +24,7 @@ Examples:
 
 \b
 The servers are those of records.shards, in the settings of every process. Nobody has to stop:
-who reads goes on, who writes to the space waits some three seconds at the end. What is
+who reads goes on, who writes to the space waits about a second at the end. What is
 interrupted goes on when it is run again, and until then the space lives where it did.
 """
 
