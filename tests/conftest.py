@@ -6,30 +6,11 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from coverage import Coverage
 from hypothesis import settings
 
 REQUIRED_BACKENDS = frozenset(
     name for name in os.environ.get("CANONRY_REQUIRE_BACKENDS", "").split(",") if name
 )
-
-UNMEASURED = frozenset(
-    {
-        *("adapters", "clients", "crash", "deploy", "docs", "former", "meta", "postgres"),
-        *(
-            "test_browser",
-            "test_hostile_names",
-            "test_hub",
-        ),
-        *("test_on_postgres", "test_opensearch", "test_postgres", "test_postgres_shards"),
-        *("test_sqlite", "test_sqlite_against_memory"),
-    }
-)
-"""Folders and files that reach no branch of the measured rings for the first time.
-
-They try what is around these rings, or repeat the calls of other tests elsewhere. Measured, each
-takes twice the time.
-"""
 
 # The machine decides how long an example takes, and where tests gate a change the same examples
 # come again; elsewhere each run tries new ones.
@@ -83,17 +64,3 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"CANONRY_REQUIRE_BACKENDS names {backend}, but: {reason}"
     return report
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-    """Count what a test reaches, its fixtures too, unless others reach it all."""
-    measuring = Coverage.current()
-    parts = item.path.relative_to(item.config.rootpath / "tests").with_suffix("").parts
-    if measuring is None or UNMEASURED.isdisjoint(parts):
-        return (yield)
-    measuring.stop()
-    try:
-        return (yield)
-    finally:
-        measuring.start()

@@ -10,10 +10,10 @@ from tests.meta.coverage_figures import FLOORS, below, by_module, by_ring
 def a_file(lines: int, passed: int, branches: int, taken: int) -> dict[str, Any]:
     return {
         "summary": {
-            "num_statements": lines,
             "covered_lines": passed,
-            "num_branches": branches,
+            "missing_lines": lines - passed,
             "covered_branches": taken,
+            "missing_branches": branches - taken,
         }
     }
 

@@ -18,7 +18,7 @@ from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
 from tests.postgres.relay import relayed_url
 from tests.servers.__main__ import Postgres
-from tests.servers.processes import ROOT
+from tests.servers.processes import PORT, ROOT
 
 pytestmark = pytest.mark.anyio
 WRITER = """
@@ -43,7 +43,7 @@ asyncio.run(main())
 def server() -> Iterator[Postgres]:
     if not URL or not (ROOT / "pg0").is_file():
         pytest.skip("no PostgreSQL server of our own: `make servers` starts one")
-    own = Postgres(name="killed", port=55439)
+    own = Postgres(name="killed", port=PORT + 8)
     own.start()
     yield own
     own.stop()

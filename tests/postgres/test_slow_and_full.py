@@ -18,7 +18,7 @@ from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
 from tests.postgres.relay import relayed_url
 from tests.servers.__main__ import Postgres
-from tests.servers.processes import ROOT, home_of
+from tests.servers.processes import PORT, ROOT, home_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 LITTLE, MORE = "size=96m", "size=400m"
@@ -31,7 +31,7 @@ def cramped() -> Iterator[tuple[Postgres, Path]]:
     """A server whose records and log lie on a disk with room for little."""
     if not URL or not (ROOT / "pg0").is_file() or os.getuid() != 0:
         pytest.skip("no PostgreSQL server of our own, or nobody who may mount a disk for it")
-    own, disk = Postgres(name="cramped", port=55_442), home_of("cramped")
+    own, disk = Postgres(name="cramped", port=PORT + 11), home_of("cramped")
     options = f"{LITTLE},uid={disk.stat().st_uid},gid={disk.stat().st_gid},mode=700"
     mounting = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)],

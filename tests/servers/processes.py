@@ -12,7 +12,10 @@ from typing import Any
 
 ROOT = Path(os.environ.get("CANONRY_SERVERS", f"/var/tmp/canonry-servers-{os.getuid()}"))
 NOBODY = "nobody"
-PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
+PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "25431"))
+"""The first of a hundred; below those that a system gives to whoever connects to somebody, of which
+a server that starts later would find its own taken."""
+
 PASSWORD = "for-tests-on-loopback"
 SECONDS = 60
 STARTED: dict[int, subprocess.Popen[bytes]] = {}
