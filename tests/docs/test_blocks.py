@@ -82,7 +82,7 @@ def test_python_that_is_marked_run_runs(block: Block, tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", TESTS, ids=str)
 def test_a_test_file_passes_in_a_folder_of_its_own(block: Block, tmp_path: Path) -> None:
     (tmp_path / "test_block.py").write_text(block.text, encoding="utf-8")
-    strict = ["--strict-markers", "-W", "error", "-p", "no:cacheprovider", "-q"]
+    strict = ["--strict-markers", "-W", "error", "-p", "no:cacheprovider", "-p", "no:slipcover"]
 
     done = run([sys.executable, "-m", "pytest", *strict, "test_block.py"], tmp_path)
 
