@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.audience import character
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.fields import PROPOSAL_PREFIX
 from canonry.domain.ids import is_uuid
 from canonry.domain.normal_forms import folded
@@ -23,6 +23,7 @@ from canonry.gateway.text import meant
 from canonry.toolsets.canon.desk import ANYTHING, Desk, checked, named, names, require_few, takes
 from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.queries.find_mentioned import find_mentioned
+from canonry.usecases.queries.find_named import begins_word_of, candidate, may_mean
 
 CLAIMS_MAX: Final = 20
 CONFIDENCE: Final = 0.9
@@ -230,7 +231,17 @@ class ClaimReading:
             return ref
         if is_uuid(named.removeprefix(PROPOSAL_PREFIX)) and named.startswith(PROPOSAL_PREFIX):
             return named
-        found = await self.desk.thing(named, Entity, Proposal, path=path)
+        along = [name for name in self.declared if begins_word_of(name, folded(named))]
+        try:
+            found = await self.desk.thing(named, Entity, Proposal, path=path)
+        except NotFound:
+            if len(along) == 1:
+                return self.declared[along[0]]
+            if not along:
+                raise
+            raise may_mean(along, path) from None
+        if along and not (isinstance(found, Entity) and folded(named) in found.known_as):
+            raise may_mean([candidate(found), *along], path)
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
 
     async def _reader(self, text: str, path: str) -> str:

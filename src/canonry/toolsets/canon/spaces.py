@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from canonry.domain.normal_forms import folded
 from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -45,6 +46,9 @@ def row_of(space: ChosenSpace) -> Row:
 async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     name = checked(arguments["name"], limits.name, path="/name")
+    if (there := await _of_name(canon, caller, name)) is not None:
+        hint = "it was there already and is as it was; another needs another name"
+        return {"id": there.id, "name": there.name, "opened": False, "hint": hint}
     about = arguments.get("about")
     calendar = arguments.get(CALENDAR)
     properties: dict[str, Any] = {} if calendar is None else {CALENDAR: calendar}
@@ -61,6 +65,14 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         "name": name,
         "hint": "tell what is known, then propose what is to be true",
     }
+
+
+async def _of_name(canon: Canon, caller: Caller, name: str) -> ChosenSpace | None:
+    """The space that is called so: who forgot it does not mean a second one."""
+    for space in await list_spaces(canon, caller):
+        if space.told and folded(space.name) == folded(name):
+            return space
+    return None
 
 
 TOOLS: Final = (

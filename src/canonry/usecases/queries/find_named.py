@@ -64,13 +64,23 @@ async def find_named(
     if len(found) == 1:
         return found[0]
     if found:
-        message = f"{path} may mean {len(found)} things; name one by its id"
-        told = [candidate(each) for each in found[:CANDIDATES_MAX]]
-        raise InvalidInput("name.ambiguous", message, path=path, candidates=told)
+        raise may_mean([candidate(each) for each in found], path)
     near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
     guess = f"; did you mean {near[0]}?" if near else ""
     message = f"{path} names nothing in this space{guess}; find looks by words"
     raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
+
+
+def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
+    """The refusal of a name that several things go by."""
+    message = f"{path} may mean {len(candidates)} things; name one by its id"
+    told = list(candidates[:CANDIDATES_MAX])
+    return InvalidInput("name.ambiguous", message, path=path, candidates=told)
+
+
+def begins_word_of(name: str, wanted: str) -> bool:
+    """Whether some word of a name begins what is asked, both as they are compared."""
+    return len(wanted) >= _BEGINNING_MIN and f" {wanted}" in f" {name}"
 
 
 def candidate(thing: Thing) -> str:
