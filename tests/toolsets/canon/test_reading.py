@@ -57,7 +57,7 @@ async def test_a_search_finds_every_kind_and_documents_by_title() -> None:
     }
 
 
-async def test_what_was_superseded_is_found_at_its_time_alone() -> None:
+async def test_what_ended_comes_after_what_holds_and_alone_at_its_time() -> None:
     desk = a_desk()
     await desk.saltmere()
     for tag, when in (("calm", "1900-01-01"), ("furious", "1910-01-01")):
@@ -75,13 +75,36 @@ async def test_what_was_superseded_is_found_at_its_time_alone() -> None:
         ],
     )
 
-    assert await says(desk, text="where is Odo located", kinds=["relation"]) == [
-        "Odo Brand located in Quay"
+    found = await desk.call("find", text="where is Odo located", kinds=["relation"])
+    assert [(each["says"], "until" in each or "ended" in each) for each in found["found"]] == [
+        ("Odo Brand located in Quay", False),
+        ("Odo Brand located in Marrow Lighthouse", True),
     ]
     early = await says(desk, text="Odo is furious", kinds=["fact"], at="1905-01-01")
     late = await says(desk, text="Odo is furious", kinds=["fact"], at="1911-01-01")
     assert "Odo Brand is furious" not in early
     assert "Odo Brand is furious" in late
+
+
+async def test_a_question_that_names_a_time_is_answered_first_by_what_held_then() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for place, since in (("Harrow", "1990-01-01"), ("Quay", "2000-01-01")):
+        living = {"kind": "relation", "from": "Odo", "type": "LIVES_IN", "to": place}
+        claims = [{"kind": "entity", "name": place, "type": "location"}, living | {"when": since}]
+        await desk.call("propose", said=f"Odo lives in {place}.", claims=claims)
+    lived, lives = "Odo Brand lives in Harrow", "Odo Brand lives in Quay"
+
+    now, then, after = [
+        [each for each in found if each in {lived, lives}]
+        for found in [
+            await says(desk, text=text, kinds=["relation"])
+            for text in ("where Odo lives", "where Odo lived in 1995", "where Odo lived in 2003")
+        ]
+    ]
+
+    assert now == after == [lives, lived]
+    assert then == [lived, lives]
 
 
 async def test_what_was_known_is_searched_and_got_as_it_stood_then() -> None:

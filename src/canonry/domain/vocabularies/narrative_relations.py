@@ -36,6 +36,16 @@ RELATION_TYPES: Final = {
         RelationType(name="KNOWS"),
         RelationType(name="PARTICIPATED_IN"),
         RelationType(name="DERIVES_FROM", one_target=True),
+        RelationType(name="LIVES_IN", one_target=True),
+        RelationType(name="BORN_IN", one_target=True),
+        RelationType(name="RULES", one_origin=True),
+        RelationType(name="LEADS", one_origin=True),
+        RelationType(name="CAPITAL_OF", one_origin=True),
+        RelationType(name="WIELDS", one_origin=True),
+        RelationType(name="CARRIES", one_origin=True),
+        RelationType(name="MARRIED_TO", symmetric=True),
+        RelationType(name="SIBLING_OF", symmetric=True),
+        RelationType(name="FRIEND_OF", symmetric=True),
     )
 }
 ALIASES: Final = {

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from canonry.domain.calendars.reckoning import GREGORIAN
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
@@ -18,6 +19,7 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.keywords import measure_of, sought_in
 from canonry.domain.recall.passages import STANDING, Collection, passages_of
 from canonry.domain.recall.ranking import PassageCandidate, rank_passages
+from canonry.domain.recall.times import TimesAsked, read_times
 from canonry.domain.texts.stems import stems_of
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
@@ -93,7 +95,11 @@ class FoundThings:
 
 
 async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
-    """The best of all kinds together, within a space that the caller was found to see."""
+    """The best of all kinds together, within a space that the caller was found to see.
+
+    What ended comes after all that holds; where the text names a time, what did not hold then.
+    With `at`, nothing is told that did not hold then.
+    """
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
     )
@@ -110,7 +116,10 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
         for thing, strength in part.found:
             if _wanted(thing, search) and strength > best.get(thing.id, (thing, 0.0))[1]:
                 best[thing.id] = thing, strength
-    ordered = sorted(best.values(), key=lambda each: (-each[1], each[0].position, each[0].id))
+    when = TimesAsked() if search.at is not None else read_times(search.text, GREGORIAN, None)
+    ordered = sorted(
+        best.values(), key=lambda e: (_is_past(e[0], when), -e[1], e[0].position, e[0].id)
+    )
     return FoundThings(
         found=ordered[: search.limit],
         degraded=degraded_of(*(part.degraded for part in parts)),
@@ -140,6 +149,21 @@ def holds(thing: Thing, at: Instant | None) -> bool:
             return True
 
 
+def _is_past(thing: Thing, asked: TimesAsked) -> bool:
+    """Whether a statement holds at none of the times that are asked for, or, without any, ended."""
+    if not asked:
+        return not holds(thing, None)
+    match thing:
+        case Fact(time_ref=begun, ends_at=ended) | Relation(since=begun, until=ended):
+            return bool(asked.stretches) and not any(
+                (begun is None or each.end is None or begun < each.end)
+                and (ended is None or each.start is None or each.start < ended)
+                for each in asked.stretches
+            )
+        case _:
+            return False
+
+
 def _wanted(thing: Thing, search: ThingSearch) -> bool:
     kind = kind_of(thing)
     if kind is not None and kind not in search.kinds:
@@ -148,7 +172,7 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
         return False
     if isinstance(thing, Entity | Fact | Event | Relation) and thing.level not in STANDING:
         return False
-    return holds(thing, search.at)
+    return search.at is None or holds(thing, search.at)
 
 
 def kind_of(thing: Thing) -> FoundKind | None:
@@ -220,14 +244,13 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
         hits = (await _passages(canon, entities, None)).found
         ends = frozenset(EntityId(thing.id) for thing, _ in hits[:_ENDS])
     query = RelationQuery(
-        spaces=frozenset((search.space,)),
-        entities=ends,
-        current=search.at is None,
-        newest_first=True,
-        limit=PAGE_MAX,
+        spaces=frozenset((search.space,)), entities=ends, newest_first=True, limit=PAGE_MAX
     )
     page = await canon.state.relations(query)
     found = {each.id: each for each in page.items}
+    if page.total > PAGE_MAX and search.at is None:  # what holds is not behind what ended
+        holding = await canon.state.relations(replace(query, current=True))
+        found |= {each.id: each for each in holding.items}
     if len(found) < search.limit and not search.about:
         page = await canon.state.relations(replace(query, entities=frozenset()))
         found |= {each.id: each for each in page.items}
