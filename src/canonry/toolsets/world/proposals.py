@@ -208,7 +208,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Have an event of the closed list come about, now or at a tick. The payload has the "
         "parameters of its action and the scopeKey; it passes the same gates.",
         obj(
-            {"type": enum(*EVENT_NAMES), "payload": ANYTHING},
+            {
+                "type": enum(*EVENT_NAMES).but(description="What comes about"),
+                "payload": ANYTHING.but(
+                    description="scopeKey (loc: or player: and an id) and the params of its action"
+                ),
+            },
             {
                 "idempotencyKey": TEXT.but(minLength=1, maxLength=KEY_MAX),
                 "correlationId": UUID,

@@ -21,6 +21,7 @@ from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 
 pytestmark = pytest.mark.anyio
+_CHANGED = "Location.Environment.Changed"
 RAIN = {
     "scopeKey": "loc:inn",
     "locationId": "inn",
@@ -62,9 +63,7 @@ async def weather(isle: Isle, **at: Any) -> str:
 async def test_an_event_without_a_tick_comes_about_at_once() -> None:
     isle = await the_isle()
 
-    told = await isle.call(
-        "enqueue-world-event", "World", type="Location.Environment.Changed", payload=RAIN
-    )
+    told = await isle.call("enqueue-world-event", "World", type=_CHANGED, payload=RAIN)
 
     assert told["outcome"] == "accepted"
     assert told["commitId"]
@@ -77,7 +76,7 @@ async def test_an_event_of_a_tick_waits_for_it_and_is_dated_there() -> None:
     told = await isle.call(
         "enqueue-world-event",
         "Encounter",
-        type="Location.Environment.Changed",
+        type=_CHANGED,
         payload=due,
         dueTick=60_000_000,
     )
@@ -132,12 +131,26 @@ async def test_what_no_time_heals_is_refused_when_it_is_enqueued() -> None:
     told = await isle.call(
         "enqueue-world-event",
         "World",
-        type="Location.Environment.Changed",
+        type=_CHANGED,
         payload=nowhere,
         dueTick=60_000_000,
     )
 
     assert told["rejection"]["rule"] == "reference.unknown"
+
+
+async def test_what_is_wrong_with_a_payload_is_told_at_its_place_there() -> None:
+    isle = await the_isle()
+    unscoped = {name: value for name, value in RAIN.items() if name != "scopeKey"}
+
+    paths = [
+        (await isle.call("enqueue-world-event", "World", type=_CHANGED, payload=payload))[
+            "rejection"
+        ]["path"]
+        for payload in (unscoped, {**RAIN, "layerType": "soup"})
+    ]
+
+    assert paths == ["/payload/scopeKey", "/payload/layerType"]
 
 
 async def test_an_unknown_event_is_named() -> None:

@@ -1,6 +1,7 @@
 """Enqueue a domain event: it passes the same gates, and comes about in order when it is due."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.time import render_instant
@@ -13,7 +14,8 @@ from canonry.usecases.world.proposals.applying import EVENT_NAMES
 from canonry.usecases.world.proposals.decided import Decided
 from canonry.usecases.world.proposals.settling import settle
 
-SCOPE = "scopeKey"
+SCOPE: Final = "scopeKey"
+_ACTION: Final = "/proposedActions/0"
 
 
 async def enqueue_world_event(
@@ -57,4 +59,13 @@ async def enqueue_world_event(
     }
     tick = None if due is None else checked_tick(due, path="/dueTick")
     await settle(canon, caller, world)
-    return await propose(canon, caller, world, "", envelope, due=tick)
+    return _as_sent(await propose(canon, caller, world, "", envelope, due=tick))
+
+
+def _as_sent(decided: Decided) -> Decided:
+    """The same, where what is wrong stands at its place in the payload and in no envelope."""
+    told = decided.rejection
+    if told is None or told.path is None or not told.path.startswith(_ACTION):
+        return decided
+    within = told.path.removeprefix(_ACTION).removeprefix("/params")
+    return replace(decided, rejection=replace(told, path=f"/payload{within}"))
