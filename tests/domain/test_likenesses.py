@@ -63,6 +63,13 @@ def test_the_words_by_which_an_entity_is_called_are_nothing_that_two_share() -> 
     assert conflict(called, said) is None
 
 
+def test_what_only_says_more_of_the_same_is_not_offered() -> None:
+    held = of_ana("The colour of the door of Ana is red")
+
+    assert conflict(held, of_ana("The door of Ana is red")) is None
+    assert conflict(held, of_ana("The door of Ana is not red")) is not None
+
+
 @pytest.mark.parametrize("when", [When.LATER, When.EARLIER])
 def test_what_is_told_of_another_time_is_not_offered(when: When) -> None:
     held, said = "Ana keeps her gold in a cellar", "The cellar of Ana is full of rats"

@@ -30,7 +30,8 @@ def likeness(
     if not (held.told and said.told) or not _about(held, said, setting):
         return None
     if held.framed and said.framed:
-        if not _one_time(held, said):
+        closer = (mine <= theirs or theirs <= mine) and held.negative == said.negative
+        if closer or not _one_time(held, said):
             return None
         why = _reason(held, said, frozenset().union(*[each() for each in called]))
         return None if why is None else possible(why)
