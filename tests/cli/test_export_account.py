@@ -10,6 +10,7 @@ import pytest
 
 from canonry.bootstrap.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
 from canonry.toolsets.truth import TRUTH
 from tests.cli.run import canonry
 from tests.toolsets.truth.kit import ANN, BOB, Desk, an_invoice
@@ -94,3 +95,21 @@ def test_an_account_that_is_not_there_is_refused_and_says_how_to_name_one(
     done = canonry("export", str(tmp_path / "x"), "--account", "nobody", "--data", str(data))
     assert done.returncode != 0
     assert "no such account" in done.stderr
+
+
+def test_the_one_local_user_is_me(tmp_path: Path) -> None:
+    async def told() -> None:
+        store = await open_embedded(tmp_path / "own")
+        records = {"entities": [{"entity_type": "company", "name": "Mine"}]}
+        who = Principal(agent_id="a", agent_type="Operator")
+        outcome = await Gateway(store.canon, (TRUTH,)).call("ingest", records, who)
+        await store.close()
+        assert outcome.error is None, outcome.text
+
+    asyncio.run(told())
+    out = tmp_path / "mine.jsonl"
+
+    done = canonry("export", str(out), "--account", "me", "--data", str(tmp_path / "own"))
+
+    assert done.returncode == 0, done.stderr
+    assert [each["name"] for each in exported(out)["entity"]] == ["Mine"]

@@ -13,6 +13,7 @@ from canonry.cli.screen import data_output
 from canonry.domain.provenance import Actor
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.queries.choose_space import ACCOUNT_NAMES
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
 from canonry.usecases.truth.asking.export_account import export_account
@@ -24,7 +25,8 @@ Examples:
   canonry export - | gzip > world.jsonl.gz
   canonry export world.jsonl --files world-files
   canonry import log world.jsonl --files world-files --data ./copy
-  canonry export mine.jsonl --account auth0|ada --files my-files
+  canonry export mine.jsonl --account me --files my-files
+  canonry export ada.jsonl --account auth0|ada
 """
 
 
@@ -39,7 +41,8 @@ Examples:
 @click.option(
     "--account",
     metavar="USER",
-    help="Only the records of this user, in plain JSON that needs no Canonry to be read.",
+    help="Only the records of this user, in plain JSON that needs no Canonry to be read; me: of "
+    "the one local user.",
 )
 @store_options
 @awaited
@@ -76,7 +79,8 @@ async def export(
 
 
 def _owner(user: str) -> Caller:
-    actor = Actor(user=user, agent_id="operator", agent_type="Operator")
+    own = None if user.casefold() in ACCOUNT_NAMES else user
+    actor = Actor(user=own, agent_id="operator", agent_type="Operator")
     return Caller(actor=actor, tool="export")
 
 

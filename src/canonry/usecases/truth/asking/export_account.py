@@ -36,7 +36,7 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
     """
     account = account_of(caller)
     if not isinstance(await canon.within(account.space).thing(account.space), Space):
-        message = "there is no such account here; name the user as the token or the settings do"
+        message = "there is no such account here; name the user as the token does, or me"
         raise NotFound("account.unknown", message, kind="account")
     yield _line({"format": FORMAT, "version": FORMAT_VERSION, "user_id": account.user_id})
     async for source in every_item(partial(canon.state.sources, account.space)):
