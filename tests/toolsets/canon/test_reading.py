@@ -136,45 +136,6 @@ async def test_what_was_known_is_searched_and_got_as_it_stood_then() -> None:
     assert unknown["details"]["reason"] == "thing.not-yet"
 
 
-@pytest.mark.parametrize(
-    "named", ["Odo Brand", "odo", "Brand", "ODO BRAND", " Odo Brand ", "Odo B"]
-)
-async def test_an_entity_goes_by_its_name_how_that_begins_and_any_word_of_it(named: str) -> None:
-    desk = a_desk()
-    await desk.saltmere()
-
-    assert (await desk.call("get", of=named))["name"] == "Odo Brand"
-
-
-async def test_ambiguity_answers_with_the_candidates_and_never_guesses() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    two = [{"kind": "entity", "name": f"Brand {n}", "type": "object"} for n in ("One", "Two")]
-    await desk.call("propose", said="Brands.", claims=two)
-
-    error = await desk.refused("get", of="Brand")
-    unknown = await desk.refused("get", of="Odo Brandt")
-
-    assert error["details"]["reason"] == "name.ambiguous"
-    assert len(error["details"]["candidates"]) == 2
-    assert "Brand One (object " in error["details"]["candidates"][0]
-    assert "did you mean Odo Brand?" in unknown["message"]
-    assert (await desk.refused("get", of="x"))["details"]["reason"] == "name.unknown"
-    assert (await desk.refused("get", of="ffffffff-0000-4000-8000-00000000dead"))[
-        "code"
-    ] == "NOT_FOUND"
-
-
-async def test_a_thing_of_another_kind_is_told_apart() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    book = (await desk.call("get", of="Harbour book"))["id"]
-
-    error = await desk.refused("find", about=book)
-
-    assert error["message"] == "/about names a source; name a entity"
-
-
 async def test_the_only_space_is_meant_and_of_several_one_is_named() -> None:
     desk = a_desk()
     first = await desk.saltmere()

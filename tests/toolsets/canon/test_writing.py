@@ -59,34 +59,6 @@ async def test_a_contradiction_is_refused_and_undoes_nothing_unless_it_is_meant(
     assert (await desk.call("get", of="Odo"))["tags"] == ["alive"]
 
 
-async def test_a_new_entity_goes_by_a_word_of_its_name_in_the_claims_beside_it() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    tam = {"kind": "entity", "name": "Tam Wick", "type": "character"}
-    knows = {"kind": "relation", "from": "Wick", "type": "KNOWS", "to": "Odo"}
-
-    reply = await desk.call("propose", said="Tam Wick knows Odo.", claims=[tam, knows])
-
-    assert reply["accepted"] == 2
-    (known,) = (await desk.call("get", of="Tam"))["relations"]
-    assert "Odo Brand" in str(known)
-
-
-async def test_a_word_that_may_mean_somebody_known_or_somebody_new_is_asked_about() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    new = {"kind": "entity", "name": "Odo Wick", "type": "character"}
-    dead = {"kind": "state", "of": "Odo", "tags": ["dead"]}
-
-    refused = await desk.refused("propose", said="Odo Wick is dead.", claims=[new, dead])
-
-    assert refused["details"]["reason"] == "name.ambiguous"
-    assert len(refused["details"]["candidates"]) == 2
-    whole = await desk.call("propose", said="Dead.", claims=[new, dead | {"of": "Odo Wick"}])
-    assert whole["accepted"] == 2
-    assert (await desk.call("get", of="Odo Brand"))["tags"] == ["alive"]
-
-
 async def test_a_claim_without_evidence_is_not_enough() -> None:
     desk = a_desk()
     await desk.saltmere()
@@ -396,14 +368,3 @@ async def test_a_space_may_count_its_own_days() -> None:
 
     assert made["verdict"] == "accepted"
     assert [row["says"] for row in rows] == ["Landing"]
-
-
-async def test_who_opens_a_space_again_is_led_to_the_one_that_there_is() -> None:
-    desk = a_desk()
-    made = await desk.call("open", name="Saltmere", about="A harbour town")
-    before = await desk.heads()
-
-    again = await desk.call("open", name="saltmere", about="Something else")
-
-    assert (again["id"], again["name"], again["opened"]) == (made["id"], "Saltmere", False)
-    assert await desk.heads() == before

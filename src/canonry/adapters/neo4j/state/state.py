@@ -1,7 +1,6 @@
 """The graph in Neo4j: each question names a list, its facets and, where it must, a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from typing_extensions import override
@@ -13,35 +12,23 @@ from canonry.adapters.neo4j.state.identifiers import select_identified
 from canonry.adapters.neo4j.state.sightings import newest, seen_until
 from canonry.adapters.neo4j.state.timeline import select_timeline
 from canonry.domain.audience import is_part
-from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.ids import EntityId, EventId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.log.keys import key_hash, name_key
 from canonry.domain.observations import Observation
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Story
-from canonry.domain.things.sources import Source
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.time import Instant
 from canonry.domain.truth.identifiers import Bearer
-from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import List
-from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views import selections
+from canonry.ports.views.listed import ListedState
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
-    STATING_MAX,
-    EntityQuery,
-    EventQuery,
-    FactQuery,
     IdentifierQuery,
-    RelationQuery,
     Spaces,
-    State,
     TimelineQuery,
 )
 
@@ -90,7 +77,7 @@ _OLDEST: Final = _UNDER.format(turn="")
 _YOUNGEST: Final = _UNDER.format(turn="DESC")
 
 
-class Neo4jState(Neo4jView, State):
+class Neo4jState(Neo4jView, ListedState):
     """The state as a property graph, beside the ledger of another engine.
 
     `database = Neo4jDatabase(url, name)`, `await database.open()`, `Neo4jState(database)`, and in
@@ -120,19 +107,9 @@ class Neo4jState(Neo4jView, State):
         return found
 
     @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        return await self._page(selections.spaces_in(kind, parent), limit, offset)
-
-    @override
     async def compartments(self) -> frozenset[SpaceId]:
         rows = await self._database.rows(_COMPARTMENTS, {"list": int(List.COMPARTMENTS)})
         return frozenset(SpaceId(space) for (space,) in rows if is_part(space))
-
-    @override
-    async def entities(self, query: EntityQuery) -> Page[Entity]:
-        return await self._page(selections.entities_of(query), query.limit, query.offset)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
@@ -178,53 +155,14 @@ class Neo4jState(Neo4jView, State):
         return await newest(self._database, wanted, limit, offset)
 
     @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        return await self._page(selections.owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
-
-    @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         return await select_timeline(self._database, query)
 
     @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        return await self._page(selections.schemas_of(spaces, entity_type), limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        return await self._page(selections.owned(List.RUNS, source_id), limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        selection = selections.all_of(List.RUNS, spaces, newest_first=True)
-        return await self._page(selection, limit, offset)
-
-    @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
-        return await self._page(selections.facts_of(query), query.limit, query.offset)
-
-    @override
-    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
-        wanted = frozenset(map(plain_statement, statements))
-        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
-        found = await self._under(_OLDEST, List.FACTS_STATING, space, keys)
-        return [fact for fact in found if plain_statement(fact.statement) in wanted]
-
-    @override
-    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        return await self._under(_YOUNGEST, List.FACTS_FRAMED, space, keys)
-
     async def _under(
-        self, statement: str, listed: List, space: SpaceId, keys: Mapping[str, int]
+        self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
-        """The facts under keys, of each so many as it says."""
+        statement = _YOUNGEST if newest else _OLDEST
         runs = {
             run_of(self._database.name, listed, key_hash(key), space): most
             for key, most in keys.items()
@@ -232,33 +170,10 @@ class Neo4jState(Neo4jView, State):
         return await self._first(runs, sum(keys.values()), statement=statement)
 
     @override
-    async def events(self, query: EventQuery) -> Page[Event]:
-        return await self._page(selections.events_of(query), query.limit, query.offset)
-
-    @override
     async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
         store = self._database.name
         runs = {run_of(store, List.EVENTS_CAUSING, each): PAGE_MAX for each in event_ids}
         return await self._first(runs, PAGE_MAX)
-
-    @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
-        return await self._page(selections.relations_of(query), query.limit, query.offset)
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return await self._of(List.AXIOMS, space, limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return await self._of(List.SOURCES, space, limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return await self._of(List.STORIES, space, limit, offset)
-
-    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
-        return await self._page(selections.all_of(listed, frozenset((space,))), limit, offset)
 
     async def _first(
         self,

@@ -1,7 +1,6 @@
 """The graph in PostgreSQL: each question names a list, its facets and, where it must, a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from typing_extensions import override
@@ -14,36 +13,24 @@ from canonry.adapters.postgres.state.sightings import newest, seen_until
 from canonry.adapters.postgres.state.timeline import select_timeline
 from canonry.adapters.postgres.views import LOAD, loaded_in
 from canonry.domain.audience import is_part
-from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.ids import EntityId, EventId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.log.keys import key_hash, name_key
 from canonry.domain.observations import Observation
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Story
-from canonry.domain.things.sources import Source
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.time import Instant
 from canonry.domain.truth.identifiers import Bearer
-from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import List
-from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.call_scope import answers
 from canonry.ports.views import selections
+from canonry.ports.views.listed import ListedState
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
-    STATING_MAX,
-    EntityQuery,
-    EventQuery,
-    FactQuery,
     IdentifierQuery,
-    RelationQuery,
     Spaces,
-    State,
     TimelineQuery,
 )
 
@@ -75,8 +62,6 @@ _UNDER: Final = (
     " AND list = {0} AND owner = k.owner"
     " ORDER BY rank {1}, later, id LIMIT k.most) l JOIN things t ON t.id = l.id"
 )
-_STATING: Final = _UNDER.replace("{0}", str(int(List.FACTS_STATING))).replace("{1}", "ASC")
-_FRAMED: Final = _UNDER.replace("{0}", str(int(List.FACTS_FRAMED))).replace("{1}", "DESC")
 _CAUSES: Final = (
     "SELECT t.kind, t.body FROM (SELECT DISTINCT rank, later, id FROM listing"
     f" WHERE owner = ANY(%s) AND list = {int(List.EVENTS_CAUSING)}"
@@ -85,7 +70,7 @@ _CAUSES: Final = (
 )
 
 
-class PostgresState(PostgresView, State):
+class PostgresState(PostgresView, ListedState):
     """Reads what the ledger folded in its own transactions."""
 
     @override
@@ -119,12 +104,6 @@ class PostgresState(PostgresView, State):
         return await self._database.reading(read)
 
     @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        return await self._page(selections.spaces_in(kind, parent), limit, offset)
-
-    @override
     async def compartments(self) -> frozenset[SpaceId]:
         told, asked = answers(), (self._database, _COMPARTMENTS)
         if asked not in told:
@@ -132,10 +111,6 @@ class PostgresState(PostgresView, State):
             told[asked] = frozenset(SpaceId(s) for (s,) in rows if is_part(s))
         found: frozenset[SpaceId] = told[asked]
         return found
-
-    @override
-    async def entities(self, query: EntityQuery) -> Page[Entity]:
-        return await self._page(selections.entities_of(query), query.limit, query.offset)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
@@ -187,51 +162,14 @@ class PostgresState(PostgresView, State):
         return await self._ask(lambda db: newest(db, wanted, limit, offset))
 
     @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        return await self._page(selections.owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
-
-    @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         return await self._ask(lambda db: select_timeline(db, query))
 
     @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        return await self._page(selections.schemas_of(spaces, entity_type), limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        return await self._page(selections.owned(List.RUNS, source_id), limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        selection = selections.all_of(List.RUNS, spaces, newest_first=True)
-        return await self._page(selection, limit, offset)
-
-    @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
-        return await self._page(selections.facts_of(query), query.limit, query.offset)
-
-    @override
-    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
-        wanted = frozenset(map(plain_statement, statements))
-        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
-        found = await self._under(_STATING, space, keys)
-        return [fact for fact in found if plain_statement(fact.statement) in wanted]
-
-    @override
-    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        return await self._under(_FRAMED, space, keys)
-
-    async def _under(self, sql: str, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        """The facts under keys, of each so many as it says."""
+    async def _under(
+        self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
+    ) -> Sequence[Fact]:
+        sql = _UNDER.format(int(listed), "DESC" if newest else "ASC")
         values = {
             "owners": [str(key_hash(key)) for key in keys],
             "limits": list(keys.values()),
@@ -241,28 +179,5 @@ class PostgresState(PostgresView, State):
         return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
 
     @override
-    async def events(self, query: EventQuery) -> Page[Event]:
-        return await self._page(selections.events_of(query), query.limit, query.offset)
-
-    @override
     async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
         return await self._things(_CAUSES, (list(event_ids), PAGE_MAX))
-
-    @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
-        return await self._page(selections.relations_of(query), query.limit, query.offset)
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return await self._of(List.AXIOMS, space, limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return await self._of(List.SOURCES, space, limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return await self._of(List.STORIES, space, limit, offset)
-
-    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
-        return await self._page(selections.all_of(listed, frozenset((space,))), limit, offset)

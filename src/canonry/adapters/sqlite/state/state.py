@@ -1,7 +1,6 @@
 """The graph in SQLite: each query names a list, its facets and, where it must, a filter."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 import apsw
@@ -18,35 +17,24 @@ from canonry.adapters.sqlite.state.identifiers import select_identified
 from canonry.adapters.sqlite.state.sightings import Long, newest, seen_until
 from canonry.adapters.sqlite.state.timeline import select_timeline
 from canonry.domain.audience import is_part
-from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.ids import EntityId, EventId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.log.keys import key_hash, name_key
 from canonry.domain.observations import Observation
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Story
-from canonry.domain.things.sources import Source
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.time import Instant
 from canonry.domain.truth.identifiers import Bearer
-from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import NOBODY, List
-from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views import selections
+from canonry.ports.views.listed import ListedState
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
-    STATING_MAX,
     EntityQuery,
-    EventQuery,
-    FactQuery,
     IdentifierQuery,
-    RelationQuery,
     Spaces,
-    State,
     TimelineQuery,
 )
 
@@ -56,7 +44,7 @@ _READ_INLINE: Final = 256
 """More things than this take longer than a query may on the event loop."""
 
 
-class SqliteState(SqliteView, State):
+class SqliteState(SqliteView, ListedState):
     """Reads what the ledger folded in its own transactions."""
 
     @override
@@ -75,12 +63,6 @@ class SqliteState(SqliteView, State):
     ) -> Mapping[str, Thing]:
         wanted = list(ids)
         return await self._read(lambda db: _past(db, wanted, position))
-
-    @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        return await self._page(selections.spaces_in(kind, parent), limit, offset)
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
@@ -145,52 +127,8 @@ class SqliteState(SqliteView, State):
         return await self._read(lambda db: newest(db, wanted, limit, offset))
 
     @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        return await self._page(selections.owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
-
-    @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         return await self._read(lambda db: select_timeline(db, query))
-
-    @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        return await self._page(selections.schemas_of(spaces, entity_type), limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        return await self._page(selections.owned(List.RUNS, source_id), limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        selection = selections.all_of(List.RUNS, spaces, newest_first=True)
-        return await self._page(selection, limit, offset)
-
-    @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
-        return await self._page(selections.facts_of(query), query.limit, query.offset)
-
-    @override
-    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
-        wanted = frozenset(map(plain_statement, statements))
-        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
-        found = await self._under(List.FACTS_STATING, space, keys)
-        return [fact for fact in found if plain_statement(fact.statement) in wanted]
-
-    @override
-    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        return await self._under(List.FACTS_FRAMED, space, keys, newest=True)
-
-    @override
-    async def events(self, query: EventQuery) -> Page[Event]:
-        return await self._page(selections.events_of(query), query.limit, query.offset)
 
     @override
     async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
@@ -204,28 +142,9 @@ class SqliteState(SqliteView, State):
         return await self._read(find)
 
     @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
-        return await self._page(selections.relations_of(query), query.limit, query.offset)
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return await self._of(List.AXIOMS, space, limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return await self._of(List.SOURCES, space, limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return await self._of(List.STORIES, space, limit, offset)
-
-    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
-        return await self._page(selections.all_of(listed, frozenset((space,))), limit, offset)
-
     async def _under(
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
-        """The facts under keys, of each so many as it says."""
         owners = [(key_hash(key), limit) for key, limit in keys.items()]
 
         def read(db: apsw.Connection) -> Sequence[Any]:
