@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from canonry.domain.log.entries import Thing
-from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth import identifiers
-from canonry.domain.truth.timeline import TimelineEntry, entries_current, entries_said
+from canonry.domain.truth.timeline import TimelineEntry, entries_told
 from canonry.domain.views import listing
 from canonry.domain.views.listing import NOBODY, UNCOUNTED, List, Owner
 
@@ -95,13 +94,8 @@ def texts_of(thing: Thing) -> Iterator[TextNode]:
 
 def dates_of(thing: Thing) -> Iterator[DateNode]:
     """The dates of an observation or an entity; others have none."""
-    match thing:
-        case Observation():
-            yield from (_date(entry, current=False) for entry in entries_said(thing))
-        case Entity():
-            yield from (_date(entry, current=True) for entry in entries_current(thing))
-        case _:
-            return
+    for entry, current in entries_told(thing):
+        yield _date(entry, current=current)
 
 
 def row_node(store: str, row: RowNode) -> dict[str, Any]:

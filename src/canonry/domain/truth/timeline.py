@@ -92,6 +92,17 @@ def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
             )
 
 
+def entries_told(thing: object) -> Iterator[tuple[TimelineEntry, bool]]:
+    """The entries of an observation, and of an entity those that are current; others have none."""
+    match thing:
+        case Observation():
+            yield from ((entry, False) for entry in entries_said(thing))
+        case Entity():
+            yield from ((entry, True) for entry in entries_current(thing))
+        case _:
+            return
+
+
 def event_of(entries: tuple[TimelineEntry, ...]) -> TimelineEvent:
     """The event of entries that have the same one, in the order of their entities and fields."""
     first = entries[0]

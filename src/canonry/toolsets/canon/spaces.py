@@ -14,7 +14,7 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.kernel.spoken_times import CALENDAR
-from canonry.usecases.queries.choose_space import ChosenSpace, list_spaces
+from canonry.usecases.queries.choose_space import ChosenSpace, list_opened, list_spaces
 
 _HOLDS: Final = {
     SpaceKind.UNIVERSE: "claims that are judged; scenes",
@@ -69,7 +69,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _of_name(canon: Canon, caller: Caller, name: str) -> ChosenSpace | None:
     """The space that is called so: who forgot it does not mean a second one."""
-    for space in await list_spaces(canon, caller):
+    for space in await list_opened(canon, caller):
         if space.told and folded(space.name) == folded(name):
             return space
     return None

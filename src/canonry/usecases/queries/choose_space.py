@@ -41,6 +41,14 @@ class ChosenSpace:
 
 async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
     """The spaces that the caller may see, the oldest first, and then the own account."""
+    found = await list_opened(canon, caller)
+    if caller.spaces is None or caller.account in caller.spaces:
+        found.append(await _own_account(canon, caller))
+    return found
+
+
+async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
+    """The spaces that somebody opened and the caller may see, the oldest first."""
     found: list[ChosenSpace] = []
     if caller.spaces is None:
         async for space in every_item(partial(canon.state.spaces, kind=None, parent=None)):
@@ -52,8 +60,6 @@ async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
         granted = (await canon.seen_by(caller).things(caller.spaces)).values()
         spaces = [each for each in granted if isinstance(each, Space) and each.id != caller.account]
         found += map(_chosen, sorted(spaces, key=lambda each: (each.created_at, each.id)))
-    if caller.spaces is None or caller.account in caller.spaces:
-        found.append(await _own_account(canon, caller))
     return found
 
 

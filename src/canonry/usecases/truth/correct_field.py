@@ -6,7 +6,6 @@ same again is the same correction; a return to an earlier word is a new one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from canonry.domain.errors import InvalidInput
@@ -22,11 +21,11 @@ from canonry.domain.observations import (
     Dated,
     ObservationDraft,
 )
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.snapshots import Held
 from canonry.domain.things.entities import Entity, alone
 from canonry.domain.things.sources import SourceDraft, SourceType
-from canonry.domain.truth.accounts import correction_id_of, source_id_of
+from canonry.domain.truth.accounts import correction_id_of
 from canonry.domain.truth.assertions import assertion_of
 from canonry.domain.truth.converting import Unconvertible, convert, out_of_order
 from canonry.domain.truth.typed_records import RecordReader
@@ -43,6 +42,7 @@ from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.read_records import RecordReading, Statement, companions_named
 from canonry.usecases.truth.record_entities import record_named
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
+from canonry.usecases.truth.source_of_words import source_of_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,22 +225,7 @@ def source_of_word(
         "correction": {"entity_id": entity.id, "field": field, "value": value},
         "follows": follows,
     }
-    content = canonical_json(payload)
-    digest = sha256(content).hexdigest()
-    return SourceDraft(
-        id=source_id_of(account.user_id, digest),
-        space=account.space,
-        doc_id=digest,
-        title="",
-        edition=None,
-        origin=None,
-        source_type=SourceType.CORRECTION,
-        level=CanonLevel.CANON,
-        content_hash=digest,
-        mime_type="application/json",
-        size=len(content),
-        content=content.decode(),
-    )
+    return source_of_words(account, SourceType.CORRECTION, canonical_json(payload))
 
 
 def own_word(

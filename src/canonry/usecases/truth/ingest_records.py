@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import canonical_json
 from canonry.domain.observations import PRIORITY_CORRECTION, PRIORITY_STRUCTURED, SPECIFICITY_STATED
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import SourceDraft, SourceType
+from canonry.domain.things.sources import SourceType
 from canonry.domain.time import SECOND, Instant
-from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
 from canonry.usecases.kernel.caller import Caller
@@ -19,6 +16,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.pacing import OF_RECORD, aside
 from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
+from canonry.usecases.truth.source_of_words import source_of_words
 
 ENTITY_TYPE: Final = "entity_type"
 SKEW: Final = 60 * SECOND
@@ -59,22 +57,7 @@ async def ingest_records(
         raise InvalidInput("time.future", message, path="/provenance/extracted_at")
     weight = len(given.entities) * OF_RECORD
     content, records = await aside(weight, lambda: _taken(given.entities))
-    digest = sha256(content).hexdigest()
-    source = SourceDraft(
-        id=source_id_of(account.user_id, digest),
-        space=account.space,
-        doc_id=digest,
-        title="",
-        edition=None,
-        origin=None,
-        source_type=SourceType.RECORDS,
-        level=CanonLevel.CANON,
-        content_hash=digest,
-        mime_type="application/json",
-        size=len(content),
-        content=content.decode(),
-        properties=dict(given.provenance or {}),
-    )
+    source = source_of_words(account, SourceType.RECORDS, content, given.provenance)
     statement = Statement(
         account=account,
         source=source,

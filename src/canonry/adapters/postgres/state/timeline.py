@@ -10,14 +10,11 @@ from typing import Any, Final, TypeAlias
 from canonry.adapters.postgres.database import PgConnection, PgRow, fetched
 from canonry.domain.ids import EntityId, ObservationId, SourceId, SpaceId
 from canonry.domain.log.entries import Thing
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.truth.timeline import (
     TimelineEntry,
     TimelineEvent,
-    entries_current,
-    entries_said,
+    entries_told,
     event_of,
 )
 from canonry.domain.views.listing import List
@@ -58,13 +55,8 @@ _SELECT: Final = (
 
 def rows_of(thing: Thing) -> Iterator[StoredDate]:
     """The rows of an observation or an entity; others have none."""
-    match thing:
-        case Observation():
-            yield from (_row(entry, current=False) for entry in entries_said(thing))
-        case Entity():
-            yield from (_row(entry, current=True) for entry in entries_current(thing))
-        case _:
-            return
+    for entry, current in entries_told(thing):
+        yield _row(entry, current=current)
 
 
 def _row(entry: TimelineEntry, *, current: bool) -> StoredDate:

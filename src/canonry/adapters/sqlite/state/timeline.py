@@ -17,14 +17,11 @@ from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.domain.ids import EntityId, ObservationId, SourceId, SpaceId
 from canonry.domain.log.entries import Thing
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.truth.timeline import (
     TimelineEntry,
     TimelineEvent,
-    entries_current,
-    entries_said,
+    entries_told,
     event_of,
 )
 from canonry.domain.views.listing import List, difference
@@ -66,13 +63,8 @@ _ALL: Final = -1
 
 def rows_of(thing: Thing) -> Iterator[TimelineRow]:
     """The rows of an observation or an entity; others have none."""
-    match thing:
-        case Observation():
-            yield from (_row(SAID, entry) for entry in entries_said(thing))
-        case Entity():
-            yield from (_row(CURRENT, entry) for entry in entries_current(thing))
-        case _:
-            return
+    for entry, current in entries_told(thing):
+        yield _row(CURRENT if current else SAID, entry)
 
 
 def redate(

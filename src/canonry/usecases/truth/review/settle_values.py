@@ -5,7 +5,6 @@ It is a correction of the user's, and what the source said stands beside it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from canonry.domain.errors import InvalidInput
@@ -20,10 +19,10 @@ from canonry.domain.observations import (
     Dated,
     ObservationDraft,
 )
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.sources import Source, SourceDraft, SourceType
-from canonry.domain.truth.accounts import correction_id_of, source_id_of
+from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.truth.accounts import correction_id_of
 from canonry.domain.truth.converting import Converted, convert
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.usecases.kernel.account import Account, require_account, within_account
@@ -33,6 +32,7 @@ from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.review.list_unclear import Open, open_in
+from canonry.usecases.truth.source_of_words import source_of_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +95,7 @@ def _entries(
     told = {each.observation.id: each.unclear.readings[notation] for each in fitting}
     said = {"source_id": given.id, "field": name, "read_as": notation, "values": told}
     content = canonical_json({"settled": said})
-    digest = sha256(content).hexdigest()
-    source = SourceDraft(
-        id=source_id_of(account.user_id, digest),
-        space=account.space,
-        doc_id=digest,
-        title="",
-        edition=None,
-        origin=None,
-        source_type=SourceType.CORRECTION,
-        level=CanonLevel.CANON,
-        content_hash=digest,
-        mime_type="application/json",
-        size=len(content),
-        content=content.decode(),
-    )
+    source = source_of_words(account, SourceType.CORRECTION, content)
     cited = tuple(Evidence(kind=EvidenceKind.SOURCE, ref=ref) for ref in (source.id, given.id))
     return [Made(thing=source), *(Made(thing=_settled(each, notation, cited)) for each in fitting)]
 
