@@ -22,7 +22,7 @@ from canonry.domain.normal_forms import (
 )
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.look_alikes import skeleton, without_sightless
+from canonry.domain.texts.look_alikes import skeleton, unaccented, without_sightless
 from canonry.domain.things.entities import LABEL_MAX, Entity, says
 from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
@@ -147,8 +147,8 @@ def bears_any(borne: Iterable[str], rule: str) -> bool:
 
 
 def look_mark(entity_type: str, name: str) -> str:
-    """What a name looks like, whatever letters it is written in, as its entity bears it."""
-    look = skeleton(name_form(entity_type, without_sightless(name)))
+    """What a name looks like, whatever letters and accents it has, as its entity bears it."""
+    look = unaccented(skeleton(name_form(entity_type, without_sightless(name))))
     return LOOK_MARK + look[:KEY_MAX]
 
 
