@@ -108,6 +108,14 @@ def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
     assert left["name"] == "Beta"
 
 
+def test_a_user_whom_nobody_knows_has_nothing_to_keep_to_and_that_is_told(tmp_path: Path) -> None:
+    ingested(tmp_path, "Acme")
+    rule = ("retain", "--brought-days", "0", "--yes")
+    refused = canonry(*rule, "--user", "Anne", "--data", str(tmp_path))
+    assert refused.returncode != 0
+    assert "account.unknown" in refused.stderr
+
+
 def test_what_was_brought_again_is_not_erased_with_what_was_withdrawn(tmp_path: Path) -> None:
     source, entity = ingested(tmp_path, "Acme")
     data = ("--data", str(tmp_path))

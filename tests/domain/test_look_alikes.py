@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from canonry.domain.texts.look_alikes import skeleton, without_sightless
+from canonry.domain.texts.look_alikes import skeleton, unaccented, without_sightless
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,25 @@ def test_r15_ascii_is_written_down_as_the_table_has_it() -> None:
 
 def test_r15_nothing_visible_is_taken_away() -> None:
     assert without_sightless("na\u00efve \u0646\u0627\u0645") == "na\u00efve \u0646\u0627\u0645"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Jonés", "Jones"),
+        ("Mu\u0308ller", "Muller"),
+        ("Müller", "Muller"),
+        ("Søren", "Soren"),
+        ("Łukasz", "Lukasz"),
+        ("Đorđe", "Dorde"),
+        ("Ἀλέξης", "Αλεξης"),
+        ("J\u043enés", "Jones"),
+    ],
+)
+def test_t11_twins_but_for_accents_are_one_without_them(one: str, other: str) -> None:
+    assert unaccented(skeleton(one)) == unaccented(skeleton(other))
+
+
+@pytest.mark.parametrize(("one", "other"), [("\u304c", "\u304b"), ("\u0915\u0940", "\u0915")])
+def test_t11_marks_that_are_letters_of_their_script_are_no_accents(one: str, other: str) -> None:
+    assert unaccented(skeleton(one)) != unaccented(skeleton(other))

@@ -163,7 +163,7 @@ async def test_evidence_of_another_kind_than_it_says_is_not_found() -> None:
     await world.refused("neo4j_create_entity", code=-32002, **arguments)
 
 
-@pytest.mark.parametrize("twin", ["Fr\u043ed\u043e", "Frod\u043e"])
+@pytest.mark.parametrize("twin", ["Fr\u043ed\u043e", "Frod\u043e", "Frodó"])
 async def test_r15_a_look_alike_of_a_name_is_allowed_and_told(twin: str) -> None:
     world = await a_world()
     first = await world.entity("Frodo")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from canonry.adapters.interpreters.rules import RulesInterpreter
 from canonry.adapters.readers import LocalReader
+from canonry.adapters.sqlite import connections
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.truth import interpretations, record_bounds
 from canonry.domain.truth.accounts import DEFAULT_USER
@@ -24,6 +25,8 @@ from canonry.toolsets.truth import TRUTH
 from canonry.usecases.truth import record_batches
 
 BATCH = 400
+PAGES_KB = 2_048
+"""So many pages each connection holds, so that what grows is not what a store may hold anyway."""
 
 
 def table(rows: int) -> bytes:
@@ -64,6 +67,8 @@ async def kept(rows: int) -> int:
         (interpretations, "_TOGETHER"),
     ):
         setattr(module, name, BATCH)
+    for name in ("CACHE_KB", "_WRITERS_CACHE_KB"):
+        setattr(connections, name, PAGES_KB)
     with tempfile.TemporaryDirectory() as folder:
         store = await open_embedded(Path(folder))
         file = {"file_content": base64.b64encode(table(rows)).decode(), "mime_type": "text/csv"}

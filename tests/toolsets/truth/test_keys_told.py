@@ -265,6 +265,30 @@ async def test_t11_keys_of_several_fields_and_looks_have_evidence_too() -> None:
     assert {each["name"] for each in told["look_alike_name"]} == {"Ann Lee", "\u0410nn Lee"}
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Tom Jonés", "Tom Jones"), ("Eva Muller", "Eva Müller"), ("Ole S\u00f8rby", "Ole Sorby")],
+)
+@pytest.mark.parametrize("entity_type", ["person", "contact"])
+async def test_t11_accent_twins_are_two_and_told_with_the_reason_and_the_evidence_of_both(
+    one: str, other: str, entity_type: str
+) -> None:
+    desk = a_desk()
+    first = await desk.entity("person", name=one, email="one@twins.test")
+    reply = await desk.ingest({"entity_type": entity_type, "name": other, "role": "cook"})
+    (second,) = (each["entity_id"] for each in reply["entities"])
+    assert second != first, "an accent tells names apart until somebody says otherwise"
+    (pair,) = reply["possible_duplicates"]
+    assert (pair["candidate_id"], pair["reason"]) == (first, "look_alike_name")
+    assert [each["fields"] for each in pair["evidence"]] == [{"name": other}, {"name": one}]
+    (listed,) = (await desk.call("list_possible_duplicates"))["pairs"]
+    assert listed["reason"] == "look_alike_name"
+    told = {each["entity_id"]: each["fields"]["name"] for each in listed["evidence"]}
+    assert told == {first: one, second: other}
+    (near,) = (await desk.call("list_possible_duplicates", entity_id=first))["pairs"]
+    assert near["reason"] == "look_alike_name"
+
+
 async def test_t11_evidence_that_is_far_back_is_told_by_whose_it_is_alone() -> None:
     desk = a_desk()
     first = await desk.entity("person", name="Ann Lee", email="ann@lee.test")

@@ -123,6 +123,7 @@ async def test_an_original_amount_goes_with_the_original_currency() -> None:
         ({"field": "merchant_name"}, "VALIDATION_ERROR", "sum.not-a-number"),
         ({"group_by": ["colour"]}, "FIELD_NOT_FOUND", "field.unknown"),
         ({"period": "month", "date_field": "colour"}, "FIELD_NOT_FOUND", "field.unknown"),
+        ({"period": "month", "date_field": "amount"}, "VALIDATION_ERROR", "sum.not-a-date"),
     ],
 )
 async def test_what_cannot_be_summed_is_refused_with_what_can(

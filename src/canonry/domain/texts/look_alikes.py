@@ -23,6 +23,9 @@ _SIGHTLESS: Final = re.compile(
 )
 """Code points that are ignored where they are not known, beside those of the category Cf."""
 
+_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+"""Accents of Latin, Greek and Cyrillic letters, and the strokes of `ł` and `ø` in skeletons."""
+
 
 @lru_cache(maxsize=4096)
 def skeleton(text: str) -> str:
@@ -38,6 +41,14 @@ def without_sightless(text: str) -> str:
     if text.isascii():
         return text
     return "".join(c for c in _SIGHTLESS.sub("", text) if unicodedata.category(c) != "Cf")
+
+
+def unaccented(text: str) -> str:
+    """A skeleton without the accents and strokes that people leave out where a keyboard has none.
+
+    Marks of other scripts stay, as they tell vowels and consonants apart.
+    """
+    return text if text.isascii() else _ACCENTS.sub("", text)
 
 
 @lru_cache(maxsize=1)

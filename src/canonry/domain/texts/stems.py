@@ -151,15 +151,17 @@ def lengths_near(letters: int) -> tuple[int, int]:
 
 
 def stem_of(language: str, term: str) -> str:
-    """The stem of one word in a language; a very long word has none but itself."""
-    return term if len(term) > LONGEST else _known_stem(language, term)
+    """The stem of a word in a language; a very long word and a number have none but themselves."""
+    return term if len(term) > LONGEST or term.isdecimal() else _known_stem(language, term)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _known_stem(language: str, term: str) -> str:
     return str(_stemmer(language).stemWord(term))
 
 
 @lru_cache(maxsize=16)
 def _stemmer(language: str) -> Any:
-    return snowballstemmer.stemmer(language)
+    stemmer = snowballstemmer.stemmer(language)
+    stemmer.maxCacheSize = 0  # what it would remember besides is remembered here
+    return stemmer

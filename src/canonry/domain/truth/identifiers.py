@@ -4,7 +4,6 @@ An entity is found under everything that it was ever called: nothing that an obs
 it is taken back by a later one, and what a merge brings together is not lost by it.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +22,7 @@ from canonry.domain.normal_forms import (
 )
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.look_alikes import skeleton, without_sightless
+from canonry.domain.texts.look_alikes import skeleton, unaccented, without_sightless
 from canonry.domain.things.entities import LABEL_MAX, Entity, says
 from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
@@ -43,9 +42,6 @@ KEY_MARK: Final = "\x1e"
 
 LOOK_MARK: Final = "\x1d"
 """Before what a name looks like."""
-
-_ACCENTS: Final = re.compile("[\u0300-\u036f]")
-"""What letters of Latin, Greek and Cyrillic bear, and who types in a hurry leaves out."""
 
 _CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
@@ -151,9 +147,9 @@ def bears_any(borne: Iterable[str], rule: str) -> bool:
 
 
 def look_mark(entity_type: str, name: str) -> str:
-    """What a name looks like in whatever letters, and without accents, as its entity bears it."""
-    look = skeleton(name_form(entity_type, without_sightless(name)))
-    return LOOK_MARK + _ACCENTS.sub("", look)[:KEY_MAX]
+    """What a name looks like, whatever letters and accents it has, as its entity bears it."""
+    look = unaccented(skeleton(name_form(entity_type, without_sightless(name))))
+    return LOOK_MARK + look[:KEY_MAX]
 
 
 def looks_of(borne: Iterable[str]) -> set[str]:

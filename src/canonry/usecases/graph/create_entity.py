@@ -114,7 +114,7 @@ async def _require_archetype(
 
 
 async def _look_alikes(canon: Canon, backing: Backing, new: NewEntity) -> Sequence[Entity]:
-    """Those whose name is another one that cannot be told from this by the eye."""
+    """Those whose name is another one that the eye takes for this, or that lacks its accents."""
     look = look_mark(new.entity_type, new.name)
     query = IdentifierQuery(
         spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
@@ -131,5 +131,5 @@ def _told(namesakes: Sequence[Entity], twins: Sequence[Entity]) -> tuple[str, ..
         told.append(f"entities of this type and name exist already: {ids}")
     if twins:
         ids = ", ".join(entity.id for entity in twins)
-        told.append(f"names that look the same, in other characters, exist already: {ids}")
+        told.append(f"names that look the same but for letters or accents exist already: {ids}")
     return tuple(told)

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from typing_extensions import override
 
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.log.entries import Born, Made, Thing
 from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
@@ -54,6 +54,17 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
         )
         raise InvalidInput("user.mismatch", message, path="/user_id", expected=account.user_id)
     return account
+
+
+async def require_told(canon: Canon, space: SpaceId) -> None:
+    """See that anything was ever told in an account: a name that was mistyped has none.
+
+    Raises:
+        NotFound: `account.unknown`.
+    """
+    if not isinstance(await canon.within(space).thing(space), Space):
+        message = "there is no such account here; name the user as the token or the settings do"
+        raise NotFound("account.unknown", message, kind="account")
 
 
 def within_account(caller: Caller) -> Caller:

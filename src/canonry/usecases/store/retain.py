@@ -13,7 +13,7 @@ from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.sources import Source
 from canonry.domain.time import DAY, Instant
 from canonry.ports.views.upkeep import Upkeep
-from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.account import Account, require_told
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.every_item import every_item
@@ -37,7 +37,13 @@ class Due:
 
 
 async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = None) -> Sequence[Due]:
-    """The accounts of which something is due, or one of them; nothing is changed."""
+    """The accounts of which something is due, or one of them; nothing is changed.
+
+    Raises:
+        NotFound: `account.unknown`, nothing was ever told in the one.
+    """
+    if only is not None:
+        await require_told(canon, only)
     found: list[Due] = []
     accounts = partial(canon.state.spaces, kind=SpaceKind.ACCOUNT, parent=None)
     async for account in every_item(accounts):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import canonical_json
 from canonry.domain.normal_forms import folded
-from canonry.domain.truth.asking.filters import number_of
+from canonry.domain.truth.asking.filters import dates_of, number_of
 from canonry.domain.truth.asking.rows import RecordRow
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
@@ -98,6 +98,18 @@ def require_number(schema: EntitySchema, name: str, path: str) -> None:
         numbers = ", ".join(e.name for e in schema.fields if e.type is FieldType.NUMBER) or "none"
         message = f"{name} holds no numbers; of {schema.entity_type} these do: {numbers}"
         raise InvalidInput("sum.not-a-number", message, path=path)
+
+
+def require_date(schema: EntitySchema, name: str, path: str) -> None:
+    """Refuse to tell periods by a field that does not hold dates.
+
+    Raises:
+        InvalidInput: `sum.not-a-date`.
+    """
+    if name not in (dates := dates_of(schema)):
+        told = ", ".join(dates) or "none"
+        message = f"{name} holds no dates; of {schema.entity_type} these do: {told}"
+        raise InvalidInput("sum.not-a-date", message, path=path)
 
 
 def currency_of(schema: EntitySchema, name: str) -> str | None:

@@ -32,6 +32,7 @@ PERSON: Final = built_in(
     "person",
     "Person",
     also="individual contact_person",
+    version="1.1",
     fields=(
         text("name", "full_name", required=True, policy=PRIORITY),
         text("first_name", "given_name"),
@@ -55,6 +56,7 @@ COMPANY: Final = built_in(
     "company",
     "Company",
     also="business",
+    version="1.1",
     fields=(
         text("name", "company_name", required=True, policy=PRIORITY),
         text("legal_name", policy=PRIORITY),

@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from canonry.domain.errors import NotFound
 from canonry.domain.ids import EntityId
 from canonry.domain.json_values import encode_json
 from canonry.domain.observations import Observation
-from canonry.domain.spaces import Space
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.sources import Source
 from canonry.domain.time import render_instant
 from canonry.domain.truth.shown import shown_by
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.ports.views.state import EntityQuery, RelationQuery
-from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.account import account_of, require_told
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.every_item import every_item, every_match
@@ -35,9 +33,7 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
         NotFound: `account.unknown`, nothing was ever told in it.
     """
     account = account_of(caller)
-    if not isinstance(await canon.within(account.space).thing(account.space), Space):
-        message = "there is no such account here; name the user as the token does, or me"
-        raise NotFound("account.unknown", message, kind="account")
+    await require_told(canon, account.space)
     yield _line({"format": FORMAT, "version": FORMAT_VERSION, "user_id": account.user_id})
     async for source in every_item(partial(canon.state.sources, account.space)):
         yield _line({"source": _source(source)})

@@ -11,7 +11,13 @@ from canonry.domain.truth.asking.filters import (
     require_field,
     require_selection,
 )
-from canonry.domain.truth.asking.sums import RunningSums, Summed, Summing, require_number
+from canonry.domain.truth.asking.sums import (
+    RunningSums,
+    Summed,
+    Summing,
+    require_date,
+    require_number,
+)
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.caller import Caller
@@ -35,7 +41,7 @@ async def summarise_records(
 
     Raises:
         NotFound: `type.unknown` or `field.unknown`.
-        InvalidInput: `sum.not-a-number`, and as the selection says.
+        InvalidInput: `sum.not-a-number`, `sum.not-a-date`, and as the selection says.
     """
     table = await own_records(canon, caller)
     entity_type = type_named(selection.entity_type or "")
@@ -67,6 +73,8 @@ def _meant(schema: EntitySchema, asked: Summing) -> Summing:
         for number, each in enumerate(asked.group_by)
     )
     dated = asked.date_field and require_field(schema, asked.date_field, "/date_field")
+    if dated:
+        require_date(schema, dated, "/date_field")
     if asked.period is not None and not dated:
         dates = dates_of(schema)
         if not dates:
