@@ -77,10 +77,12 @@ class MongoLedger(Ledger):
             opened = self._commits.find({"opens": {"$gt": after or ""}}, {"opens": 1})
             spaces = [each["opens"] async for each in opened.sort("opens", 1).limit(limit)]
             wanted = {"space": 1, **TIP}
-            tips = [
-                await self._commits.find_one(past(space, ORIGIN), wanted, sort=_NEWEST)
-                for space in spaces
-            ]
+            tips = await asyncio.gather(
+                *(
+                    self._commits.find_one(past(space, ORIGIN), wanted, sort=_NEWEST)
+                    for space in spaces
+                )
+            )
         return [
             Head(
                 space=SpaceId(tip["space"]),
@@ -240,12 +242,12 @@ class MongoLedger(Ledger):
             now = await self._database.now() - _SETTLES
             since, seen = divmod(cursor, _ALONGSIDE)
             if cursor and seen < _ALONGSIDE - 1:
-                count = await self._latest.count_documents(_from(since), limit=seen + limit + 1)
+                count = await self._database.count("commits", _from(since), seen + limit + 1)
                 if count == seen:
                     return Touched(cursor=cursor, keys=frozenset())
                 if count <= seen + limit:
                     return await self._told(since, max(now, since))
-            count = await self._latest.count_documents(_from(now), limit=_ALONGSIDE - 1)
+            count = await self._database.count("commits", _from(now), _ALONGSIDE - 1)
         return Touched(cursor=now * _ALONGSIDE + count, keys=None)
 
     async def _told(self, since: int, now: int) -> Touched:
