@@ -29,6 +29,7 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
 from canonry.domain.views.listing import rows_of
+from canonry.ports.call_scope import answers
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
@@ -76,7 +77,9 @@ class MongoDocuments(Documents):
 
     async def _cursor(self, space: SpaceId) -> Position:
         found = await self._database.collection(CURSORS).find_one({"_id": space})
-        return ORIGIN if found is None else Position(int(found["position"]))
+        cursor = ORIGIN if found is None else Position(int(found["position"]))
+        answers()["documents", space] = cursor
+        return cursor
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
@@ -84,7 +87,11 @@ class MongoDocuments(Documents):
             return
         space = folded[0].space
         async with self._database.working():
-            start = cursor = await self._cursor(space)
+            # A projector has just asked; to show again what is there already changes nothing.
+            told: Position | None = answers().pop(("documents", space), None)
+            if told is None or folded[0].position > told + 1:
+                told = await self._cursor(space)
+            start = cursor = told
             things: dict[str, Thing] = {}
             missing = False
             for each in folded:
@@ -115,15 +122,17 @@ class MongoDocuments(Documents):
             kind = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
             if kind in COLLECTIONS:
                 writes[COLLECTIONS[kind]].append(_write(thing, kind))
-        for name, all_writes in writes.items():
-            for start in range(0, len(all_writes), _BATCH):
-                try:
-                    await self._database.collection(name).bulk_write(
-                        all_writes[start : start + _BATCH], ordered=False
-                    )
-                except PyMongoError as error:
-                    if not is_taken(error):  # what is newer than this stands there
-                        raise
+        await asyncio.gather(*(self._put(name, each) for name, each in writes.items()))
+
+    async def _put(self, name: str, writes: Sequence[UpdateOne]) -> None:
+        for start in range(0, len(writes), _BATCH):
+            try:
+                await self._database.collection(name).bulk_write(
+                    writes[start : start + _BATCH], ordered=False
+                )
+            except PyMongoError as error:
+                if not is_taken(error):  # what is newer than this stands there
+                    raise
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:

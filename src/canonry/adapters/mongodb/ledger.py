@@ -8,12 +8,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pymongo.errors import PyMongoError
 from typing_extensions import override
 
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
+from canonry.adapters.mongodb.ends import KnownEnds, next_to
 from canonry.adapters.mongodb.faults import UNSURE, as_canonry, is_taken
 from canonry.adapters.mongodb.gate import WriterGate
 from canonry.adapters.mongodb.records import (
@@ -32,6 +33,7 @@ from canonry.domain.log.dating import Dating
 from canonry.domain.log.keys import ANY
 from canonry.domain.log.sealing import Sealed, fault_in, require_unaltered, seal, unseal
 from canonry.domain.time import Instant
+from canonry.ports.call_scope import answers, forget
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.ports.world import Clock, Identities
 
@@ -62,14 +64,18 @@ class MongoLedger(Ledger):
         self._dating = Dating(clock.now(), clock.monotonic())
         self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._gate = WriterGate(database, identities)
+        self._ends = KnownEnds()
         self._commits = database.collection("commits")
         self._latest = database.latest("commits")
 
     @override
     async def head(self, space: SpaceId) -> Position:
         async with self._database.working():
-            found = await self._commits.find_one(past(space, ORIGIN), {"position": 1}, sort=_NEWEST)
-        return ORIGIN if found is None else Position(int(found["position"]))
+            found = await self._commits.find_one(past(space, ORIGIN), TIP, sort=_NEWEST)
+        if found is None:
+            return ORIGIN
+        self._ends.stands(space, found)
+        return Position(int(found["position"]))
 
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
@@ -102,9 +108,9 @@ class MongoLedger(Ledger):
             writing = _Batched(self, batch)
             for attempt in range(ATTEMPTS_MAX):
                 async with self._gate.passing(), self._turns[writing.space]:
-                    mine = self._gate.is_mine
+                    look = self._looked if attempt else self._looked_first
                     is_open, found = await asyncio.gather(
-                        self._gate.is_open(mine=mine), self._looked(writing)
+                        self._gate.is_open(mine=self._gate.is_mine), look(writing)
                     )
                     if is_open and await self._written(writing, *found):
                         return writing.outcomes
@@ -114,9 +120,18 @@ class MongoLedger(Ledger):
                     await self._gate.wait()
         raise Unavailable("ledger.busy", "others write without a pause; try again")
 
-    async def _looked(
-        self, writing: "_Batched"
-    ) -> tuple[BsonDocument | None, list[BsonDocument], list[BsonDocument], int]:
+    async def _looked_first(self, writing: "_Batched") -> "_Looked":
+        """What an attempt rests on, from memory where the log still ends as this process knows."""
+        known = self._ends.since(writing.space, writing.since)
+        if known:
+            tip = known[-1]
+            found = self._latest.find(next_to(writing.space, tip), TIP)
+            there, now = await asyncio.gather(found.to_list(), self._database.now())
+            if [each["hash"] for each in there] == [tip["hash"]]:
+                return tip, None, known[1:], now
+        return await self._looked(writing)
+
+    async def _looked(self, writing: "_Batched") -> "_Looked":
         """What an attempt rests on, asked together."""
         space = writing.space
         known = self._latest.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
@@ -134,12 +149,17 @@ class MongoLedger(Ledger):
         self,
         writing: "_Batched",
         tip: BsonDocument | None,
-        known: Sequence[BsonDocument],
+        known: Sequence[BsonDocument] | None,
         touched: Sequence[BsonDocument],
         now: int,
     ) -> bool:
-        """Whether the batch came to its end; else others were quicker, or the answer was lost."""
-        made = writing.planned(ChainEnd(tip), known, touched, now)
+        """Whether the batch came to its end; else others were quicker, or the answer was lost.
+
+        Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
+        """
+        made = writing.planned(ChainEnd(tip), known or (), touched, now)
+        if known is None and len(made) < len(writing.ids):
+            return False
         try:
             for start in range(0, len(made), _BATCH):
                 await self._latest.insert_many(made[start : start + _BATCH], ordered=True)
@@ -152,6 +172,11 @@ class MongoLedger(Ledger):
             if not is_taken(error):
                 raise
             return False
+        if made:
+            self._ends.follow(writing.space, made)
+            forget()  # and who brings up views in this call need not ask for what it has written
+            after = Position(made[0]["position"] - 1)
+            answers()["sealed", writing.space, after] = tuple(map(sealed_in, made))
         return True
 
     def _pause(self, attempt: int) -> float:
@@ -190,6 +215,9 @@ class MongoLedger(Ledger):
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        written: tuple[Sealed, ...] | None = answers().get(("sealed", space, after))
+        if written is not None:
+            return written[:limit]
         async with self._database.working():
             found = self._commits.find(past(space, after)).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
@@ -264,6 +292,12 @@ class MongoLedger(Ledger):
     async def _exclusive(self) -> AsyncIterator[None]:
         async with self._gate.exclusive():
             yield
+
+
+_Looked: TypeAlias = tuple[
+    BsonDocument | None, Sequence[BsonDocument] | None, Sequence[BsonDocument], int
+]
+"""The newest commit, those of the drafts that are there, who touched what since, and the time."""
 
 
 class _Batched:

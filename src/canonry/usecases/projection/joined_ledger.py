@@ -85,13 +85,17 @@ class JoinedLedger(Ledger):
 
     @override
     async def head(self, space: SpaceId) -> Position:
-        if not self._foresees and (call := scope()) is not None:
+        if (call := scope()) is not None:
             # A verdict may rest on what the views show by now: an append tells if that is stale.
             await self.settle()
-            if call.told.is_up:
+            if call.told.is_up and not self._foresees:
                 return await self._projector.state.cursor(space)
+            if call.told.is_up and space in self._shown:
+                return self._shown[space]
         head = await self._log.head(space)
-        await self._projector.reach(space, head)
+        if self._shown.get(space, ORIGIN) < head:
+            await self._projector.reach(space, head)
+            self._shown[space] = max(head, self._shown.get(space, ORIGIN))
         return head
 
     @override
@@ -113,7 +117,11 @@ class JoinedLedger(Ledger):
         for _attempt in range(ATTEMPTS_MAX):
             told = await self._foreseen(batch) if self._foresees else batch
             outcomes = await self._log.append(told)
-            if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):
+            if not isinstance(outcomes[0], Stale):
+                break
+            if (call := scope()) is not None:
+                call.told.is_up = False
+            if await self._is_stale(batch[0]):
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
@@ -216,7 +224,7 @@ class JoinedLedger(Ledger):
         for space, head in (await heads_of(self._log)).items():
             if self._shown.get(space, ORIGIN) < head:
                 await self._projector.reach(space, head)
-                self._shown[space] = head
+                self._shown[space] = max(head, self._shown.get(space, ORIGIN))
         if (call := scope()) is not None:
             call.told.is_up = True
 

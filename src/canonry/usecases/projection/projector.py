@@ -90,7 +90,8 @@ class Projector:
                     return
                 failures = 0 if cursor > best else failures + 1
                 best = max(best, cursor)
-                await self._step(view, space, cursor, position)
+                if await self._step(view, space, cursor, position) >= position:
+                    return
             except CanonryError as error:
                 if not error.retryable and error.code != "view.gap":
                     raise
@@ -102,20 +103,25 @@ class Projector:
                 message = "others keep moving a view; what was written is durable: ask again"
                 raise Unavailable("view.behind", message)
 
-    async def _step(self, view: View, space: SpaceId, cursor: Position, position: Position) -> None:
+    async def _step(
+        self, view: View, space: SpaceId, cursor: Position, position: Position
+    ) -> Position:
+        """Bring a view from `cursor` nearer to `position`; how far it shows the log for sure."""
         if isinstance(view, Following):
             await view.reach(space, position)
-            return
+            return cursor
         if view is not self.state:
             # What was appended past that meanwhile may not be in the state yet.
             limit = min(PAGE, position - cursor)
             commits = await self.ledger.read(space, after=cursor, limit=limit)
             await view.apply(await self._as_they_are(commits))
-            return
+            return commits[-1].position if commits else cursor
         commits = await self.ledger.read(space, after=cursor, limit=PAGE)
         loaded = await looked_at(self.state, [e for commit in commits for e in commit.entries])
         if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
             await self.state.apply(folded(commits, loaded))
+            return commits[-1].position if commits else cursor
+        return cursor
 
     async def _as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
         things = await looked_at(self.state, [e for commit in commits for e in commit.entries])
