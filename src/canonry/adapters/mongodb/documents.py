@@ -72,14 +72,16 @@ class MongoDocuments(Documents):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        async with self._database.working():
-            return await self._cursor(space)
+        """The same for all of a call but for what it shows itself, however far others are."""
+        told: Position | None = answers().get((CURSORS, space))
+        if told is None:
+            async with self._database.working():
+                told = answers()[CURSORS, space] = await self._cursor(space)
+        return told
 
     async def _cursor(self, space: SpaceId) -> Position:
         found = await self._database.collection(CURSORS).find_one({"_id": space})
-        cursor = ORIGIN if found is None else Position(int(found["position"]))
-        answers()["documents", space] = cursor
-        return cursor
+        return ORIGIN if found is None else Position(int(found["position"]))
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
@@ -88,7 +90,7 @@ class MongoDocuments(Documents):
         space = folded[0].space
         async with self._database.working():
             # A projector has just asked; to show again what is there already changes nothing.
-            told: Position | None = answers().pop(("documents", space), None)
+            told: Position | None = answers().pop((CURSORS, space), None)
             if told is None or folded[0].position > told + 1:
                 told = await self._cursor(space)
             start = cursor = told
@@ -104,6 +106,7 @@ class MongoDocuments(Documents):
             if cursor > start:
                 await self._show(things.values())
                 await self._move(space, cursor)
+                answers()[CURSORS, space] = cursor
         if missing:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
 

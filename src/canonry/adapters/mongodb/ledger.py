@@ -33,7 +33,7 @@ from canonry.domain.log.dating import Dating
 from canonry.domain.log.keys import ANY
 from canonry.domain.log.sealing import Sealed, fault_in, require_unaltered, seal, unseal
 from canonry.domain.time import Instant
-from canonry.ports.call_scope import answers, forget
+from canonry.ports.call_scope import answers
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.ports.world import Clock, Identities
 
@@ -51,6 +51,8 @@ _SETTLES: Final = 60_000
 _ALONGSIDE: Final = 4096
 _ANYTHING: Final = frozenset((ANY,))
 _NEWEST: Final = [("_id", -1)]
+_WRITTEN: Final = "written to MongoDB"
+"""What a call wrote last, which the views that it brings up need not ask for."""
 
 
 class MongoLedger(Ledger):
@@ -174,9 +176,8 @@ class MongoLedger(Ledger):
             return False
         if made:
             self._ends.follow(writing.space, made)
-            forget()  # and who brings up views in this call need not ask for what it has written
             after = Position(made[0]["position"] - 1)
-            answers()["sealed", writing.space, after] = tuple(map(sealed_in, made))
+            answers()[_WRITTEN] = (writing.space, after, tuple(map(sealed_in, made)))
         return True
 
     def _pause(self, attempt: int) -> float:
@@ -215,9 +216,9 @@ class MongoLedger(Ledger):
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        written: tuple[Sealed, ...] | None = answers().get(("sealed", space, after))
-        if written is not None:
-            return written[:limit]
+        *written, sealed = answers().get(_WRITTEN, (None, None, ()))
+        if written == [space, after]:
+            return list(sealed[:limit])
         async with self._database.working():
             found = self._commits.find(past(space, after)).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
@@ -279,10 +280,15 @@ class MongoLedger(Ledger):
         return Touched(cursor=now * _ALONGSIDE + count, keys=None)
 
     async def _told(self, since: int, now: int) -> Touched:
-        found = await self._latest.find(_from(since), {"touched": 1, "written": 1}).to_list()
+        told = dict.fromkeys(("space", "position", "touched", "written"), 1)
+        found = await self._latest.find(_from(since), told).to_list()
         count = min(sum(each["written"] >= now for each in found), _ALONGSIDE - 1)
         keys = frozenset(int(key) for each in found for key in each["touched"])
-        return Touched(cursor=now * _ALONGSIDE + count, keys=keys)
+        reached: dict[SpaceId, Position] = {}
+        for each in found:
+            space, position = SpaceId(each["space"]), Position(int(each["position"]))
+            reached[space] = max(position, reached.get(space, ORIGIN))
+        return Touched(cursor=now * _ALONGSIDE + count, keys=keys, reached=reached)
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:

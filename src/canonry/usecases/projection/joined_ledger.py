@@ -6,7 +6,7 @@ view that is dead for longer refuses reads, and never a commit.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Final
@@ -36,9 +36,8 @@ from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector, looked_at
 
-_ANY: Final = 1
 _FEW: Final = 200
-"""Of so few spaces a server tells at once where each stands."""
+"""Of so few spaces, or so few commits, a server tells at once where each stands."""
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -74,7 +73,7 @@ class JoinedLedger(Ledger):
         call = scope()
         if call is not None and not call.told.is_up:
             if self._foresees or len(self._shown) > _FEW:
-                self._cursor = (await self.touched_since(self._cursor, limit=_ANY)).cursor
+                self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
             else:
                 await self._bring_up()
         for space, position in list(self._owed.items()):
@@ -215,13 +214,14 @@ class JoinedLedger(Ledger):
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
-            await self._bring_up()  # a reply that is made after this rests on all of it
+            # A reply that is made after this rests on all of it.
+            await self._bring_up(None if touched.keys is None else touched.reached)
         elif (call := scope()) is not None:
             call.told.is_up = True
         return touched
 
-    async def _bring_up(self) -> None:
-        for space, head in (await heads_of(self._log)).items():
+    async def _bring_up(self, reached: Mapping[SpaceId, Position] | None = None) -> None:
+        for space, head in (await heads_of(self._log) if reached is None else reached).items():
             if self._shown.get(space, ORIGIN) < head:
                 await self._projector.reach(space, head)
                 self._shown[space] = max(head, self._shown.get(space, ORIGIN))

@@ -16,7 +16,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import Entry, Thing
-from canonry.ports.records.ledger import Ledger
+from canonry.ports.records.ledger import Ledger, Touched
 from canonry.ports.views.state import State
 from canonry.ports.views.view import Folded, View
 from canonry.usecases.kernel.follow_log import heads_of
@@ -27,7 +27,6 @@ PAGE: Final = 100
 LOOKS_EVERY: Final = 0.5
 """Seconds between two looks at a log that nobody tells of."""
 
-_ANY: Final = 1
 ATTEMPTS_MAX: Final = 8
 """After so many failures without progress a view counts as behind."""
 
@@ -61,13 +60,14 @@ class Projector:
             for view in (self.state, *self.others):
                 await self._bring(view, space, position)
 
-    async def catch_up(self) -> None:
-        """Let every view show everything that is in the log by now.
+    async def catch_up(self, touched: Touched | None = None) -> None:
+        """Let every view show everything that is in the log by now, or what was just `touched`.
 
         Raises:
             Unavailable: as `reach` says.
         """
-        for space, head in (await heads_of(self.ledger)).items():
+        told = None if touched is None or touched.keys is None else touched.reached
+        for space, head in (await heads_of(self.ledger) if told is None else told).items():
             await self.reach(space, head)
 
     async def keep_up(self) -> None:
@@ -75,9 +75,9 @@ class Projector:
         cursor = 0
         while True:
             with suppress(CanonryError):  # whoever reads is told; this tries again
-                touched = await self.ledger.touched_since(cursor, limit=_ANY)
+                touched = await self.ledger.touched_since(cursor, limit=PAGE)
                 if touched.keys is None or touched.keys:
-                    await self.catch_up()
+                    await self.catch_up(touched)
                 cursor = touched.cursor
             await self.ledger.await_news(LOOKS_EVERY)
 
@@ -90,8 +90,7 @@ class Projector:
                     return
                 failures = 0 if cursor > best else failures + 1
                 best = max(best, cursor)
-                if await self._step(view, space, cursor, position) >= position:
-                    return
+                await self._step(view, space, cursor, position)
             except CanonryError as error:
                 if not error.retryable and error.code != "view.gap":
                     raise
@@ -103,25 +102,20 @@ class Projector:
                 message = "others keep moving a view; what was written is durable: ask again"
                 raise Unavailable("view.behind", message)
 
-    async def _step(
-        self, view: View, space: SpaceId, cursor: Position, position: Position
-    ) -> Position:
-        """Bring a view from `cursor` nearer to `position`; how far it shows the log for sure."""
+    async def _step(self, view: View, space: SpaceId, cursor: Position, position: Position) -> None:
         if isinstance(view, Following):
             await view.reach(space, position)
-            return cursor
+            return
         if view is not self.state:
             # What was appended past that meanwhile may not be in the state yet.
             limit = min(PAGE, position - cursor)
             commits = await self.ledger.read(space, after=cursor, limit=limit)
             await view.apply(await self._as_they_are(commits))
-            return commits[-1].position if commits else cursor
+            return
         commits = await self.ledger.read(space, after=cursor, limit=PAGE)
         loaded = await looked_at(self.state, [e for commit in commits for e in commit.entries])
         if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
             await self.state.apply(folded(commits, loaded))
-            return commits[-1].position if commits else cursor
-        return cursor
 
     async def _as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
         things = await looked_at(self.state, [e for commit in commits for e in commit.entries])
