@@ -51,6 +51,9 @@ _FIELDS: Final = {
 CURSORS: Final = "view_cursors"
 """How far the documents show the log of each space."""
 
+_ASKED: Final = "where documents stood"
+_SHOWN: Final = "where documents were brought"
+
 _BATCH: Final = 500
 _EARLIEST: Final = (("created_at", 1), ("_id", 1))
 _READ: Final = {"thing": 1, "kind": 1}
@@ -72,11 +75,11 @@ class MongoDocuments(Documents):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        """The same for all of a call but for what it shows itself, however far others are."""
-        told: Position | None = answers().get((CURSORS, space))
+        """Whoever has just shown something in this call is told of that, else of what there is."""
+        told: Position | None = answers().pop((_SHOWN, space), None)
         if told is None:
             async with self._database.working():
-                told = answers()[CURSORS, space] = await self._cursor(space)
+                told = answers()[_ASKED, space] = await self._cursor(space)
         return told
 
     async def _cursor(self, space: SpaceId) -> Position:
@@ -90,7 +93,7 @@ class MongoDocuments(Documents):
         space = folded[0].space
         async with self._database.working():
             # A projector has just asked; to show again what is there already changes nothing.
-            told: Position | None = answers().pop((CURSORS, space), None)
+            told: Position | None = answers().pop((_ASKED, space), None)
             if told is None or folded[0].position > told + 1:
                 told = await self._cursor(space)
             start = cursor = told
@@ -106,7 +109,7 @@ class MongoDocuments(Documents):
             if cursor > start:
                 await self._show(things.values())
                 await self._move(space, cursor)
-                answers()[CURSORS, space] = cursor
+                answers()[_SHOWN, space] = cursor
         if missing:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
 

@@ -281,7 +281,7 @@ class MongoLedger(Ledger):
 
     async def _told(self, since: int, now: int) -> Touched:
         told = dict.fromkeys(("space", "position", "touched", "written"), 1)
-        found = await self._latest.find(_from(since), told).to_list()
+        found = await self._latest.find(_from(since), told, batch_size=_ALONGSIDE).to_list()
         count = min(sum(each["written"] >= now for each in found), _ALONGSIDE - 1)
         keys = frozenset(int(key) for each in found for key in each["touched"])
         reached: dict[SpaceId, Position] = {}

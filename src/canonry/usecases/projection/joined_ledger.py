@@ -6,6 +6,7 @@ view that is dead for longer refuses reads, and never a commit.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
@@ -53,6 +54,7 @@ class JoinedLedger(Ledger):
         self._foresees = foresees
         self._owed: dict[SpaceId, Position] = {}
         self._shown: dict[SpaceId, Position] = {}
+        self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._cursor = 0
         self._ended = False
         self._appending = 0
@@ -77,10 +79,17 @@ class JoinedLedger(Ledger):
             else:
                 await self._bring_up()
         for space, position in list(self._owed.items()):
-            await self._projector.reach(space, position)
-            self._shown[space] = max(position, self._shown.get(space, ORIGIN))
-            if self._owed.get(space) == position:
-                del self._owed[space]
+            await self._reach(space, position)
+            if self._owed.get(space, ORIGIN) <= self._shown[space]:
+                self._owed.pop(space, None)
+
+    async def _reach(self, space: SpaceId, position: Position) -> None:
+        """Let the views show a space up to `position`, and what else this process wrote to it."""
+        async with self._turns[space]:
+            if self._shown.get(space, ORIGIN) < position:
+                position = max(position, self._owed.get(space, position))
+                await self._projector.reach(space, position)
+                self._shown[space] = position
 
     @override
     async def head(self, space: SpaceId) -> Position:
@@ -92,9 +101,7 @@ class JoinedLedger(Ledger):
             if call.told.is_up and space in self._shown:
                 return self._shown[space]
         head = await self._log.head(space)
-        if self._shown.get(space, ORIGIN) < head:
-            await self._projector.reach(space, head)
-            self._shown[space] = max(head, self._shown.get(space, ORIGIN))
+        await self._reach(space, head)
         return head
 
     @override
@@ -222,9 +229,7 @@ class JoinedLedger(Ledger):
 
     async def _bring_up(self, reached: Mapping[SpaceId, Position] | None = None) -> None:
         for space, head in (await heads_of(self._log) if reached is None else reached).items():
-            if self._shown.get(space, ORIGIN) < head:
-                await self._projector.reach(space, head)
-                self._shown[space] = max(head, self._shown.get(space, ORIGIN))
+            await self._reach(space, head)
         if (call := scope()) is not None:
             call.told.is_up = True
 
