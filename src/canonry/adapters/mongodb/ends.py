@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.adapters.mongodb.database import BsonDocument
-from canonry.adapters.mongodb.records import place_of
 from canonry.domain.ids import SpaceId
 
 _COMMITS: Final = 64
@@ -52,9 +51,3 @@ class KnownEnds:
             self._known.clear()
         first = {**{name: tip[name] for name in _KEPT[:-1]}, "touched": ()}
         self._known[space] = deque((first,), maxlen=_COMMITS)
-
-
-def next_to(space: SpaceId, tip: Mapping[str, Any]) -> BsonDocument:
-    """The commit that is taken for the end of a log, and the one after it, if it is not."""
-    position = int(tip["position"])
-    return {"_id": {"$in": [place_of(space, position), place_of(space, position + 1)]}}

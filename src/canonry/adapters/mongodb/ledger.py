@@ -14,7 +14,7 @@ from pymongo.errors import PyMongoError
 from typing_extensions import override
 
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
-from canonry.adapters.mongodb.ends import KnownEnds, next_to
+from canonry.adapters.mongodb.ends import KnownEnds
 from canonry.adapters.mongodb.faults import UNSURE, as_canonry, is_taken
 from canonry.adapters.mongodb.gate import WriterGate
 from canonry.adapters.mongodb.records import (
@@ -23,6 +23,7 @@ from canonry.adapters.mongodb.records import (
     ChainEnd,
     document_of,
     is_stale,
+    next_after,
     past,
     sealed_in,
 )
@@ -127,7 +128,8 @@ class MongoLedger(Ledger):
         known = self._ends.since(writing.space, writing.since)
         if known:
             tip = known[-1]
-            found = self._latest.find(next_to(writing.space, tip), TIP)
+            beside = next_after(writing.space, Position(int(tip["position"]) - 1), 2)
+            found = self._latest.find(beside, TIP)
             there, now = await asyncio.gather(found.to_list(), self._database.now())
             if [each["hash"] for each in there] == [tip["hash"]]:
                 return tip, None, known[1:], now
@@ -220,7 +222,9 @@ class MongoLedger(Ledger):
         if written == [space, after]:
             return list(sealed[:limit])
         async with self._database.working():
-            found = self._commits.find(past(space, after)).sort("_id", 1).limit(limit)
+            # A short page by its ids: a server may look at a whole collection for a part of it.
+            asked = next_after(space, after, limit) if limit <= _BATCH else past(space, after)
+            found = self._commits.find(asked, batch_size=_BATCH + 1).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
 
     @override
