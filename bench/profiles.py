@@ -1,7 +1,7 @@
 """Profiles: the same calls and writers on each kind of store, against the folder in the same run.
 
 The servers are those of `make servers`; without them only the folder is measured. Everything runs
-on one machine, so that servers and callers share its processors.
+on one machine, so that servers and callers share its processors. What was written there is dropped.
 """
 
 import asyncio
@@ -17,9 +17,15 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
+from psycopg import sql
+
 from bench.report import Row, median
 from bench.worlds import World, build_world
 from bench.writers import ALL, phase
+from canonry.adapters.mongodb import MongoDatabase
+from canonry.adapters.neo4j import Neo4jDatabase, empty
+from canonry.adapters.opensearch import open_text
 from canonry.bootstrap.backends.polyglot import BesideServers, open_polyglot
 from canonry.bootstrap.backends.postgres import open_postgres
 from canonry.bootstrap.backends.postgres_copy import with_copy
@@ -67,6 +73,28 @@ async def in_mongodb(
     """Records in MongoDB, state also in Neo4j and words in OpenSearch where these are there."""
     async with await open_polyglot(url, database=name, folder=folder, beside=beside) as store:
         yield store
+
+
+async def drop_everywhere(name: str) -> None:
+    """Drop what a store that is closed has left on any server."""
+    if postgres := os.environ.get("TEST_POSTGRES_URL"):
+        async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as db:
+            asked = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)"
+            for (schema,) in await (await db.execute(asked, (name,))).fetchall():
+                await db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+    if mongodb := os.environ.get("TEST_MONGODB_URL"):
+        database = MongoDatabase(mongodb, name)
+        await database.drop()
+        await database.close()
+    if graph := os.environ.get("TEST_NEO4J_URL"):
+        nodes = Neo4jDatabase(graph, name)
+        await nodes.open()
+        await empty(nodes)
+        await nodes.close()
+    if words := os.environ.get("TEST_OPENSEARCH_URL"):
+        text = open_text(words, name=name)
+        await text.drop()
+        await text.close()
 
 
 def profiles() -> Mapping[str, Opened]:
@@ -120,6 +148,13 @@ def made_in(root: Path, name: str) -> Path:
 
 async def _measured(opened: Opened, profile: str, folder: Path) -> Figures:
     name = f"bench_{uuid4().hex[:12]}"
+    try:
+        return await _figures(opened, profile, folder, name)
+    finally:
+        await drop_everywhere(name)
+
+
+async def _figures(opened: Opened, profile: str, folder: Path, name: str) -> Figures:
     async with opened(folder, name) as store:
         world = await build_world(store.canon, entities=ENTITIES, facts_each=FACTS, scenes=64)
         gateway = Gateway(store.canon, [NARRATIVE])

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 import pytest
@@ -116,25 +116,31 @@ async def compose_copied() -> AsyncIterator[Callable[..., Canon]]:
 async def test_no_call_waits_more_often_than_is_said(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require(await most_of(compose, monkeypatch), WAITS)
+    require(await most_of(compose, monkeypatch, Waits(monkeypatch)), WAITS)
 
 
 async def test_no_call_waits_more_often_beside_a_copy(
     compose_copied: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    most = await most_of(compose_copied, monkeypatch)
+    most = await most_of(compose_copied, monkeypatch, Waits(monkeypatch))
     if any(count > WAITS_WITH_COPY.get(name, ENOUGH) for name, count in most.items()):
         # The log is followed beside the calls, now and then during one: not so in every play.
-        again = await most_of(compose_copied, monkeypatch)
+        again = await most_of(compose_copied, monkeypatch, Waits(monkeypatch))
         most = {name: min(count, again[name]) for name, count in most.items()}
     require(most, WAITS_WITH_COPY)
 
 
+class Counted(Protocol):
+    """What is counted from the beginning on."""
+
+    count: int
+
+
 async def most_of(
-    compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
+    compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch, waits: Counted
 ) -> Mapping[str, int]:
     """How often each tool that is played waits at most."""
-    waits, most = Waits(monkeypatch), defaultdict[str, int](int)
+    most = defaultdict[str, int](int)
     serve = Gateway._serve
 
     async def counted(gateway: Gateway, offer: Any, *more: Any) -> Result:

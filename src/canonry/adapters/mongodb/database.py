@@ -130,6 +130,16 @@ class MongoDatabase:
         """The same, read as the one server has it that takes writes; it may be taken back yet."""
         return self._database.get_collection(name, read_concern=_LOCAL)
 
+    async def count(self, name: str, asked: BsonDocument, most: int) -> int:
+        """How many documents of a collection that `latest` reads, up to `most`.
+
+        This counts the entries of an index, where an aggregation may look at the documents. It
+        would count some twice where a collection is divided between servers, which one with unique
+        indexes beside its `_id` cannot be.
+        """
+        told = await self._database.command("count", name, query=asked, limit=most)
+        return int(told["n"])
+
     async def drop(self) -> None:
         """Drop the whole database."""
         async with self.working():

@@ -29,6 +29,7 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
 from canonry.domain.views.listing import rows_of
+from canonry.ports.call_scope import answers
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
@@ -49,6 +50,9 @@ _FIELDS: Final = {
 }
 CURSORS: Final = "view_cursors"
 """How far the documents show the log of each space."""
+
+_ASKED: Final = "where documents stood"
+_SHOWN: Final = "where documents were brought"
 
 _BATCH: Final = 500
 _EARLIEST: Final = (("created_at", 1), ("_id", 1))
@@ -71,8 +75,12 @@ class MongoDocuments(Documents):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        async with self._database.working():
-            return await self._cursor(space)
+        """Whoever has just shown something in this call is told of that, else of what there is."""
+        told: Position | None = answers().pop((_SHOWN, space), None)
+        if told is None:
+            async with self._database.working():
+                told = answers()[_ASKED, space] = await self._cursor(space)
+        return told
 
     async def _cursor(self, space: SpaceId) -> Position:
         found = await self._database.collection(CURSORS).find_one({"_id": space})
@@ -84,7 +92,11 @@ class MongoDocuments(Documents):
             return
         space = folded[0].space
         async with self._database.working():
-            start = cursor = await self._cursor(space)
+            # A projector has just asked; to show again what is there already changes nothing.
+            told: Position | None = answers().pop((_ASKED, space), None)
+            if told is None or folded[0].position > told + 1:
+                told = await self._cursor(space)
+            start = cursor = told
             things: dict[str, Thing] = {}
             missing = False
             for each in folded:
@@ -97,6 +109,7 @@ class MongoDocuments(Documents):
             if cursor > start:
                 await self._show(things.values())
                 await self._move(space, cursor)
+                answers()[_SHOWN, space] = cursor
         if missing:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
 
@@ -115,15 +128,17 @@ class MongoDocuments(Documents):
             kind = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
             if kind in COLLECTIONS:
                 writes[COLLECTIONS[kind]].append(_write(thing, kind))
-        for name, all_writes in writes.items():
-            for start in range(0, len(all_writes), _BATCH):
-                try:
-                    await self._database.collection(name).bulk_write(
-                        all_writes[start : start + _BATCH], ordered=False
-                    )
-                except PyMongoError as error:
-                    if not is_taken(error):  # what is newer than this stands there
-                        raise
+        await asyncio.gather(*(self._put(name, each) for name, each in writes.items()))
+
+    async def _put(self, name: str, writes: Sequence[UpdateOne]) -> None:
+        for start in range(0, len(writes), _BATCH):
+            try:
+                await self._database.collection(name).bulk_write(
+                    writes[start : start + _BATCH], ordered=False
+                )
+            except PyMongoError as error:
+                if not is_taken(error):  # what is newer than this stands there
+                    raise
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:

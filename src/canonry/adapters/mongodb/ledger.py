@@ -8,12 +8,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pymongo.errors import PyMongoError
 from typing_extensions import override
 
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
+from canonry.adapters.mongodb.ends import KnownEnds
 from canonry.adapters.mongodb.faults import UNSURE, as_canonry, is_taken
 from canonry.adapters.mongodb.gate import WriterGate
 from canonry.adapters.mongodb.records import (
@@ -22,6 +23,7 @@ from canonry.adapters.mongodb.records import (
     ChainEnd,
     document_of,
     is_stale,
+    next_after,
     past,
     sealed_in,
 )
@@ -32,6 +34,7 @@ from canonry.domain.log.dating import Dating
 from canonry.domain.log.keys import ANY
 from canonry.domain.log.sealing import Sealed, fault_in, require_unaltered, seal, unseal
 from canonry.domain.time import Instant
+from canonry.ports.call_scope import answers
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.ports.world import Clock, Identities
 
@@ -49,6 +52,8 @@ _SETTLES: Final = 60_000
 _ALONGSIDE: Final = 4096
 _ANYTHING: Final = frozenset((ANY,))
 _NEWEST: Final = [("_id", -1)]
+_WRITTEN: Final = "written to MongoDB"
+"""What a call wrote last, which the views that it brings up need not ask for."""
 
 
 class MongoLedger(Ledger):
@@ -62,14 +67,18 @@ class MongoLedger(Ledger):
         self._dating = Dating(clock.now(), clock.monotonic())
         self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._gate = WriterGate(database, identities)
+        self._ends = KnownEnds()
         self._commits = database.collection("commits")
         self._latest = database.latest("commits")
 
     @override
     async def head(self, space: SpaceId) -> Position:
         async with self._database.working():
-            found = await self._commits.find_one(past(space, ORIGIN), {"position": 1}, sort=_NEWEST)
-        return ORIGIN if found is None else Position(int(found["position"]))
+            found = await self._commits.find_one(past(space, ORIGIN), TIP, sort=_NEWEST)
+        if found is None:
+            return ORIGIN
+        self._ends.stands(space, found)
+        return Position(int(found["position"]))
 
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
@@ -77,10 +86,12 @@ class MongoLedger(Ledger):
             opened = self._commits.find({"opens": {"$gt": after or ""}}, {"opens": 1})
             spaces = [each["opens"] async for each in opened.sort("opens", 1).limit(limit)]
             wanted = {"space": 1, **TIP}
-            tips = [
-                await self._commits.find_one(past(space, ORIGIN), wanted, sort=_NEWEST)
-                for space in spaces
-            ]
+            tips = await asyncio.gather(
+                *(
+                    self._commits.find_one(past(space, ORIGIN), wanted, sort=_NEWEST)
+                    for space in spaces
+                )
+            )
         return [
             Head(
                 space=SpaceId(tip["space"]),
@@ -100,9 +111,9 @@ class MongoLedger(Ledger):
             writing = _Batched(self, batch)
             for attempt in range(ATTEMPTS_MAX):
                 async with self._gate.passing(), self._turns[writing.space]:
-                    mine = self._gate.is_mine
+                    look = self._looked if attempt else self._looked_first
                     is_open, found = await asyncio.gather(
-                        self._gate.is_open(mine=mine), self._looked(writing)
+                        self._gate.is_open(mine=self._gate.is_mine), look(writing)
                     )
                     if is_open and await self._written(writing, *found):
                         return writing.outcomes
@@ -112,9 +123,19 @@ class MongoLedger(Ledger):
                     await self._gate.wait()
         raise Unavailable("ledger.busy", "others write without a pause; try again")
 
-    async def _looked(
-        self, writing: "_Batched"
-    ) -> tuple[BsonDocument | None, list[BsonDocument], list[BsonDocument], int]:
+    async def _looked_first(self, writing: "_Batched") -> "_Looked":
+        """What an attempt rests on, from memory where the log still ends as this process knows."""
+        known = self._ends.since(writing.space, writing.since)
+        if known:
+            tip = known[-1]
+            beside = next_after(writing.space, Position(int(tip["position"]) - 1), 2)
+            found = self._latest.find(beside, TIP)
+            there, now = await asyncio.gather(found.to_list(), self._database.now())
+            if [each["hash"] for each in there] == [tip["hash"]]:
+                return tip, None, known[1:], now
+        return await self._looked(writing)
+
+    async def _looked(self, writing: "_Batched") -> "_Looked":
         """What an attempt rests on, asked together."""
         space = writing.space
         known = self._latest.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
@@ -132,12 +153,17 @@ class MongoLedger(Ledger):
         self,
         writing: "_Batched",
         tip: BsonDocument | None,
-        known: Sequence[BsonDocument],
+        known: Sequence[BsonDocument] | None,
         touched: Sequence[BsonDocument],
         now: int,
     ) -> bool:
-        """Whether the batch came to its end; else others were quicker, or the answer was lost."""
-        made = writing.planned(ChainEnd(tip), known, touched, now)
+        """Whether the batch came to its end; else others were quicker, or the answer was lost.
+
+        Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
+        """
+        made = writing.planned(ChainEnd(tip), known or (), touched, now)
+        if known is None and len(made) < len(writing.ids):
+            return False
         try:
             for start in range(0, len(made), _BATCH):
                 await self._latest.insert_many(made[start : start + _BATCH], ordered=True)
@@ -150,6 +176,10 @@ class MongoLedger(Ledger):
             if not is_taken(error):
                 raise
             return False
+        if made:
+            self._ends.follow(writing.space, made)
+            after = Position(made[0]["position"] - 1)
+            answers()[_WRITTEN] = (writing.space, after, tuple(map(sealed_in, made)))
         return True
 
     def _pause(self, attempt: int) -> float:
@@ -188,8 +218,13 @@ class MongoLedger(Ledger):
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        *written, sealed = answers().get(_WRITTEN, (None, None, ()))
+        if written == [space, after]:
+            return list(sealed[:limit])
         async with self._database.working():
-            found = self._commits.find(past(space, after)).sort("_id", 1).limit(limit)
+            # A short page by its ids: a server may look at a whole collection for a part of it.
+            asked = next_after(space, after, limit) if limit <= _BATCH else past(space, after)
+            found = self._commits.find(asked, batch_size=_BATCH + 1).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
 
     @override
@@ -240,19 +275,24 @@ class MongoLedger(Ledger):
             now = await self._database.now() - _SETTLES
             since, seen = divmod(cursor, _ALONGSIDE)
             if cursor and seen < _ALONGSIDE - 1:
-                count = await self._latest.count_documents(_from(since), limit=seen + limit + 1)
+                count = await self._database.count("commits", _from(since), seen + limit + 1)
                 if count == seen:
                     return Touched(cursor=cursor, keys=frozenset())
                 if count <= seen + limit:
                     return await self._told(since, max(now, since))
-            count = await self._latest.count_documents(_from(now), limit=_ALONGSIDE - 1)
+            count = await self._database.count("commits", _from(now), _ALONGSIDE - 1)
         return Touched(cursor=now * _ALONGSIDE + count, keys=None)
 
     async def _told(self, since: int, now: int) -> Touched:
-        found = await self._latest.find(_from(since), {"touched": 1, "written": 1}).to_list()
+        told = dict.fromkeys(("space", "position", "touched", "written"), 1)
+        found = await self._latest.find(_from(since), told, batch_size=_ALONGSIDE).to_list()
         count = min(sum(each["written"] >= now for each in found), _ALONGSIDE - 1)
         keys = frozenset(int(key) for each in found for key in each["touched"])
-        return Touched(cursor=now * _ALONGSIDE + count, keys=keys)
+        reached: dict[SpaceId, Position] = {}
+        for each in found:
+            space, position = SpaceId(each["space"]), Position(int(each["position"]))
+            reached[space] = max(position, reached.get(space, ORIGIN))
+        return Touched(cursor=now * _ALONGSIDE + count, keys=keys, reached=reached)
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
@@ -262,6 +302,12 @@ class MongoLedger(Ledger):
     async def _exclusive(self) -> AsyncIterator[None]:
         async with self._gate.exclusive():
             yield
+
+
+_Looked: TypeAlias = tuple[
+    BsonDocument | None, Sequence[BsonDocument] | None, Sequence[BsonDocument], int
+]
+"""The newest commit, those of the drafts that are there, who touched what since, and the time."""
 
 
 class _Batched:

@@ -30,6 +30,12 @@ def past(space: SpaceId, position: int) -> BsonDocument:
     return {"_id": {"$gt": place_of(space, position), "$lte": last}, "space": space}
 
 
+def next_after(space: SpaceId, position: int, count: int) -> BsonDocument:
+    """So many commits of a space past a position: no place in a log is left out."""
+    places = range(position + 1, position + count + 1)
+    return {"_id": {"$in": [place_of(space, each) for each in places]}}
+
+
 class ChainEnd:
     """Where a space's log stands while it is written."""
 

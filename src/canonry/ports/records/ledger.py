@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,11 +17,13 @@ from canonry.domain.time import Instant
 class Touched:
     """What was touched, up to a cursor above 0.
 
-    `keys` are `key_hash` values; None: anything may have been touched.
+    `keys` are `key_hash` values; None: anything may have been touched. `reached` says up to where
+    the log of each space was seen that was written to; None: the ledger did not look.
     """
 
     cursor: int
     keys: frozenset[int] | None
+    reached: Mapping[SpaceId, Position] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ view that is dead for longer refuses reads, and never a commit.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Final
@@ -36,9 +37,8 @@ from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector, looked_at
 
-_ANY: Final = 1
 _FEW: Final = 200
-"""Of so few spaces a server tells at once where each stands."""
+"""Of so few spaces, or so few commits, a server tells at once where each stands."""
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -54,6 +54,7 @@ class JoinedLedger(Ledger):
         self._foresees = foresees
         self._owed: dict[SpaceId, Position] = {}
         self._shown: dict[SpaceId, Position] = {}
+        self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._cursor = 0
         self._ended = False
         self._appending = 0
@@ -74,24 +75,33 @@ class JoinedLedger(Ledger):
         call = scope()
         if call is not None and not call.told.is_up:
             if self._foresees or len(self._shown) > _FEW:
-                self._cursor = (await self.touched_since(self._cursor, limit=_ANY)).cursor
+                self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
             else:
                 await self._bring_up()
         for space, position in list(self._owed.items()):
-            await self._projector.reach(space, position)
-            self._shown[space] = max(position, self._shown.get(space, ORIGIN))
-            if self._owed.get(space) == position:
-                del self._owed[space]
+            await self._reach(space, position)
+            if self._owed.get(space, ORIGIN) <= self._shown[space]:
+                self._owed.pop(space, None)
+
+    async def _reach(self, space: SpaceId, position: Position) -> None:
+        """Let the views show a space up to `position`, and what else this process wrote to it."""
+        async with self._turns[space]:
+            if self._shown.get(space, ORIGIN) < position:
+                position = max(position, self._owed.get(space, position))
+                await self._projector.reach(space, position)
+                self._shown[space] = position
 
     @override
     async def head(self, space: SpaceId) -> Position:
-        if not self._foresees and (call := scope()) is not None:
+        if (call := scope()) is not None:
             # A verdict may rest on what the views show by now: an append tells if that is stale.
             await self.settle()
-            if call.told.is_up:
+            if call.told.is_up and not self._foresees:
                 return await self._projector.state.cursor(space)
+            if call.told.is_up and space in self._shown:
+                return self._shown[space]
         head = await self._log.head(space)
-        await self._projector.reach(space, head)
+        await self._reach(space, head)
         return head
 
     @override
@@ -113,7 +123,11 @@ class JoinedLedger(Ledger):
         for _attempt in range(ATTEMPTS_MAX):
             told = await self._foreseen(batch) if self._foresees else batch
             outcomes = await self._log.append(told)
-            if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):
+            if not isinstance(outcomes[0], Stale):
+                break
+            if (call := scope()) is not None:
+                call.told.is_up = False
+            if await self._is_stale(batch[0]):
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
@@ -207,16 +221,15 @@ class JoinedLedger(Ledger):
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
-            await self._bring_up()  # a reply that is made after this rests on all of it
+            # A reply that is made after this rests on all of it.
+            await self._bring_up(None if touched.keys is None else touched.reached)
         elif (call := scope()) is not None:
             call.told.is_up = True
         return touched
 
-    async def _bring_up(self) -> None:
-        for space, head in (await heads_of(self._log)).items():
-            if self._shown.get(space, ORIGIN) < head:
-                await self._projector.reach(space, head)
-                self._shown[space] = head
+    async def _bring_up(self, reached: Mapping[SpaceId, Position] | None = None) -> None:
+        for space, head in (await heads_of(self._log) if reached is None else reached).items():
+            await self._reach(space, head)
         if (call := scope()) is not None:
             call.told.is_up = True
 

@@ -16,7 +16,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import Entry, Thing
-from canonry.ports.records.ledger import Ledger
+from canonry.ports.records.ledger import Ledger, Touched
 from canonry.ports.views.state import State
 from canonry.ports.views.view import Folded, View
 from canonry.usecases.kernel.follow_log import heads_of
@@ -27,7 +27,6 @@ PAGE: Final = 100
 LOOKS_EVERY: Final = 0.5
 """Seconds between two looks at a log that nobody tells of."""
 
-_ANY: Final = 1
 ATTEMPTS_MAX: Final = 8
 """After so many failures without progress a view counts as behind."""
 
@@ -61,13 +60,14 @@ class Projector:
             for view in (self.state, *self.others):
                 await self._bring(view, space, position)
 
-    async def catch_up(self) -> None:
-        """Let every view show everything that is in the log by now.
+    async def catch_up(self, touched: Touched | None = None) -> None:
+        """Let every view show everything that is in the log by now, or what was just `touched`.
 
         Raises:
             Unavailable: as `reach` says.
         """
-        for space, head in (await heads_of(self.ledger)).items():
+        told = None if touched is None or touched.keys is None else touched.reached
+        for space, head in (await heads_of(self.ledger) if told is None else told).items():
             await self.reach(space, head)
 
     async def keep_up(self) -> None:
@@ -75,9 +75,9 @@ class Projector:
         cursor = 0
         while True:
             with suppress(CanonryError):  # whoever reads is told; this tries again
-                touched = await self.ledger.touched_since(cursor, limit=_ANY)
+                touched = await self.ledger.touched_since(cursor, limit=PAGE)
                 if touched.keys is None or touched.keys:
-                    await self.catch_up()
+                    await self.catch_up(touched)
                 cursor = touched.cursor
             await self.ledger.await_news(LOOKS_EVERY)
 
