@@ -115,8 +115,11 @@ def _company_name(text: str) -> str:
 
 def person_name(text: str) -> str:
     """The name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
-    if len(text) > LONG:
-        return folded(text)
+    return folded(text) if len(text) > LONG else _person_name(text)
+
+
+@lru_cache(maxsize=4096)
+def _person_name(text: str) -> str:
     parts = [part.strip() for part in folded(text).split(",")]
     turned = len(parts) == _TURNED and all(parts) and parts[1].strip(". ") not in _AFTER
     words = words_only(f"{parts[1]} {parts[0]}" if turned else text).split()
@@ -129,16 +132,22 @@ def person_name(text: str) -> str:
 
 def email_address(text: str) -> str | None:
     """The address that the text is or holds alone, folded; None if it is none."""
-    if len(text) > LONG:
-        return None
+    return None if len(text) > LONG else _email_address(text)
+
+
+@lru_cache(maxsize=4096)
+def _email_address(text: str) -> str | None:
     found = _EMAIL.findall(folded(text).removeprefix("mailto:"))
     return found[0].rstrip(".") if len(found) == 1 else None
 
 
 def phone_number(text: str) -> str | None:
     """The digits, after a `+` where the country is said; without an extension."""
-    if len(text) > LONG:
-        return None
+    return None if len(text) > LONG else _phone_number(text)
+
+
+@lru_cache(maxsize=4096)
+def _phone_number(text: str) -> str | None:
     plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip()
     if _PHONE.fullmatch(plain) is None:
         return None

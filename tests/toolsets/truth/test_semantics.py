@@ -9,7 +9,6 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.policy import Policy, TruthPolicy
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.truth import TRUTH
@@ -390,21 +389,3 @@ async def test_an_edge_between_two_that_were_merged_is_hidden_until_that_is_take
     desk.wait()
     await desk.call("unmerge_entities", user_id=desk.user, entity_id=one)
     assert (await desk.call("list_relationships", entity_id=one))["total"] == 2
-
-
-async def test_who_extended_an_older_built_in_schema_keeps_keys_and_fields_under_a_later_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    desk = a_desk()
-    with monkeypatch.context() as before:
-        before.setitem(TRUTH_TYPES, "person", replace(TRUTH_TYPES["person"], version="1.0"))
-        ann = await desk.entity("person", name="Ann Lee", email="ann@lee.test")
-        fields = {"shoe": {"type": "string"}}
-        done = await desk.call(
-            "register_entity_schema", user_id=desk.user, entity_type="person", fields=fields
-        )
-        assert done["schema_version"] == TRUTH_TYPES["person"].version[:-1] + "1"
-        assert await desk.entity("person", email="ann@lee.test", shoe="39") == ann
-    assert await desk.entity("person", email="ANN@lee.test", role="cook") == ann
-    shown = await desk.snapshot(ann)
-    assert (shown["shoe"], shown["role"], shown["name"]) == ("39", "cook", "Ann Lee")
