@@ -77,7 +77,10 @@ def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
 
 def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
     """The items in order, each with its time in the world; None: before any time is known."""
-    told = [(when(item), item) for item in items]
+    return _dated([(when(item), item) for item in items])
+
+
+def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
     if len(told) == 1:
         return [(told[0][0].at, told[0][1])]
     present: Instant | None = None
@@ -103,9 +106,9 @@ def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
         if (p := each[0].place).scene
     ]
     played = [each for *_place, each in sorted(rows)]  # no two have the same number
-    beside = [each for each in told if not each[0].place.scene]
-    if not beside:
+    if len(played) == len(told):
         return played
+    beside = [each for each in told if not each[0].place.scene]
     beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
     found: list[tuple[Moment, T]] = []
     as_told = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
@@ -124,13 +127,9 @@ def split_at(
     moment: Moment, items: Iterable[T], when: Callable[[T], Moment]
 ) -> tuple[list[T], list[T]]:
     """The items before `moment` and those after it, each in order."""
-    mark = object()
-
-    def whenever(item: object) -> Moment:
-        return moment if item is mark else when(item)  # type: ignore[arg-type]
-
-    ordered: list[object] = arranged([*items, mark], whenever)
-    place = next(index for index, item in enumerate(ordered) if item is mark)
+    told: list[tuple[Moment, T | None]] = [(when(item), item) for item in items]
+    ordered = [item for _at, item in _dated([*told, (moment, None)])]
+    place = [item is None for item in ordered].index(True)
     return ordered[:place], ordered[place + 1 :]  # type: ignore[return-value]
 
 

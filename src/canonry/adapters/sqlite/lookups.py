@@ -1,6 +1,6 @@
 """Things looked up by their ids: many in one statement, so that few statements are run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -49,7 +49,7 @@ def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     Raises:
         BrokenInvariant: `store.altered`, one of them is the id of nothing.
     """
-    found = dict(look_up(db, ids))
+    found = look_up(db, ids)
     if len(found) < len(ids) and len(found) < len(frozenset(ids)):
         raise altered()
     return [thing_under(packed, *found[packed][1:]) for packed in ids]
@@ -66,26 +66,24 @@ def number(db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any]
     return int(row[0] or 0)
 
 
-def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
-    """Those of `ids` that there are, in the order in which they are asked for, each once."""
+def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> dict[Packed, LookupRow]:
+    """Those of `ids` that there are, in the order in which they are asked for."""
     wanted = list(dict.fromkeys(ids))
+    found: dict[Packed, LookupRow] = {}
     for start in range(0, len(wanted), _TOGETHER):
         some = wanted[start : start + _TOGETHER]
-        yield from _one_by_one(db, some) if len(some) < _FEW else _together(db, some)
+        found |= _one_by_one(db, some) if len(some) < _FEW else _together(db, some)
+    return found
 
 
-def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
-    for packed in ids:
-        row: Any = db.execute(_ONE, (packed,)).fetchone()
-        if row is not None:
-            yield packed, row
+def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:
+    rows: Any = [(packed, db.execute(_ONE, (packed,)).fetchone()) for packed in ids]
+    return {packed: row for packed, row in rows if row is not None}
 
 
-def _together(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
+def _together(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:
     # One length of the list for all, so that the statement is compiled once.
     filled = [*ids, *[ids[-1]] * (_TOGETHER - len(ids))]
     rows: Any = db.execute(_MANY, filled)
     found = {packed: (n, kind, body) for packed, n, kind, body in rows}
-    for packed in ids:
-        if packed in found:
-            yield packed, found[packed]
+    return {packed: found[packed] for packed in ids if packed in found}

@@ -25,6 +25,7 @@ def pack(identity: str) -> Packed:
     return raw if len(raw) == _UUID_BYTES and unpack(raw) == identity else identity
 
 
+@lru_cache(maxsize=16_384)
 def unpack(packed: Packed) -> str:
     """The inverse of `pack`."""
     if isinstance(packed, str):

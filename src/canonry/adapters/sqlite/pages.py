@@ -124,7 +124,7 @@ def ids_under(
         values = [
             each for owner, limit in filled for each in (int(listed), owner, pack(space), "", limit)
         ]
-        found.update(dict.fromkeys(row[0] for row in db.execute(whole, values)))
+        found |= dict.fromkeys([row[0] for row in db.execute(whole, values)])
     return list(found)
 
 
@@ -178,7 +178,7 @@ def _total(db: apsw.Connection, said: _Sql, runs: Sequence[_PageRun]) -> int:
         sql = f"SELECT l.id FROM listing l WHERE {_RUN} {said.where}"  # noqa: S608 - our SQL
         seen: set[Packed] = set()
         for run in runs:
-            seen.update(row[0] for row in db.execute(sql, _values(said, run)))
+            seen.update([row[0] for row in db.execute(sql, _values(said, run))])
         return len(seen)
     if not said.where:
         return sum(run.n for run in runs)

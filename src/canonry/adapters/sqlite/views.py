@@ -74,7 +74,7 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     asked = {pack(thing_id): thing_id for thing_id in ids}
     return {
         asked[packed]: Loaded(n, kind, body, thing_under(packed, kind, body))
-        for packed, (n, kind, body) in look_up(db, asked)
+        for packed, (n, kind, body) in look_up(db, asked).items()
     }
 
 

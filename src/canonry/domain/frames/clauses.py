@@ -92,7 +92,7 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
     lifted = [t.word for i, t in enumerate(tokens) if i >= at and _is_lifted(tokens, i)]
     group = _group(tuple(t for i, t in enumerate(tokens) if i >= at and not _is_lifted(tokens, i)))
     rest_marks = frozenset(t.word for t in group.rest if t.word in _NEGATING)
-    rest = tuple(t for t in group.rest if t.word not in {"no", "nobody", "nothing"})
+    rest = tuple([t for t in group.rest if t.word not in {"no", "nobody", "nothing"}])
     done = phrases_of(rest[:1]) + phrases_of(rest[1:]) if group.passive else phrases_of(rest)
     phrases, when = _timed(done)
     negations = [*(w for w in (*marks, *lifted) if w in _NEGATING), *rest_marks]
@@ -124,7 +124,7 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
         condition=clause.condition,
         standing=clause.standing,
         group=any(t.word in {"and", "or", "nor"} for t in subject),
-        words=frozenset(t.stem for t in tokens if t.word not in _EMPTY),
+        words=frozenset([t.stem for t in tokens if t.word not in _EMPTY]),
         passive=False,
     )
     return (frame, *_active(frame)) if group.passive else (frame,)
@@ -163,7 +163,7 @@ def _active(frame: Frame) -> Iterator[Frame]:
 
 def _fronted(tokens: Tokens) -> Tokens:
     """A circumstance that is said first moves to the end."""
-    tokens = tuple(t for i, t in enumerate(tokens) if i or t.word not in {",", "and", "then"})
+    tokens = tuple([t for i, t in enumerate(tokens) if i or t.word not in {",", "and", "then"}])
     if len(tokens) > 1 and any(
         number_of(t.word) is not None and len(t.word) != _YEAR for t in tokens[1:3]
     ):

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import methodcaller
 from typing import Final, TypeAlias
 
 from canonry.domain.texts.stems import stem_of
@@ -30,7 +31,7 @@ _QUOTES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u
                                 "\u201d": " ", '"': " ", "\u2026": ".", "\u2014": ", ",
                                 "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
 _REWRITES: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), to)
+    (re.compile(pattern, re.IGNORECASE), methodcaller("expand", to) if "\\" in to else to)
     for pattern, to in (
         (r"\([^()]*\)", ""),
         (r"\bcan(?:no|')t\b", "can not"),

@@ -183,7 +183,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
     word = Authority.GM if overruling else score.authority
     lost = [one for one in against if not one.yields_to(word)]
     doubts = [one for one in found if one.weight is Weight.WARNS]
-    warnings = tuple(one.rationale for one in doubts)
+    warnings = tuple([one.rationale for one in doubts])
     reads, wanted = frozenset(view.read), frozenset(view.wanted)
     if lost:
         return Verdict(
@@ -258,10 +258,10 @@ def _reason(
     said = f"the word of {score.authority} carries it with a score of {score.value:g}"
     parts = [
         said,
-        *(f"retconned: {one.rationale}" for one in against),
-        *(f"superseded: {one.rationale}" for one in ended),
-        *(f"until it was otherwise: {one.rationale}" for one in heirs),
-        *(f"warning: {one}" for one in warnings),
+        *[f"retconned: {one.rationale}" for one in against],
+        *[f"superseded: {one.rationale}" for one in ended],
+        *[f"until it was otherwise: {one.rationale}" for one in heirs],
+        *[f"warning: {one}" for one in warnings],
     ]
     return "; ".join(dict.fromkeys(parts))
 

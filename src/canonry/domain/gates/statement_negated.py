@@ -73,7 +73,7 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
 def _objections(
     candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
 ) -> Iterator[Objection]:
-    was_over, is_over = tells_an_end(standing), tells_an_end(claim)
+    was_over, is_over = tells_an_end(standing.statement), tells_an_end(claim.statement)
     when = _when(candidate, fact, ending=was_over or is_over)
     found = conflict(standing, claim, when=when)
     at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
@@ -133,11 +133,11 @@ def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
     What has no times of its own speaks of one moment, so that a plain denial is one; only where
     the words say that something has ended the stories tell what was before and what after it.
     """
-    now, said = candidate.moment, fact.moment
+    now = candidate.moment
     dated = when_dated(now.at, fact.time_ref)
-    if ending and dated is When.ONE and not same_scene(now, said):
-        return _by_place(now, said)
-    return dated
+    if not ending or dated is not When.ONE or same_scene(now, said := fact.moment):
+        return dated
+    return _by_place(now, said)
 
 
 def _by_place(now: Moment, said: Moment) -> When:

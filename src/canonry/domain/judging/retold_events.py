@@ -47,12 +47,11 @@ def telling_of(candidate: Candidate, content: EventContent) -> EventTelling:
 
 def retold(telling: EventTelling, involved: Collection[str], view: SliceView) -> Retold:
     """What canon knows of an event in these words, of exactly these entities."""
-    told = tuple(map(normalised_name, (telling.title, telling.description)))
+    title, told = map(normalised_name, (telling.title, telling.description))
     known = [
         event
-        for event in view.events_of(involved, title=told[0], scene_id=telling.scene_id)
-        if tuple(map(normalised_name, (event.title, event.description))) == told
-        and event.severity == telling.severity
+        for event in view.events_of(involved, title=title, scene_id=telling.scene_id)
+        if event.severity == telling.severity and normalised_name(event.description) == told
     ]
     same = next((event for event in known if _agrees(telling, event)), None)
     if same is not None:

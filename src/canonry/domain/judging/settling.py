@@ -100,7 +100,7 @@ class _Desk:
         """Fold entries as if they were in the log; False: something has to be loaded before."""
         for ids in (needs(entries), beside(entries, self.now.things)):
             lookups = map(ThingLookup, ids)
-            self.wanted |= {one for one in lookups if not self.now.answers(one)}
+            self.wanted |= self.now.missing(frozenset(lookups))
             if self.wanted:
                 return False
         commit = Commit(

@@ -8,6 +8,7 @@ loads before it judges again. So a gate cannot read anything that its verdict do
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
 from canonry.domain.audience import ANYBODY, Viewer
@@ -167,10 +168,16 @@ class Slice:
 
     def answers(self, lookup: Lookup) -> bool:
         """Whether the things known are all that `lookup` asks for."""
-        if isinstance(lookup, ThingLookup) and lookup.id in self.things:
-            return True
-        if lookup in self.loaded:
-            return True
+        return self._knows(lookup) or lookup in self.loaded
+
+    def missing(self, lookups: frozenset[Lookup]) -> frozenset[Lookup]:
+        """Those of the lookups that the things known do not answer."""
+        new = lookups - self.loaded
+        return new.difference([one for one in new if self._knows(one)])
+
+    def _knows(self, lookup: Lookup) -> bool:
+        if isinstance(lookup, ThingLookup):
+            return lookup.id in self.things
         return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
 
     def under(self, key: str) -> frozenset[str]:
@@ -235,7 +242,7 @@ class SliceView:
         if found is None:
             self._need(ThingLookup(thing_id))
             return None
-        return self._as_seen(found)
+        return self._as_seen(found) if self._slice.secrets else found
 
     def cited(self, thing_id: str) -> Thing | None:
         """What is cited as evidence, whoever may see it."""
@@ -366,10 +373,8 @@ class SliceView:
         self._need(AxiomsLookup(self._slice.space))
         return [axiom for axiom in self._under([key], Axiom) if axiom.level is CanonLevel.CANON]
 
-    def _as_seen(self, thing: Thing | None) -> Thing | None:
-        if thing is None or not self._slice.secrets or not is_veiled(thing):
-            return thing
-        return as_seen(thing, self.viewer)
+    def _as_seen(self, thing: Thing) -> Thing | None:
+        return as_seen(thing, self.viewer) if is_veiled(thing) else thing
 
     def _need(self, lookup: Lookup) -> None:
         if not self._slice.answers(lookup):
@@ -379,6 +384,8 @@ class SliceView:
         """The things of this space under any of the keys, each once, oldest first."""
         known = self._slice
         ids = frozenset().union(*map(known.under, known.among(keys)))
-        found = [thing for one in ids if (thing := self._as_seen(known.things[one])) is not None]
-        found.sort(key=lambda thing: (thing.position, thing.id))
+        found = [known.things[one] for one in ids]
+        if known.secrets:
+            found = [seen for one in found if (seen := self._as_seen(one)) is not None]
+        found.sort(key=attrgetter("position", "id"))
         return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]

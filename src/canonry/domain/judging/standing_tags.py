@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from canonry.domain.fields import Reference
 from canonry.domain.ids import EntityId, FactId
@@ -34,7 +35,7 @@ def changes_of(entity: Entity) -> Sequence[TagChange]:
 
 def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
     """The changes before a moment and those after it."""
-    return split_at(moment, changes_of(entity), lambda change: change.moment)
+    return split_at(moment, changes_of(entity), attrgetter("moment"))
 
 
 def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:

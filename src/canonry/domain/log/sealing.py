@@ -63,10 +63,8 @@ def seal(
     """
     if payloads is None:
         payloads = [encode_entry(entry) for entry in draft.entries]
-    parts = tuple(
-        ErasablePart(salt=salt, payload=payload)
-        for salt, payload in zip(salts, payloads, strict=True)
-    )
+    said = zip(salts, payloads, strict=True)
+    parts = tuple([ErasablePart(salt=salt, payload=payload) for salt, payload in said])
     told = {"request": draft.request} if draft.request else {}
     body = encode_json(
         {

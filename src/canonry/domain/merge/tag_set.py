@@ -92,7 +92,7 @@ def _join(left: Elements, right: Elements) -> Elements:
 @remembered
 def _show(elements: Elements) -> tuple[str, ...]:
     last = last_of_each(elements)
-    return tuple(sorted(tag for tag, change in last.items() if change.holds))
+    return tuple(sorted([tag for tag, change in last.items() if change.holds]))
 
 
 def _credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:

@@ -86,14 +86,14 @@ def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
         return (DEFAULT,)
     evidence = Counter([language for term in stops for language in _STOPPED_IN[term]])
     most = max(evidence.values())
-    return tuple(language for language in STOP_WORDS if evidence[language] == most)
+    return tuple([language for language in STOP_WORDS if evidence.get(language) == most])
 
 
 def stems_of(text: str) -> tuple[str, ...]:
     """The stems of a passage in order, stop words included: phrases need them."""
     terms = terms_of(text)
     language = languages_of(terms)[0]
-    return tuple([stem_of(language, term) for term in terms])
+    return tuple([t if len(t) > LONGEST else _known_stem(language, t) for t in terms])
 
 
 def asked_stems(text: str) -> tuple[str, ...]:

@@ -155,9 +155,11 @@ class Proposal(ProposalDraft):
         ruling = self.decision or self.review
         found = () if ruling is None else ruling.all_conflicts
         return tuple(
-            one
-            for one in found
-            if one.grade is Grade.POSSIBLE and one.id not in self.waived and not one.audience
+            [
+                one
+                for one in found
+                if one.grade is Grade.POSSIBLE and one.id not in self.waived and not one.audience
+            ]
         )
 
     @property

@@ -103,7 +103,8 @@ UNCOUNTED: Final = SPACELESS | frozenset(
 def rows_of(thing: Thing) -> Iterable[ListingRow]:
     """The rows of `thing` in every list, of each of its variants where it lies."""
     if not is_veiled(thing):
-        return (*_rows(thing), *_edges(thing))
+        rows = _rows(thing)
+        return (*rows, *_edges(thing)) if isinstance(thing, Relation) else rows
     found = dict.fromkeys(_edges(homed(thing)))
     for variant in (homed(thing), *variants(thing)):
         number = int(List.COMPARTMENTS)
@@ -202,6 +203,14 @@ def _row(
     return (*place, at, later, thing.id, starts, ends, name)
 
 
+def _alike(
+    listed: List, owners: Iterable[Owner], thing: Any, facet: str = "", **place: Any
+) -> list[ListingRow]:
+    """Its rows in one list under several owners, which differ by these alone."""
+    number, _owner, *rest = _row(listed, NOBODY, thing, facet, **place)
+    return [(number, owner, *rest) for owner in owners]  # type: ignore[misc] # the rest of a row
+
+
 def _entity(entity: Entity) -> list[ListingRow]:
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
     known = entity.known_as
@@ -210,7 +219,7 @@ def _entity(entity: Entity) -> list[ListingRow]:
         return [_row(List.ENTITIES, MERGED, entity, facet, name=name)]
     found = [_row(List.ENTITIES, NOBODY, entity, facet, name=name)]
     tags = normal_tags(entity.state_tags)
-    found += [_row(List.ENTITIES, TAG + tag, entity, facet) for tag in tags]
+    found += _alike(List.ENTITIES, [TAG + tag for tag in tags], entity, facet)
     if entity.level is CanonLevel.CANON:
         rank: int = entity.created_at
         for one in known:
@@ -238,27 +247,24 @@ def _fact(fact: Fact) -> list[ListingRow]:
     facet = f"{fact.level}/{fact.authority}/{fact.fact_type}"
     starts, ends = storable(fact.time_ref), storable(fact.ends_at)
     found = [_row(List.FACTS, NOBODY, fact, facet, starts=starts, ends=ends)]
-    found += [
-        _row(List.FACTS_OF, entity, fact, facet, starts=starts, ends=ends)
-        for entity in frozenset(fact.involved)
-    ]
+    involved = frozenset(fact.involved)
+    found += _alike(List.FACTS_OF, involved, fact, facet, starts=starts, ends=ends)
     found.append(_row(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact))
     if fact.level is CanonLevel.CANON:
-        found += [_row(List.FACTS_FRAMED, key_hash(key), fact) for key in frames_keys(fact)]
+        found += _alike(List.FACTS_FRAMED, map(key_hash, frames_keys(fact)), fact)
     return found
 
 
 def _event(event: Event) -> list[ListingRow]:
     rank, later = event.rank
     found = [_row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)]
-    found += [
-        _row(List.EVENTS_OF, entity, event, event.level, rank=rank, later=later)
-        for entity in frozenset(event.involved)
-    ]
+    involved = frozenset(event.involved)
+    found += _alike(List.EVENTS_OF, involved, event, event.level, rank=rank, later=later)
     if event.scene_id is not None:
         scene = event.scene_id
         found.append(_row(List.EVENTS_IN, scene, event, event.level, rank=rank, later=later))
-    found += [_row(List.EVENTS_CAUSING, effect, event) for effect in frozenset(event.causes)]
+    if event.causes:
+        found += _alike(List.EVENTS_CAUSING, frozenset(event.causes), event)
     return found
 
 

@@ -49,12 +49,14 @@ def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]
     """Which of the tags `held` cannot hold together with `tag`, sorted; case does not count."""
     word = tag.casefold()
     rivals = {one.casefold() for group in groups for one in group if word in _folded(group)}
-    prefixes = tuple(prefix for prefix in EXCLUSIVE_PREFIXES if word.startswith(prefix))
+    prefixes = tuple([prefix for prefix in EXCLUSIVE_PREFIXES if word.startswith(prefix)])
     return sorted(
-        other
-        for other in held
-        if (one := other.casefold()) != word
-        and (one in rivals or (prefixes and one.startswith(prefixes)))
+        [
+            other
+            for other in held
+            if (one := other.casefold()) != word
+            and (one in rivals or (prefixes and one.startswith(prefixes)))
+        ]
     )
 
 

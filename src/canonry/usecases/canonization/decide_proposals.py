@@ -50,8 +50,9 @@ class Undecided:
 
     def blocks(self, candidate: Candidate) -> ProposalId | None:
         """A proposal that `candidate` builds on and that could not be decided."""
-        waiting = dependencies_of(candidate) & self.failed.keys()
-        return min(waiting, default=None)
+        if not self.failed:
+            return None
+        return min(dependencies_of(candidate) & self.failed.keys(), default=None)
 
 
 async def decide_proposals(
@@ -189,13 +190,13 @@ class _Run:
 
         def wanting(known: Slice) -> Collection[Lookup]:
             nonlocal then
-            if missing := {one for one in first - known.loaded if not known.answers(one)}:
+            if missing := known.missing(frozenset(first)):
                 return missing
             if not then:
                 then = True
                 policy = self.canon.policy
-                found = {each for one in batch for each in foreseen_then(one, known, policy)}
-                if missing := {one for one in found - known.loaded if not known.answers(one)}:
+                found = [each for one in batch for each in foreseen_then(one, known, policy)]
+                if missing := known.missing(frozenset(found)):
                     return missing
             wanted: set[Lookup] = set()
             still: list[Candidate] = []

@@ -36,7 +36,7 @@ class PartPacking:
         """For the commit with this sealed body, as decoded."""
         self._entries: Sequence[Sequence[Any]] = body["entries"]
         ends = (*self._entries[:2], *self._entries[-1:])
-        shared = [body["space"], *(i for each in ends for i in each[2][:_IDS_MAX])]
+        shared = [body["space"], *[i for each in ends for i in each[2][:_IDS_MAX]]]
         self._shared = _COMMON + " ".join(shared).encode()
 
     def pack(self, entry: int, payload: bytes) -> bytes:

@@ -104,9 +104,7 @@ def is_stale(
         return False
     if len(rows) > TOUCHED_MAX:
         return True
-    touched: set[int] = set()
-    for (packed,) in rows:
-        touched.update(unpack_keys(packed))
+    touched = set(unpack_keys(b"".join([packed for (packed,) in rows])))
     if not touched:
         return False
     reads = frozenset(reads)
@@ -131,7 +129,7 @@ def insert(
     packing = PartPacking(decode_json(sealed.body))
     db.executemany(
         _PART,
-        (_row(seq, n, sealed.parts[n], blobs.get(n), packing) for n in range(len(sealed.parts))),
+        [_row(seq, n, part, blobs.get(n), packing) for n, part in enumerate(sealed.parts)],
     )
 
 

@@ -72,7 +72,9 @@ def select_identified(
         if roots:
             found[key] = roots
     shown = {root: None for roots in found.values() for root in roots[: query.limit]}
-    things = {packed: thing_under(packed, *row[1:], part) for packed, row in look_up(db, shown)}
+    things = {
+        packed: thing_under(packed, *row[1:], part) for packed, row in look_up(db, shown).items()
+    }
     return {
         key: Page(
             items=[things[root] for root in roots[: query.limit] if root in things],

@@ -164,7 +164,9 @@ class SqliteState(SqliteView, ListedState):
 def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
     asked = {pack(thing_id): thing_id for thing_id in ids}
     found = look_up(db, asked)
-    return {asked[packed]: thing_under(packed, kind, body) for packed, (_, kind, body) in found}
+    return {
+        asked[packed]: thing_under(packed, kind, body) for packed, (_, kind, body) in found.items()
+    }
 
 
 def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:

@@ -110,7 +110,8 @@ def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
 
 
 def _words(mark: str, stems: Sequence[str]) -> str:
-    return " ".join([word_in(mark, stem) for stem in stems])
+    behind = word_in(mark, "")
+    return " ".join([behind + stem for stem in stems])
 
 
 def _measure(passage: Passage, counted: Counter[CountKey], passages: int, words: int) -> None:

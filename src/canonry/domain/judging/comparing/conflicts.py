@@ -72,29 +72,26 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
 def _worded(held: str, said: str, setting: Setting) -> Clash | None:
     """The gravest finding on the words alone."""
     worst: Clash | None = None
-    for found in _findings(held, said, setting):
-        if worst is None or found.graver_than(worst):
-            worst = found
-        if worst.grade is Grade.CONTRADICTION:
-            break
+    for one, other in product(frames_of(held), frames_of(said)):
+        for found in _compared(one, other, setting):
+            if worst is None or found.graver_than(worst):
+                worst = found
+            if worst.grade is Grade.CONTRADICTION:
+                return worst
     return worst
 
 
 def ends(standing: Stated, claim: Stated) -> bool:
     """Whether the claim ends what stands rather than denies that it ever held."""
-    return tells_an_end(claim) and any(
+    return tells_an_end(claim.statement) and any(
         changes.ends(held, said)
         for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
     )
 
 
-def tells_an_end(statement: Stated) -> bool:
-    """Whether the words say that something is over."""
-    return _tells_an_end(statement.statement)
-
-
 @lru_cache(maxsize=16_384)
-def _tells_an_end(statement: str) -> bool:
+def tells_an_end(statement: str) -> bool:
+    """Whether the words say that something is over."""
     return any(changes.tells_an_end(frame) for frame in frames_of(statement))
 
 
@@ -105,11 +102,6 @@ _OF_ONE_VERB: Final = (
     attributes.attribute_differs,
     *rivalries.RULES,
 )
-
-
-def _findings(held: str, said: str, setting: Setting) -> Iterator[Clash]:
-    for one, other in product(frames_of(held), frames_of(said)):
-        yield from _compared(one, other, setting)
 
 
 def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:
