@@ -59,19 +59,20 @@ async def test_a_new_entity_goes_by_a_word_of_its_name_in_the_claims_beside_it()
     assert "Odo Brand" in str(known)
 
 
-async def test_a_word_that_may_mean_somebody_known_or_somebody_new_is_asked_about() -> None:
+async def test_a_word_of_two_new_names_is_asked_about_and_one_of_canon_is_known() -> None:
     desk = a_desk()
     await desk.saltmere()
-    new = {"kind": "entity", "name": "Odo Wick", "type": "character"}
-    dead = {"kind": "state", "of": "Odo", "tags": ["dead"]}
+    twins = [{"kind": "entity", "name": f"{each} Wick", "type": "character"} for each in "AB"]
+    dead = {"kind": "state", "of": "Wick", "tags": ["dead"]}
 
-    refused = await desk.refused("propose", said="Odo Wick is dead.", claims=[new, dead])
+    refused = await desk.refused("propose", said="Wick is dead.", claims=[*twins, dead])
 
     assert refused["details"]["reason"] == "name.ambiguous"
-    assert len(refused["details"]["candidates"]) == 2
-    whole = await desk.call("propose", said="Dead.", claims=[new, dead | {"of": "Odo Wick"}])
-    assert whole["accepted"] == 2
-    assert (await desk.call("get", of="Odo Brand"))["tags"] == ["alive"]
+    assert refused["details"]["candidates"] == ["a wick", "b wick"]
+    known = {"kind": "entity", "name": "Odo Wick", "type": "character"}
+    done = await desk.call("propose", said="Dead.", claims=[known, dead | {"of": "Odo"}])
+    assert done["accepted"] == 2
+    assert (await desk.call("get", of="Odo Brand"))["tags"] == ["dead"]
 
 
 async def test_who_opens_a_space_again_is_led_to_the_one_that_there_is() -> None:

@@ -80,3 +80,24 @@ async def test_a_reranker_that_rests_hides_neither_words_nor_meaning(
 
     assert found["found"]
     assert found["searched"] == "without the second look"
+
+
+async def test_what_was_taken_back_comes_last_and_is_marked() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    tale, deed = "Odo Brand drowned at the ford", "Odo Brand crossed the ford"
+    claims = [{"kind": "fact", "says": each, "about": ["Odo"]} for each in (tale, deed)]
+    done = await desk.call("propose", said="Odo at the ford.", claims=claims)
+    drowned = done["verdicts"][0]["id"]
+
+    await desk.call("decide", verdict="retcon", of=[drowned], reason="A tale.")
+
+    facts = (await desk.call("find", text="drowned at the ford", kinds=["fact"]))["found"]
+    assert [(each["says"], each.get("level")) for each in facts] == [
+        (deed, None),
+        (tale, "retconned"),
+    ]
+    brief = await desk.call("context", question="drowned at the ford")
+    assert tale not in str(brief)
+    later = await desk.call("find", text="drowned at the ford", at="2030-01-01")
+    assert tale not in str(later)

@@ -197,7 +197,10 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
     assert (odo["name"], odo["says"], odo["fields"]) == ("Odo Brandt", "Old.", {"age": 61})
     assert odo["also_called"] == ["Odo Brand"]
     light = await desk.call("find", text="keeps the light", kinds=["fact"])
-    assert [each["says"] for each in light["found"]] == ["Olaf keeps the light at Marrow"]
+    assert [(each["says"], each.get("level")) for each in light["found"]] == [
+        ("Olaf keeps the light at Marrow", None),
+        ("Odo Brand keeps the light at Marrow", "retconned"),
+    ]
     mixed = await desk.refused("propose", claims=[CORRECTION, WHO[4]])
     assert mixed["details"]["reason"] == "claim.mixed"
     wrong = {"kind": "correction", "of": "Odo", "field": "name", "value": 5}

@@ -23,7 +23,7 @@ from canonry.gateway.text import meant
 from canonry.toolsets.canon.desk import ANYTHING, Desk, checked, named, names, require_few, takes
 from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.queries.find_mentioned import find_mentioned
-from canonry.usecases.queries.find_named import begins_word_of, candidate, may_mean
+from canonry.usecases.queries.find_named import begins_word_of, may_mean
 
 CLAIMS_MAX: Final = 20
 CONFIDENCE: Final = 0.9
@@ -231,17 +231,15 @@ class ClaimReading:
             return ref
         if is_uuid(named.removeprefix(PROPOSAL_PREFIX)) and named.startswith(PROPOSAL_PREFIX):
             return named
-        along = [name for name in self.declared if begins_word_of(name, folded(named))]
         try:
             found = await self.desk.thing(named, Entity, Proposal, path=path)
         except NotFound:
-            if len(along) == 1:
-                return self.declared[along[0]]
+            along = [name for name in self.declared if begins_word_of(name, folded(named))]
             if not along:
                 raise
-            raise may_mean(along, path) from None
-        if along and not (isinstance(found, Entity) and folded(named) in found.known_as):
-            raise may_mean([candidate(found), *along], path)
+            if len(along) > 1:
+                raise may_mean(along, path) from None
+            return self.declared[along[0]]
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
 
     async def _reader(self, text: str, path: str) -> str:

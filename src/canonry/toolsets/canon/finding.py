@@ -93,6 +93,7 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_type=arguments.get("type"),
         at=await desk.time(arguments, "at"),
         known_at=known_at(arguments),
+        taken_back=True,
         limit=page.offset + page.limit + 1,
     )
     result = await find_things(canon, search)

@@ -68,7 +68,10 @@ _PASSAGES: Final[Mapping[FoundKind, tuple[Collection, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThingSearch:
-    """What is looked for; `about` are all ids of the entity that it is to be about."""
+    """What is looked for; `about` are all ids of the entity that it is to be about.
+
+    `taken_back`: also what never was, unless a time is asked about.
+    """
 
     space: SpaceId
     text: str
@@ -77,6 +80,7 @@ class ThingSearch:
     entity_type: str | None = None
     at: Instant | None = None
     known_at: Instant | None = None
+    taken_back: bool = False
     limit: int = 10
 
 
@@ -97,7 +101,8 @@ class FoundThings:
 async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     """The best of all kinds together, within a space that the caller was found to see.
 
-    What ended comes after all that holds; where the text names a time, what did not hold then.
+    What ended comes after all that holds; where the text names a time, what did not hold then. What
+    was taken back comes last.
     With `at`, nothing is told that did not hold then.
     """
     asked = TextQuery(
@@ -106,19 +111,20 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     search, until = replace(search, text=(await shortened(canon, asked)).text), None
     if search.known_at is not None:
         until = await canon.ledger.position_at(search.space, search.known_at)
-    parts = await asyncio.gather(
+    found = await asyncio.gather(
         _passages(canon, search, until),
         _relations(canon, search) if until is None else _known(canon, search, until),
         _documents(canon, search, until),
     )
-    best: dict[str, tuple[Thing, float]] = {}
-    for part in parts:
-        for thing, strength in part.found:
-            if _wanted(thing, search) and strength > best.get(thing.id, (thing, 0.0))[1]:
-                best[thing.id] = thing, strength
+    best = _best(search, found)
+    parts = [*found]
+    if len(best) < search.limit and _asks_all(search):
+        parts.append(await _taken_back(canon, search))
+        best |= _best(search, parts[-1:])
     when = TimesAsked() if search.at is not None else read_times(search.text, GREGORIAN, None)
     ordered = sorted(
-        best.values(), key=lambda e: (_is_past(e[0], when), -e[1], e[0].position, e[0].id)
+        best.values(),
+        key=lambda e: (_never_was(e[0]), _is_past(e[0], when), -e[1], e[0].position, e[0].id),
     )
     return FoundThings(
         found=ordered[: search.limit],
@@ -126,6 +132,16 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
         behind=max(part.behind for part in parts),
         truncated=any(part.truncated for part in parts),
     )
+
+
+def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[Thing, float]]:
+    """Each thing that is wanted, with the most that any part says for it."""
+    best: dict[str, tuple[Thing, float]] = {}
+    for part in parts:
+        for thing, strength in part.found:
+            if _wanted(thing, search) and strength > best.get(thing.id, (thing, 0.0))[1]:
+                best[thing.id] = thing, strength
+    return best
 
 
 def holds(thing: Thing, at: Instant | None) -> bool:
@@ -171,8 +187,16 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
         return False
     if isinstance(thing, Entity | Fact | Event | Relation) and thing.level not in STANDING:
-        return False
+        return _never_was(thing) and _asks_all(search)
     return search.at is None or holds(thing, search.at)
+
+
+def _never_was(thing: Thing) -> bool:
+    return isinstance(thing, Fact | Relation) and thing.level is CanonLevel.RETCONNED
+
+
+def _asks_all(search: ThingSearch) -> bool:
+    return search.taken_back and search.at is None and search.known_at is None
 
 
 def kind_of(thing: Thing) -> FoundKind | None:
@@ -268,6 +292,21 @@ async def _documents(canon: Canon, search: ThingSearch, until: Position | None) 
     return FoundThings(found=found, truncated=page.total > PAGE_MAX)
 
 
+async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
+    """Facts that no index holds any more, because they never were."""
+    if FoundKind.FACT not in search.kinds:
+        return FoundThings(found=())
+    query = FactQuery(
+        spaces=frozenset((search.space,)),
+        entities=search.about,
+        level=CanonLevel.RETCONNED,
+        limit=PAGE_MAX,
+    )
+    page = await canon.state.facts(query)
+    found = await _by_words(canon, search, page.items)
+    return FoundThings(found=found, truncated=page.total > PAGE_MAX)
+
+
 async def _known(canon: Canon, search: ThingSearch, until: Position) -> FoundThings:
     """What was canon when the log stood at `until`, as it was then."""
     spaces = frozenset((search.space,))
@@ -346,6 +385,10 @@ async def _by_words(
 
 
 def _text(thing: Thing) -> str:
-    if isinstance(thing, Source):
-        return f"{thing.title} {thing.doc_id} {thing.file_name or ''}"
-    return "\n".join(passage.text for passage in passages_of(thing))
+    match thing:
+        case Source():
+            return f"{thing.title} {thing.doc_id} {thing.file_name or ''}"
+        case Fact():
+            return thing.statement
+        case _:
+            return "\n".join(passage.text for passage in passages_of(thing))
