@@ -39,6 +39,7 @@ from canonry.usecases.narrative.gather_recalled import (
 )
 from canonry.usecases.recall.find_passages import FoundPassage
 from canonry.usecases.recall.search_canon import degraded_of
+from canonry.usecases.recall.shortening import shortened
 
 _NOTES: Final = "notes"
 _Note: TypeAlias = tuple[str, str]
@@ -84,12 +85,14 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     """
     scene = await require(canon, caller, Scene, request.scene_id)
     cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
+    # Once for all who search: each would read a long text anew, beside the others.
+    asked = None if query is None else await shortened(canon, query)
     told = asyncio.ensure_future(_events(canon, scene, cast, request))
     wanted = cast if request.canonical else None
     canonical, narrative, recalled = await asyncio.gather(
-        _canonical(canon, scene, wanted, query, told),
+        _canonical(canon, scene, wanted, asked, told),
         _narrative(canon, scene, request, told),
-        _recalled(canon, scene, cast, query),
+        _recalled(canon, scene, cast, asked),
     )
     if request.narrative:
         threads = (*narrative.threads, *promises(canonical.promised))

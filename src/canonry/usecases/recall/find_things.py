@@ -102,8 +102,7 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     """The best of all kinds together, within a space that the caller was found to see.
 
     What ended comes after all that holds; where the text names a time, what did not hold then. What
-    was taken back comes last.
-    With `at`, nothing is told that did not hold then.
+    was taken back comes last. With `at`, nothing is told that did not hold then.
     """
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
