@@ -25,7 +25,8 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 # As many at once as there are cores; what is about time runs after them, alone and unmeasured.
 test: $(VENV)/dev.done ## Run every test; ARGS="-k canonize -x" runs those in one process
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python $(if $(MEASURE),-m slipcover) \
-		-m pytest --numprocesses auto --dist loadfile -m "not unmeasured" --durations=30 \
+		-m pytest --numprocesses auto --dist loadfile -m "not unmeasured" \
+		$(if $(MEASURE),--durations=30) \
 		&& $(BIN)/python -m pytest -m unmeasured)
 
 clients: $(CLIENTS) ## Install clients that others wrote, for the tests (needs npm)

@@ -13,7 +13,6 @@ from canonry.cli.screen import data_output
 from canonry.domain.provenance import Actor
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.queries.choose_space import ACCOUNT_NAMES
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
 from canonry.usecases.truth.asking.export_account import export_account
@@ -79,7 +78,7 @@ async def export(
 
 
 def _owner(user: str) -> Caller:
-    own = None if user.casefold() in ACCOUNT_NAMES else user
+    own = None if user == "me" else user
     actor = Actor(user=own, agent_id="operator", agent_type="Operator")
     return Caller(actor=actor, tool="export")
 

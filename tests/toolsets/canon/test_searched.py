@@ -101,3 +101,35 @@ async def test_what_was_taken_back_comes_last_and_is_marked() -> None:
     assert tale not in str(brief)
     later = await desk.call("find", text="drowned at the ford", at="2030-01-01")
     assert tale not in str(later)
+
+
+@pytest.mark.parametrize("of", ["captain of the Petrel", "owner of the lantern", "price of rope"])
+async def test_a_later_value_of_what_there_is_one_of_ends_the_one_before(of: str) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for when, value in (("1900-01-01", "Roke"), ("1910-01-01", "Ilsa")):
+        claim = {"kind": "fact", "says": f"The {of} is {value}", "when": when}
+        await desk.call("propose", said="So it is.", claims=[claim])
+
+    facts = (await desk.call("find", text=f"the {of}", kinds=["fact"]))["found"]
+
+    told = [(each["says"], "until" in each) for each in facts if of in each["says"]]
+    assert told == [(f"The {of} is Ilsa", False), (f"The {of} is Roke", True)]
+
+
+@pytest.mark.parametrize("relation", ["RULES", "LEADS", "WIELDS", "CARRIES"])
+async def test_a_later_holder_of_what_one_holds_ends_the_one_before(relation: str) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    beacon = {"kind": "entity", "name": "Silver lantern", "type": "object"}
+    tam = {"kind": "entity", "name": "Tam Wick", "type": "character"}
+    await desk.call("propose", said="There they are.", claims=[beacon, tam])
+    for when, who in (("1900-01-01", "Odo"), ("1910-01-01", "Tam Wick")):
+        ends = {"from": who, "type": relation, "to": "Silver lantern", "when": when}
+        await desk.call("propose", said="So it is.", claims=[{"kind": "relation", **ends}])
+
+    found = (await desk.call("find", text=relation.lower(), kinds=["relation"]))["found"]
+
+    told = [(e["says"], "until" in e) for e in found if relation.lower() in e["says"]]
+    first, then = (f"{who} {relation.lower()} Silver lantern" for who in ("Odo Brand", "Tam Wick"))
+    assert told == [(then, False), (first, True)]

@@ -1,6 +1,7 @@
 """How much memory an import of so many rows takes; run as a program, which prints it in megabytes.
 
-`read` tells what reading them leaves behind, `kept` the most that the whole import had resident.
+`read` tells what reading them leaves behind, `kept` the most that the whole import had resident,
+`few-pages` the same with page caches that are soon full.
 """
 
 import asyncio
@@ -57,6 +58,13 @@ async def read(rows: int) -> int:
     return resident("VmRSS")
 
 
+async def few_pages(rows: int) -> int:
+    """The same, where each connection holds few pages of the store."""
+    for name in ("CACHE_KB", "_WRITERS_CACHE_KB"):
+        setattr(connections, name, PAGES_KB)
+    return await kept(rows)
+
+
 async def kept(rows: int) -> int:
     """Make them canon in batches that are small, so that most of the memory is what grows."""
     for module, name in (
@@ -67,8 +75,6 @@ async def kept(rows: int) -> int:
         (interpretations, "_TOGETHER"),
     ):
         setattr(module, name, BATCH)
-    for name in ("CACHE_KB", "_WRITERS_CACHE_KB"):
-        setattr(connections, name, PAGES_KB)
     with tempfile.TemporaryDirectory() as folder:
         store = await open_embedded(Path(folder))
         file = {"file_content": base64.b64encode(table(rows)).decode(), "mime_type": "text/csv"}
@@ -81,4 +87,4 @@ async def kept(rows: int) -> int:
 
 if __name__ == "__main__":
     _, what, count = sys.argv
-    print(asyncio.run({"read": read, "kept": kept}[what](int(count))))  # noqa: T201 - as bytes
+    print(asyncio.run({"read": read, "kept": kept, "few-pages": few_pages}[what](int(count))))  # noqa: T201 - as bytes

@@ -353,10 +353,7 @@ async def test_t13_a_built_in_type_can_be_extended_and_stays_what_it_is(
     assert (await desk.call("list_timeline_events"))["total"] == 1
 
 
-@pytest.mark.parametrize(
-    "twin",
-    ["\u0410nn L\u0435\u0435", "Ann L\u0435e", "Ann L\u00e9e", "\u00c4nn Lee", "Ann \u0141ee"],
-)
+@pytest.mark.parametrize("twin", ["\u0410nn L\u0435\u0435", "Ann L\u0435e"])
 async def test_r15_a_look_alike_of_a_name_is_told_as_a_possible_duplicate(twin: str) -> None:
     desk = a_desk()
     ann = await desk.entity("person", name="Ann Lee", email="ann@lee.test")

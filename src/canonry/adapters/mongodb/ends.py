@@ -11,7 +11,7 @@ from canonry.adapters.mongodb.database import BsonDocument
 from canonry.domain.ids import SpaceId
 
 _COMMITS: Final = 64
-_SPACES: Final = 1000
+_SPACES: Final = 100
 _TOUCHED_MAX: Final = 200
 _KEPT: Final = ("position", "recorded_at", "hash", "touched")
 

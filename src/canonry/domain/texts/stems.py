@@ -93,7 +93,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     """The stems of a passage in order, stop words included: phrases need them."""
     terms = terms_of(text)
     language = languages_of(terms)[0]
-    return tuple([t if len(t) > LONGEST else _known_stem(language, t) for t in terms])
+    return tuple([stem_of(language, term) for term in terms])
 
 
 def asked_stems(text: str) -> tuple[str, ...]:
