@@ -12,7 +12,7 @@ from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
-from canonry.gateway.validation import compile_arguments
+from canonry.gateway.validation import compiled_when_called
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -118,7 +118,7 @@ def narrowed(
 def catalogue(
     toolsets: Iterable[Toolset], limits: Limits, *, unknown_properties: bool = False
 ) -> Catalogue:
-    """Compile every schema of `toolsets`.
+    """What `toolsets` offer, each with the check of its schema.
 
     `limits` are the operator's, which hold where a tool has none of its own.
 
@@ -176,7 +176,7 @@ def _offered_tool(
         toolset=toolset,
         thing=tool,
         limits=limits if tool.limits is None else tool.limits.under(limits),
-        check=compile_arguments(schema, unknown_properties=unknown_properties),
+        check=compiled_when_called(schema, unknown_properties=unknown_properties),
         run=tool.run,
         result_of=replied,
         compose=tool.compose,

@@ -85,18 +85,20 @@ def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
 
 def fact_for(view: SliceView, entity: Entity, change: TagChange) -> Fact | None:
     """The newest fact until a change that states what it brought about."""
-    found = None
-    for fact in told_of(view, entity, change.tag, holds=change.holds):
-        if not _after(fact, change):
-            found = fact
-    return found
+    return newest_until(change, told_of(view, entity, change.tag, holds=change.holds))
+
+
+def newest_until(change: TagChange, told: Sequence[Fact]) -> Fact | None:
+    """The newest of facts in the order of the stories until a change."""
+    return next((fact for fact in reversed(told) if not _after(fact, change)), None)
 
 
 def _after(fact: Fact, change: TagChange) -> bool:
     """Whether the fact is of a later change."""
-    if (fact.moment.at, fact.moment.place) == (change.moment.at, change.moment.place):
+    moment, changed = fact.moment, change.moment
+    if together(moment, changed):
         return False
-    return bool(split_at(fact.moment, (change.moment,), lambda one: one)[0])
+    return bool(split_at(moment, (changed,), lambda one: one)[0])
 
 
 def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from canonry.domain.ids import FactId, NewId
 from canonry.domain.judging.making import Backing, make_fact, tag_statement
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import fact_for, together, told_of
+from canonry.domain.judging.standing_tags import newest_until, together, told_of
 from canonry.domain.log.entries import Entry, FactResumed, FactSuperseded, Made
 from canonry.domain.merge.tag_set import TagChange
 from canonry.domain.moments import split_at
@@ -54,6 +54,14 @@ class _StatedTags:
     new: Sequence[TagChange]
     fallen: frozenset[FactId]
     made: list[tuple[TagChange, Made]] = field(default_factory=list)
+    told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
+
+    def stating(self, tag: str, *, holds: bool) -> list[Fact]:
+        """As `told_of`, which is asked once and not for each stretch of a long history."""
+        key = (tag, holds)
+        if key not in self.told:
+            self.told[key] = told_of(self.view, self.entity, tag, holds=holds)
+        return self.told[key]
 
 
 def facts_of_changes(
@@ -128,12 +136,13 @@ def _stretches(
 def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
     """The facts that state this, each with the number of the stretch that it is told in."""
     found = []
-    for fact in told_of(desk.view, desk.entity, begins[0].tag, holds=holds):
+    for fact in desk.stating(begins[0].tag, holds=holds):
         if fact.id in desk.fallen:
             continue
-        own = next((n for n, one in enumerate(begins) if together(one.moment, fact.moment)), None)
+        at = fact.moment
+        own = next((n for n, one in enumerate(begins) if together(one.moment, at)), None)
         if own is None or begins[own].holds is not holds:
-            earlier, _later = split_at(fact.moment, desk.new, lambda change: change.moment)
+            earlier, _later = split_at(at, desk.new, lambda change: change.moment)
             own = max((n for n, one in enumerate(begins) if one in earlier), default=None)
         if own is not None:
             found.append((own, fact))
@@ -192,7 +201,7 @@ def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
         for other, made in desk.made:
             if other.tag == one.tag and together(other.moment, one.moment):
                 return FactId(made.thing.id)
-        fact = fact_for(desk.view, desk.entity, one)
+        fact = newest_until(one, desk.stating(one.tag, holds=one.holds))
         if fact is not None and fact.id not in desk.fallen:
             return fact.id
     return None
