@@ -51,7 +51,12 @@ def test_where_a_time_is_missing_the_order_of_scenes_decides() -> None:
 def test_what_is_told_with_one_time_twice_follows_nothing() -> None:
     assert at_once(moment(5, order=1), moment(5, order=2))
     assert not at_once(moment(5, order=1), moment(5, order=2, dated=False))
-    assert not at_once(moment(None, order=1), moment(None, order=1))
+    assert not at_once(moment(None, told=1), moment(None, told=2))
+
+
+def test_of_what_is_proposed_together_nothing_follows() -> None:
+    assert at_once(moment(None, told=1), moment(None, told=1))
+    assert not at_once(moment(None, turn=1), moment(None, turn=2))
 
 
 def test_what_is_written_directly_comes_after_what_had_been_told_by_then() -> None:

@@ -139,9 +139,9 @@ def comes_after(new: Moment, old: Moment) -> bool:
 
 
 def at_once(new: Moment, old: Moment) -> bool:
-    """Whether both were told with one and the same time, so that neither follows the other."""
+    """Whether neither follows the other: told with one and the same time, or proposed together."""
     dated = new.place.dated and old.place.dated
-    return dated and new.at is not None and new.at == old.at
+    return new.at == old.at and ((dated and new.at is not None) or new.place == old.place)
 
 
 def same_scene(new: Moment, old: Moment) -> bool:

@@ -360,3 +360,41 @@ async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
 
     assert "more facts speak of the same" in verdict_on(report, feast).rationale
     assert ident("newest") in verdict_on(report, denial).conflicts
+
+
+@pytest.mark.parametrize(
+    ("held", "claimed"),
+    [
+        ("Ana is the captain of the hall", "Bo is the captain of the hall"),
+        ("Ana lives in Vell", "Ana lives in Karth"),
+        ("Ana works for Odo", "Ana works for Bo"),
+        ("Ana is married to Odo", "Ana is married to Bo"),
+        ("The hall belongs to Odo", "The hall belongs to Bo"),
+        ("Odo rules the hall", "Bo rules the hall"),
+    ],
+)
+@pytest.mark.parametrize("later_first", [False, True])
+async def test_of_what_there_is_one_of_the_later_ends_the_earlier_whichever_is_told_first(
+    held: str,
+    claimed: str,
+    later_first: bool,
+) -> None:
+    stage = await a_court()
+    told = {}
+    for at, words in sorted({1: held, 4: claimed}.items(), reverse=later_first):
+        await stage.scene(f"scene {at}", order=at)
+        content = said(words, "Ana", "Bo", "Odo", "hall", time_ref=rfc(at))
+        told[at] = await stage.verdict("fact", content, authority=Authority.GM, scene=f"scene {at}")
+
+    first, last = [await stage.thing(told[at].canonical_id or "") for at in (1, 4)]
+    assert (first.until, last.until) == (day(4), None)
+
+
+async def test_what_there_may_be_two_of_stands_beside_what_comes_later() -> None:
+    stage = await a_court()
+    first = a_fact("Ana likes Odo", involved=about("Ana", "Odo"), time_ref=day(1))
+    await stage.make(first)
+
+    await stage.verdict("fact", said("Ana likes Bo", "Ana", "Bo", time_ref=rfc(4)))
+
+    assert not (await stage.thing(first.id)).superseded

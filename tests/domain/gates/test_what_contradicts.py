@@ -259,6 +259,35 @@ async def test_the_dead_do_not_act_but_may_be_involved() -> None:
     assert "is involved in it but is dead then" in told.rationale
 
 
+@pytest.mark.parametrize(
+    ("statement", "day_told", "is_asked"),
+    [
+        ("Gollum steals the ring", 4, True),
+        ("Gollum stole the ring", 4, True),
+        ("Gollum steals the ring", 1, False),
+        ("Gollum stole the ring", None, False),
+        ("Gollum lies in the mountain", 4, False),
+        ("Gollum is mourned", 4, False),
+        ("Gollum does not steal the ring", 4, False),
+        ("The ring of Gollum shines", 4, False),
+    ],
+)
+async def test_words_that_let_the_dead_act_are_asked_about(
+    statement: str,
+    day_told: int | None,
+    is_asked: bool,
+) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Gollum", "dead", at=day(2))
+    content = {"statement": statement, "entity_ids": [id_of("Gollum")]}
+    dated = {} if day_told is None else {"time_ref": rfc(day_told)}
+
+    verdict = await stage.verdict("fact", content | dated)
+
+    assert verdict.status is ACCEPTED
+    assert ("Gollum acts in it but is dead then" in verdict.rationale) is is_asked
+
+
 async def test_where_the_game_master_lets_the_dead_act_they_never_died() -> None:
     stage = await a_peopled_stage()
     await stage.tag("Gollum", "dead")

@@ -94,3 +94,31 @@ async def test_whom_one_is_kept_apart_from_says_nothing_of_a_third() -> None:
     left = await pairs(desk, "Saltmere")
     assert {two[1], third} in left
     assert set(two) not in left
+
+
+async def test_claims_of_an_account_are_refused_before_any_of_them_is_written() -> None:
+    desk = a_desk()
+    ann = {"kind": "entity", "name": "Ann", "type": "person"}
+    works = {"kind": "relation", "from": "Ann", "type": "works for", "to": "Ann"}
+    wrong = {"kind": "correction", "of": "nobody", "field": "phone", "value": "1"}
+
+    refused = [
+        await desk.refused("propose", claims=[ann, claim], space="account")
+        for claim in (works, wrong)
+    ]
+
+    assert [error["details"]["path"] for error in refused] == ["/claims/1/type", "/claims/1/of"]
+    assert (await desk.call("find", space="account"))["found"] == []
+
+
+async def test_a_claim_that_an_account_cannot_take_is_told_beside_those_that_it_took() -> None:
+    desk = a_desk()
+    people = [{"kind": "entity", "name": name, "type": "person"} for name in ("Ann", "Bo")]
+    tie = {"kind": "relation", "from": "Ann", "type": "refers to", "to": "Bo"}
+    wrong = {"kind": "correction", "of": "Ann", "field": "no such field", "value": "1"}
+
+    told = await desk.call("propose", claims=[tie, *people, wrong], space="account")
+
+    assert (told["accepted"], told["of"]) == (3, 4)
+    assert [row["verdict"] for row in told["verdicts"]] == [*["accepted"] * 3, "rejected"]
+    assert told["verdicts"][3]["rule"] == "correction.field"

@@ -142,3 +142,36 @@ async def test_who_may_know_is_somebody_who_is_there() -> None:
     refused = await desk.refused("propose", claims=[claim], said="So it is.")
 
     assert refused["details"]["path"] == "/claims/0/for/0"
+
+
+@pytest.mark.parametrize(
+    ("claim", "path"),
+    [
+        ({"says": "Corin sings", "when": "1204-13-45"}, "/claims/1/when"),
+        ({"says": ""}, "/claims/1/says"),
+    ],
+)
+async def test_what_is_wrong_with_a_claim_is_told_in_its_own_words(
+    claim: dict[str, Any], path: str
+) -> None:
+    desk = await vell()
+    good = {"kind": "fact", "says": "Corin dances", "about": ["Corin"]}
+
+    error = await desk.refused(
+        "propose", claims=[good, {"kind": "fact", "about": ["Corin"], **claim}], said="x"
+    )
+
+    assert error["details"]["path"] == path
+    assert "content" not in error["message"]
+    assert "fact takes" not in error["message"]
+
+
+async def test_of_two_states_that_exclude_each_other_and_are_claimed_at_once_one_stands() -> None:
+    desk = await vell()
+    states = [{"kind": "state", "of": "Corin", "tags": [tag]} for tag in ("wounded", "healthy")]
+
+    told = await desk.call("propose", claims=states, said="He is hurt, and he is well.")
+
+    assert [row["verdict"] for row in told["verdicts"]] == ["accepted", "rejected"]
+    brief = (await desk.call("context", of="Corin"))["brief"]
+    assert ("Corin is wounded" in brief, "Corin is healthy" in brief) == (True, False)

@@ -219,8 +219,8 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
         ({"kind": "fact", "says": "x", "about": ["Nobody"]}, "/claims/0/about/0", "names nothing"),
         ({"kind": "fact", "says": "x", "replaces": "Odo"}, "/claims/0/replaces", "nothing"),
         ({"kind": "fact", "says": "x", "evidence": ["Odo"]}, "/claims/0/evidence/0", "nothing"),
-        ({"kind": "entity", "name": "x", "type": "ghost"}, "/content/entity_type", "concept"),
-        ({"kind": "fact", "says": "x", "when": "sometime"}, "/content/time_ref", "time"),
+        ({"kind": "entity", "name": "x", "type": "ghost"}, "/claims/0/type", "concept"),
+        ({"kind": "fact", "says": "x", "when": "sometime"}, "/claims/0/when", "time"),
         ({"kind": "guess"}, "/claims/0/kind", "entity, fact, relation"),
     ],
 )

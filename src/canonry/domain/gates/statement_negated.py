@@ -11,7 +11,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.comparing.conflicts import Stated, conflict, ends, tells_an_end
-from canonry.domain.judging.comparing.findings import Clash, When
+from canonry.domain.judging.comparing.findings import When
 from canonry.domain.judging.comparing.rivals import (
     candidates_of,
     standings_of,
@@ -28,7 +28,6 @@ from canonry.domain.things.proposals import Grade
 from canonry.domain.time import SECOND, Instant
 
 _BY_TIME: Final = {
-    When.ONE: Weight.CONTRADICTS,
     When.LATER: Weight.SUPERSEDES,
     When.EARLIER: Weight.PRECEDES,
 }
@@ -92,8 +91,8 @@ def _objections(
             taken_back=_comes_later_in_scene(candidate, fact),
             dated=not before and (elsewhere is When.LATER or _dates_the_undated(candidate, fact)),
         )
-    elif _is_contradiction(at_once) and not (over and when is not When.ONE):
-        yield _told(_BY_TIME[when], "the states exclude each other", fact)
+    elif when is not When.ONE and at_once is not None and at_once.ends_the_earlier and not over:
+        yield _told(_BY_TIME[when], at_once.reason, fact)
     elif found is not None:
         yield _told(Weight.WARNS, found.reason, fact)
 
@@ -121,10 +120,6 @@ def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
     """Whether a later turn of the very scene says it, which then takes back what was said."""
     now, said = candidate.moment, fact.moment
     return same_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL
-
-
-def _is_contradiction(found: Clash | None) -> bool:
-    return found is not None and found.grade is Grade.CONTRADICTION
 
 
 def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:

@@ -158,7 +158,7 @@ def read_content(
         return _READERS[kind](fields, limits or TextLimits())
     except InvalidInput as error:
         told = f"{error.message} ({shape.takes})"
-        raise InvalidInput(error.code, told, **error.details) from None
+        raise InvalidInput(error.code, told, **error.details) from error
 
 
 def references_of(content: Content) -> tuple[Reference, ...]:

@@ -69,6 +69,10 @@ ONE_VALUED: Final = _words("one_valued")
 """What a thing has one of at a time, so that two values of it contradict each other."""
 ONCE: Final = _words("once")
 PLACING: Final = _words("placing")
+BOUND: Final = tuple(each.split("/") for each in _GROUPS["bound"])
+"""What binds somebody to one other at a time: a word and what follows it."""
+RESTING: Final = _words("resting")
+"""What the dead may be said to do."""
 PLACES_OF: Final = _words("places_of")
 TIMES: Final = _words("times")
 TEMPORAL: Final = _words("temporal")

@@ -1,6 +1,8 @@
 """Claims: what somebody wants to be true, in plain words with names, read into what is judged."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -145,6 +147,27 @@ CLAIM: Final = Field(
         },
     )
 )
+
+
+_IN_CONTENT: Final = re.compile(r"/claims/(\d+)/content(?:/(\w+))?")
+
+
+@contextmanager
+def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Let what is wrong with a content be said of the member of the claim that it came from."""
+
+    def place(found: re.Match[str]) -> str:
+        number, member = found.groups()
+        told = _MEMBERS[claims[int(number)]["kind"]]
+        named = [name for name, own in told.items() if own == member]
+        return "/".join([f"/claims/{number}", *named])
+
+    try:
+        yield
+    except InvalidInput as error:
+        path = _IN_CONTENT.sub(place, error.details.get("path", ""))
+        message = _IN_CONTENT.sub(place, error.message)
+        raise InvalidInput(error.code, message, **{**error.details, "path": path}) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

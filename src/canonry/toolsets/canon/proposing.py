@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
+from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.truth.files import FileHint
+from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.claims import (
@@ -20,6 +22,7 @@ from canonry.toolsets.canon.claims import (
     Cited,
     ClaimReading,
     evidence_of,
+    in_words_of_claims,
     require_members,
     upkeep_of,
 )
@@ -33,7 +36,11 @@ from canonry.usecases.canonization.canonize_proposals import (
 )
 from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.canonization.proposal_verdicts import ProposalVerdict
-from canonry.usecases.canonization.propose_changes import foretell_changes, propose_changes
+from canonry.usecases.canonization.propose_changes import (
+    foretell_changes,
+    propose_changes,
+    require_changes,
+)
 from canonry.usecases.graph.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep, require_possible
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
@@ -74,15 +81,17 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
     if any(claim["kind"] in UPKEPT for claim in claims):
         return await _upkeep(desk, claims, cited, said, dry=dry)
     suggestions = await ClaimReading(desk, cited).suggestions(claims)
-    if said is not None:
-        words = await _said(desk, said)
-        suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
-    if "authority" not in arguments and cited.authority not in _LOWER:
-        suggestions = await _overruling_nothing(desk, suggestions)
-    if dry:
-        foretold = await foretell_changes(canon, caller, space, suggestions)
-        return _verdicts(claims, foretold, written=False)
-    ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
+    with in_words_of_claims(claims):
+        if said is not None:
+            await require_changes(canon, caller, space, suggestions)
+            words = await _said(desk, said)
+            suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
+        if "authority" not in arguments and cited.authority not in _LOWER:
+            suggestions = await _overruling_nothing(desk, suggestions)
+        if dry:
+            foretold = await foretell_changes(canon, caller, space, suggestions)
+            return _verdicts(claims, foretold, written=False)
+        ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
         return _verdicts(claims, judged, written=True)
@@ -218,7 +227,6 @@ async def _upkeep(
     if any(claim["kind"] not in UPKEPT for claim in claims):
         message = f"propose {', '.join(UPKEPT)} by themselves, not together with other claims"
         raise InvalidInput("claim.mixed", message, path="/claims")
-    words = await _said(desk, said) if said is not None else ()
     asked: list[UpkeepAsked] = []
     for n, claim in enumerate(claims):
         upkeep = await upkeep_of(desk, claim, f"/claims/{n}")
@@ -228,10 +236,12 @@ async def _upkeep(
             UpkeepAsked(
                 upkeep=upkeep,
                 reason=claim.get("says", ""),
-                evidence=(own or cited.evidence) + words,
+                evidence=own or cited.evidence,
                 authority=cited.authority,
             )
         )
+    words = await _said(desk, said) if said is not None else ()
+    asked = [replace(one, evidence=(*one.evidence, *words)) for one in asked]
     decides = desk.caller.actor.agent_type in KEEPERS
     verdict = "accepted" if decides else "needs review"
     rows: list[Row] = [{"claim": _briefly(claim), "verdict": verdict} for claim in claims]
@@ -258,47 +268,85 @@ async def _account(desk: Desk, claims: Sequence[Mapping[str, Any]], *, dry: bool
                 "of an entity (kind correction), decide a merge, or open a space for statements"
             )
             raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
-    rows = [await _own(desk, claim, n, dry=dry) for n, claim in enumerate(claims)]
-    reply = {"accepted": len(rows), "of": len(rows), "verdicts": rows}
+    await _require_known(desk, claims)
+    recorded = await _recorded(desk, claims, dry=dry)
+    rows = [recorded.get(n) or await _own(desk, one, n, dry=dry) for n, one in enumerate(claims)]
+    good = sum(row["verdict"] == "accepted" for row in rows)
+    reply = {"accepted": good, "of": len(rows), "verdicts": rows}
     return {"written": False, **reply} if dry else reply
 
 
+async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse what names nobody, and relations that an account does not have, before any is written.
+
+    Raises:
+        InvalidInput: `relationship.type-unknown`.
+        NotFound: as a name is looked up.
+    """
+    new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
+    for n, claim in enumerate(claims):
+        if claim["kind"] == "relation" and _edge(claim) not in list(TruthRelation):
+            message = f"an account has {', '.join(TruthRelation)}; or say it as a field"
+            raise InvalidInput("relationship.type-unknown", message, path=f"/claims/{n}/type")
+        for end in ("from", "to", "of"):
+            if end in claim and folded(claim[end]) not in new:
+                await desk.entity(claim[end], path=f"/claims/{n}/{end}")
+
+
+def _edge(claim: Mapping[str, Any]) -> str:
+    kind: str = claim["type"]
+    return kind.strip().upper().replace(" ", "_")
+
+
+async def _recorded(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], *, dry: bool
+) -> Mapping[int, Row]:
+    """The claimed entities by their numbers, which are records of one source: all or none."""
+    told = {n: claim for n, claim in enumerate(claims) if claim["kind"] == "entity"}
+    rows: dict[int, Row] = {
+        n: {"claim": claim["name"], "verdict": "accepted"} for n, claim in told.items()
+    }
+    if told and not dry:
+        given = GivenRecords(entities=[_record(claim) for claim in told.values()])
+        recorded = await ingest_records(desk.canon, desk.caller, None, given)
+        for row, made in zip(rows.values(), recorded.records, strict=True):
+            row["id"] = made.entity_id
+    return rows
+
+
+def _record(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    said = {"description": claim["says"]} if "says" in claim else {}
+    return {"entity_type": claim["type"], **claim.get("fields", {}), "name": claim["name"], **said}
+
+
 async def _own(desk: Desk, claim: Mapping[str, Any], number: int, *, dry: bool) -> Row:
-    canon, caller, path = desk.canon, desk.caller, f"/claims/{number}"
-    if claim["kind"] == "entity":
-        fields = {**claim.get("fields", {}), "name": claim["name"]}
-        if "says" in claim:
-            fields["description"] = claim["says"]
-        row: Row = {"claim": claim["name"], "verdict": "accepted"}
-        if not dry:
-            record = {"entity_type": claim["type"], **fields}
-            recorded = await ingest_records(canon, caller, None, GivenRecords(entities=[record]))
-            row["id"] = recorded.records[0].entity_id
-        return row
+    """What became of a relation or a correction; a wrong one undoes none of the others."""
+    row: Row = {"claim": _briefly(claim), "verdict": "accepted"}
+    try:
+        return row if dry else {**row, "id": await _said_so(desk, claim, f"/claims/{number}")}
+    except (InvalidInput, Conflict, NotFound) as error:
+        return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
+
+
+async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
     if claim["kind"] == "relation":
-        ends = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
-        kind = claim["type"].strip().upper().replace(" ", "_")
-        row = {"claim": f"{ends[0].name} {kind} {ends[1].name}", "verdict": "accepted"}
-        if not dry:
-            new = NewRelationship(
-                rel_type=kind,
-                from_id=ends[0].id,
-                to_id=ends[1].id,
-                metadata=claim.get("fields", {}),
-            )
-            row["id"] = (await relate_entities(canon, caller, new)).relation.id
-        return row
-    entity = await desk.entity(claim["of"], path=f"{path}/of")
-    row = {"claim": f"{entity.name}: {claim['field']}", "verdict": "accepted", "id": entity.id}
-    if not dry:
-        wrong = Correction(
-            entity_id=entity.id,
-            entity_type=entity.entity_type,
-            field=claim["field"],
-            value=claim["value"],
+        from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
+        new = NewRelationship(
+            rel_type=_edge(claim),
+            from_id=from_.id,
+            to_id=to.id,
+            metadata=claim.get("fields", {}),
         )
-        await correct_field(canon, caller, None, wrong)
-    return row
+        return (await relate_entities(desk.canon, desk.caller, new)).relation.id
+    entity = await desk.entity(claim["of"], path=f"{path}/of")
+    wrong = Correction(
+        entity_id=entity.id,
+        entity_type=entity.entity_type,
+        field=claim["field"],
+        value=claim["value"],
+    )
+    await correct_field(desk.canon, desk.caller, None, wrong)
+    return entity.id
 
 
 PROPOSE: Final = Tool(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.domain.audience import Audience, audience_in
+from canonry.domain.errors import InvalidInput
 from canonry.domain.fields import ReadTime, Reference
 from canonry.domain.ids import NewId, ProposalId, SpaceId, derived_id
 from canonry.domain.judging.candidates import linked
@@ -67,6 +68,19 @@ async def propose_changes(
     return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
 
 
+async def require_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> None:
+    """Refuse what `propose_changes` would, before that is kept which they are to rest on.
+
+    Raises:
+        CanonryError: as `propose_changes`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    root = caller.commit_id(space, canon.identities.fresh)
+    await _staged(canon, caller, space, suggestions, lambda label: derived_id(root, label))
+
+
 async def foretell_changes(
     canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
 ) -> Sequence[ProposalVerdict]:
@@ -119,7 +133,10 @@ async def _staged(
                 content = replace(content, ref=None)  # the others name it by its proposal now
             return render_content(content)
 
-        content = await in_words(canon, caller, scene or universe, read)
+        try:
+            content = await in_words(canon, caller, scene or universe, read)
+        except InvalidInput as error:
+            raise _of_claim(error, n) from error
         path = f"/claims/{n}/evidence"
         reads |= await require_evidence(canon, caller, space, asked.evidence, path=path)
         drafts.append(
@@ -170,3 +187,11 @@ def _for_whom(asked: Suggestion, number: int) -> Audience:
 def _as_staged(draft: ProposalDraft, number: int) -> StagedContent:
     path = f"/claims/{number}"
     return StagedContent(kind=draft.type, scene=draft.scene_id, content=draft.content, path=path)
+
+
+def _of_claim(error: InvalidInput, number: int) -> InvalidInput:
+    """The same of a claim among several, without what is said of the type of content."""
+    plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
+    path = f"/claims/{number}{error.details.get('path', '/content')}"
+    message = plain.message.replace("/content/", f"/claims/{number}/content/")
+    return InvalidInput(error.code, message, **{**error.details, "path": path})

@@ -48,9 +48,10 @@ def _values(mine: Attribute, theirs: Attribute, one: Frame, other: Frame) -> Cla
     if "a" in {mine.article, theirs.article}:
         return possible(why) if mine.article != theirs.article and mine.turned else None
     several = bool(mine.value & theirs.value) and (one.group or other.group or len(mine.value) > 1)
-    if mine.name in _ONE and not several and not (mine.turned and theirs.turned):
+    one_valued = mine.name in _ONE and not several
+    if one_valued and not (mine.turned and theirs.turned):
         return contradiction(why)
-    return possible(why)
+    return possible(why, is_change=one_valued)
 
 
 def _attributes(frame: Frame) -> Iterator[Attribute]:

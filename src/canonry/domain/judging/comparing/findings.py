@@ -19,14 +19,26 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A conflict and why it is one, in words."""
+    """A conflict and why it is one, in words.
+
+    `is_change` where it is of what there mostly is one of at a time: said of one moment somebody
+    should look, and said of two the later ends the earlier.
+    """
 
     grade: Grade
     reason: str
+    is_change: bool = False
+
+    @property
+    def ends_the_earlier(self) -> bool:
+        """Whether of two that are said of two times the later ends the earlier."""
+        return self.is_change or self.grade is Grade.CONTRADICTION
 
     def graver_than(self, other: "Clash") -> bool:
         """Whether this one outweighs the other."""
-        return self.grade is Grade.CONTRADICTION and other.grade is Grade.POSSIBLE
+        if self.grade is not other.grade:
+            return self.grade is Grade.CONTRADICTION
+        return self.is_change and not other.is_change
 
     def only_possible(self) -> "Clash":
         """The same, as something to ask about."""
@@ -54,9 +66,9 @@ def contradiction(reason: str) -> Clash:
     return Clash(Grade.CONTRADICTION, reason)
 
 
-def possible(reason: str) -> Clash:
+def possible(reason: str, *, is_change: bool = False) -> Clash:
     """A finding that somebody should look."""
-    return Clash(Grade.POSSIBLE, reason)
+    return Clash(Grade.POSSIBLE, reason, is_change)
 
 
 Rule: TypeAlias = Callable[[Frame, Frame, Setting], Clash | None]

@@ -7,10 +7,12 @@ from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.comparing.findings import Clash, Rule, Setting, contradiction, possible
 from canonry.domain.judging.comparing.frame_subjects import Subjects, heads, subjects_of
-from canonry.domain.vocabularies.frame_words import ONCE, PLACES_OF, PLACING
+from canonry.domain.vocabularies.frame_words import BOUND, ONCE, PLACES_OF, PLACING, RULING
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
 _PLACE: Final = frozenset(map(lemma, PLACING))
+_BOUND: Final = frozenset((lemma(word), role) for word, role in BOUND)
+_RULING: Final = frozenset(map(lemma, RULING))
 _ONCE: Final = frozenset(map(lemma, ONCE))
 _BORN, _DIE = lemma("born"), lemma("die")
 _LIFE: Final = frozenset((_BORN, _DIE))
@@ -103,9 +105,44 @@ def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     if mine.role != theirs.role or mine.role not in PLACES_OF or mine.head == theirs.head:
         return None
     same = one.subject and other.subject and one.subject[0].head == other.subject[0].head
-    return (
-        possible("it may be at two places at once") if same and mine.name == theirs.name else None
-    )
+    if not same or mine.name != theirs.name:
+        return None
+    return possible("it may be at two places at once", is_change=True)
+
+
+def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Somebody bound to two, as to two employers or owners."""
+    mine, theirs = _tie(one), _tie(other)
+    if mine is None or theirs is None or _untold(one, other, setting):
+        return None
+    if one.past != other.past or one.modal or other.modal or one.when != other.when:
+        return None
+    (how, to), (as_well, another) = mine, theirs
+    if how != as_well or to.head == another.head or to.name != another.name:
+        return None
+    same = subjects_of(one, other, setting) is Subjects.SAME
+    return possible("it may be bound to two at once", is_change=True) if same else None
+
+
+def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:
+    """How the subject is bound, and to whom."""
+    done = frame.phrases[0].head if frame.verb == "be" and frame.phrases else frame.verb
+    rest = frame.phrases[1:] if frame.verb == "be" else frame.phrases
+    if not rest or frame.quantifier or (done, rest[0].role) not in _BOUND:
+        return None
+    return (done, rest[0].role), rest[0]
+
+
+def ruled(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Two who rule over the same."""
+    if one.verb not in _RULING or _untold(one, other, setting):
+        return None
+    if one.past != other.past or one.modal or other.modal or one.when != other.when:
+        return None
+    over = words_of(one.phrases)
+    if not over or over != words_of(other.phrases) or heads(one) & heads(other):
+        return None
+    return possible("two may rule over it at once", is_change=True)
 
 
 def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
@@ -170,5 +207,7 @@ def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     return contradiction("only others do, by the other statement")
 
 
-RULES: Final[tuple[Rule, ...]] = (number_differs, opposite, placed, swapped, once, closed_list)
+RULES: Final[tuple[Rule, ...]] = (
+    number_differs, opposite, placed, bound, ruled, swapped, once, closed_list,
+)  # fmt: skip
 """Every rule, for frames of one verb; the gravest finding counts."""
