@@ -17,6 +17,9 @@ from canonry.domain.log.entries import Thing
 _COMMITS: Final = 64
 _SPACES: Final = 100
 _THINGS_MAX: Final = 200
+_LATELY: Final = 0.2
+_PAYS: Final = 2 / 3
+"""Resting on what is known saves one trip where it is right, and costs two where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,10 @@ class KnownEnds:
         """Nothing is known yet."""
         self._brought: dict[SpaceId, KnownEnd] = {}
         self._seen: dict[SpaceId, KnownEnd] = {}
-        self._doubted: set[SpaceId] = set()
+        self._right: dict[SpaceId, float] = {}
 
     def of(self, space: SpaceId) -> KnownEnd | None:
-        """Where a log ends; None where that is unknown, or was wrong when it was rested on."""
-        if space in self._doubted:
-            return None
+        """Where a log ends, if it is known."""
         return self._seen.get(space) or self._brought.get(space)
 
     def stands(self, space: SpaceId, row: PgRow) -> None:
@@ -68,9 +69,14 @@ class KnownEnds:
             self._make_room()
             self._seen[space] = KnownEnd(row)
 
-    def doubt(self, space: SpaceId) -> None:
-        """What was known was wrong: nothing is, until it is found to be right for once."""
-        self._doubted.add(space)
+    def pays(self, space: SpaceId) -> bool:
+        """Whether what was known of a log was right often enough lately to rest on it."""
+        return self._right.get(space, 1.0) > _PAYS
+
+    def was(self, space: SpaceId, *, right: bool) -> None:
+        """What was known of a log was found to be so, or others had been quicker."""
+        before = self._right.get(space, 1.0)
+        self._right[space] = before + _LATELY * (right - before)
 
     def follow(
         self, space: SpaceId, before: PgRow, after: PgRow, written: Iterable[WrittenHere]
@@ -80,8 +86,6 @@ class KnownEnds:
         made = deque[WrittenHere](maxlen=_COMMITS)
         if brought is not None and brought.row == before:
             made.extend(brought.written)
-        if before in [known.row for known in (brought, seen) if known is not None]:
-            self._doubted.discard(space)
         for each in written:
             if len(each.things) > _THINGS_MAX:
                 made.clear()
@@ -94,5 +98,5 @@ class KnownEnds:
 
     def _make_room(self) -> None:
         if max(len(self._brought), len(self._seen)) >= _SPACES:
-            for each in (self._brought, self._seen, self._doubted):
+            for each in (self._brought, self._seen, self._right):
                 each.clear()

@@ -56,29 +56,24 @@ class ForeknowingAppender:
         space, shown = items[0].draft.space, [i.looked_at for i in items if i.looked_at is not None]
         if len(shown) < len(items):
             return await written(db, lambda db: self._appender.append(db, group))
-        known = self._known(space, items, shown)
-        foreknown = None if known is None else _Foreknown(self._appender, known, shown, db)
-        if foreknown is not None and await foreknown.is_written(group):
-            try:
-                await written(db, lambda db: foreknown.send(db, space, items))
-            except _NOT_SO:
-                self._ends.doubt(space)
-            else:
-                return self._followed(space, foreknown.writing)
-        writing = await written(db, lambda db: self._appender.append(db, group))
-        return self._followed(space, writing)
-
-    def _known(
-        self, space: SpaceId, items: Sequence[Append], shown: Sequence[LookedAt]
-    ) -> KnownEnd | None:
-        """The end of the log, if it is known from before whatever these rest on."""
-        rests_on = [*(item.judged_at for item in items), *(each.at for each in shown)]
         known = self._ends.of(space)
-        if known is None and max(rests_on) == ORIGIN:
+        if known is None and all(each.at == ORIGIN for each in shown):
             known = KnownEnd((ORIGIN, 0, _GENESIS))
-        if known is None or min(rests_on) < known.since or max(rests_on) > known.position:
-            return None
-        return known
+        if known is not None and self._ends.pays(space) and _covers(known, items, shown):
+            foreknown = _Foreknown(self._appender, known, shown, db)
+            if await foreknown.is_written(group):
+                try:
+                    await written(db, lambda db: foreknown.send(db, space, items))
+                except _NOT_SO:
+                    self._ends.was(space, right=False)
+                    known = None
+                else:
+                    self._ends.was(space, right=True)
+                    return self._followed(space, foreknown.writing)
+        writing = await written(db, lambda db: self._appender.append(db, group))
+        if known is not None:
+            self._ends.was(space, right=known.row == writing.before)
+        return self._followed(space, writing)
 
     def _followed(self, space: SpaceId, writing: Writing) -> Writing:
         told = [
@@ -87,6 +82,12 @@ class ForeknowingAppender:
         ]
         self._ends.follow(space, writing.before, writing.tip.row, told)
         return writing
+
+
+def _covers(known: KnownEnd, items: Sequence[Append], shown: Sequence[LookedAt]) -> bool:
+    """Whether all is known that happened since whatever these rest on."""
+    rests_on = [*(item.judged_at for item in items), *(each.at for each in shown)]
+    return known.since <= min(rests_on) and max(rests_on) <= known.position
 
 
 class _Foreknown:

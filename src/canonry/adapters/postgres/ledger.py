@@ -52,7 +52,9 @@ _NOW: Final = (
     f" WHERE transaction >= oldest LIMIT {_ALONGSIDE - 1}) c)"
     " FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS oldest) o"
 )
-_SINCE: Final = "SELECT touched FROM commits WHERE transaction >= %s::text::xid8 LIMIT %s"
+_SINCE: Final = (
+    "SELECT touched, space, position FROM commits WHERE transaction >= %s::text::xid8 LIMIT %s"
+)
 
 
 class PostgresLedger(Ledger):
@@ -156,7 +158,11 @@ class PostgresLedger(Ledger):
             return Touched(cursor=now, keys=None)
         if len(rows) == seen:
             return Touched(cursor=now, keys=frozenset())
-        return Touched(cursor=now, keys=frozenset(key for row in rows for key in row[0]))
+        reached: dict[SpaceId, Position] = {}
+        for _, space, position in rows:
+            reached[space] = max(position, reached.get(space, position))
+        keys = frozenset(key for row in rows for key in row[0])
+        return Touched(cursor=now, keys=keys, reached=reached)
 
     async def _since(self, oldest: int, most: int) -> tuple[int, Sequence[PgRow]]:
         asked = [(_NOW, ()), (_SINCE, (str(oldest), most + 1))]
