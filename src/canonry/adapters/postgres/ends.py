@@ -49,7 +49,7 @@ class KnownEnd:
         return Position(self.row[0] - len(self.written))
 
 
-class KnownEnds:
+class RememberedEnds:
     """The ends of logs: where this process brought them, and where it saw them since."""
 
     def __init__(self) -> None:

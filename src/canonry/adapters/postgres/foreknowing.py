@@ -15,7 +15,7 @@ from typing_extensions import override
 from canonry.adapters.postgres import records, views
 from canonry.adapters.postgres.appending import ENTER, Appender, Writing
 from canonry.adapters.postgres.database import PgConnection, run, written
-from canonry.adapters.postgres.ends import KnownEnd, KnownEnds, WrittenHere
+from canonry.adapters.postgres.ends import KnownEnd, RememberedEnds, WrittenHere
 from canonry.adapters.postgres.records import LogEnd
 from canonry.adapters.postgres.turns import Call
 from canonry.domain.errors import CanonryError, Conflict
@@ -45,7 +45,7 @@ _NOT_SO: Final = (errors.DivisionByZero, errors.UniqueViolation)
 class ForeknowingAppender:
     """Appends groups, over as many trips as it takes."""
 
-    def __init__(self, appender: Appender, ends: KnownEnds) -> None:
+    def __init__(self, appender: Appender, ends: RememberedEnds) -> None:
         """Let `appender` do what is not known."""
         self._appender = appender
         self._ends = ends

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from canonry.adapters.postgres.appending import Appender, Writing
 from canonry.adapters.postgres.database import Database, PgConnection, PgRow, run
-from canonry.adapters.postgres.ends import KnownEnds
+from canonry.adapters.postgres.ends import RememberedEnds
 from canonry.adapters.postgres.faults import translated
 from canonry.adapters.postgres.foreknowing import ForeknowingAppender
 from canonry.adapters.postgres.news import News
@@ -64,7 +64,7 @@ class PostgresLedger(Ledger):
         """Share `database` with the views."""
         self._database = database
         self._appender = Appender(database.name, clock, identities)
-        self._ends = KnownEnds()
+        self._ends = RememberedEnds()
         self._appending = ForeknowingAppender(self._appender, self._ends)
         self._takers: list[Callable[[Sequence[Sealed]], None]] = []
         self._turns = Turns(self._write)
