@@ -4,7 +4,8 @@ What has to be known comes in one round trip, what is written goes in another; o
 where the fold looks at what those things lead to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from canonry.adapters.postgres import records, views
@@ -14,9 +15,10 @@ from canonry.adapters.postgres.records import LogEnd, row_of
 from canonry.adapters.postgres.turns import Call
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import Changes, fold, needs
 from canonry.domain.log.commits import Append, Appended, Commit, Outcome, Position, Stale
 from canonry.domain.log.dating import Dating
+from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import key_hash
 from canonry.domain.log.sealing import (
     GENESIS,
@@ -31,7 +33,7 @@ from canonry.domain.time import Instant
 from canonry.ports.world import Clock, Identities
 
 _GENESIS: Final = bytes.fromhex(GENESIS)
-_ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
+ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
 _GUARD: Final = "SELECT value FROM meta WHERE name = 'min_reader'"
 
 
@@ -45,13 +47,18 @@ class Appender:
         self._identities = identities
         self._dating = Dating(clock.now(), clock.monotonic())
 
-    async def append(self, db: PgConnection, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
+    @property
+    def name(self) -> str:
+        """Of the store."""
+        return self._name
+
+    async def append(self, db: PgConnection, group: Sequence[Call]) -> "Writing":
         """Append what calls ask for, all in one space, each judged after those before it."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
         since = min(map(_rests_on, items))
         first = {i for item in items if item.foreseen is None for i in needs(item.draft.entries)}
-        await run(db, _ENTER, (self._name,))
+        await run(db, ENTER, (self._name,))
         head, guard, known, touched, rows = await together(
             db,
             (records.LOCK, (space, _GENESIS)),
@@ -62,17 +69,10 @@ class Appender:
         )
         _require_reader(guard)
         loading = views.Loading(db, views.loaded_in(rows), first)
-        writing = _Writing(self, LogEnd(head[0]), known, touched, loading)
-        # Where the answer of an earlier attempt was lost, what it wrote is the call's own.
-        own = [frozenset(call.tried) for call in group]
-        outcomes = [
-            () if call.answer.done() else await writing.call(call, mine)
-            for call, mine in zip(group, own, strict=True)
-        ]
-        if writing.made:
-            await _record(db, space, writing.tip, writing.made)
-            await loading.store()
-        return outcomes
+        writing = Writing(self, LogEnd(head[0]), known, touched, loading)
+        await writing.write(group)
+        await writing.record(db, space)
+        return writing
 
     def sealed(self, item: Append, tip: LogEnd) -> Sealed:
         """The draft as the commit that follows `tip`."""
@@ -88,7 +88,7 @@ class Appender:
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
     ) -> None:
         """Append commits as they were exported, as `canonry.ports.records.ledger` says."""
-        await run(db, _ENTER, (self._name,))
+        await run(db, ENTER, (self._name,))
         spaces = sorted({item.space for item in sealed})  # always in one order: nobody waits round
         *heads, guard, known = await together(
             db,
@@ -108,7 +108,8 @@ class Appender:
                 fault = "a commit of that id is in the log"
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
-            keys = await _folded(unseal(item), loading) if touched is None else touched[n]
+            told = None if touched is None else touched[n]
+            keys = (await _folded(unseal(item), loading)).touched if told is None else told
             there.add(item.id)
             tip.follow(item)
             made[item.space].append(row_of(item, keys))
@@ -117,8 +118,17 @@ class Appender:
         await loading.store()
 
 
-class _Writing:
-    """One space while a group is appended to it."""
+@dataclass(frozen=True, slots=True)
+class MadeCommit:
+    """A commit that is written, what it touches, and what became of things where it was folded."""
+
+    sealed: Sealed
+    touched: frozenset[str]
+    things: Mapping[str, Thing] | None
+
+
+class Writing:
+    """One space while a group is appended to it; `outcomes` tells each of its calls."""
 
     def __init__(
         self,
@@ -128,9 +138,12 @@ class _Writing:
         touched: Sequence[PgRow],
         loading: "views.Loading",
     ) -> None:
+        """Begin where the log ends, with what is there of the drafts and what was touched last."""
         self._appender = appender
+        self.before = tip.row
         self.tip = tip
-        self.made: list[tuple[object, ...]] = []
+        self.made: list[MadeCommit] = []
+        self.outcomes: Sequence[Sequence[Outcome]] = ()
         self._there: dict[str, tuple[Position, Instant, str]] = {
             commit_id: (position, recorded_at, digest.hex())
             for commit_id, position, recorded_at, digest in known
@@ -138,7 +151,23 @@ class _Writing:
         self._touched = list(touched)
         self._loading = loading
 
-    async def call(self, call: Call, own: frozenset[str]) -> Sequence[Outcome]:
+    async def write(self, group: Sequence[Call]) -> None:
+        """Judge, seal and fold what calls ask for, each after those before it."""
+        # Where the answer of an earlier attempt was lost, what it wrote is the call's own.
+        own = [frozenset(call.tried) for call in group]
+        self.outcomes = [
+            () if call.answer.done() else await self._call(call, mine)
+            for call, mine in zip(group, own, strict=True)
+        ]
+
+    async def record(self, db: PgConnection, space: SpaceId) -> None:
+        """Write down what was made, and show it."""
+        if self.made:
+            made = [row_of(each.sealed, each.touched) for each in self.made]
+            await _record(db, space, self.tip, made)
+            await self._loading.store()
+
+    async def _call(self, call: Call, own: frozenset[str]) -> Sequence[Outcome]:
         """What becomes of the drafts of one caller, none of which makes another of them stale."""
         start, outcomes, stopped = self.tip.position, list[Outcome](), False
         touched = list[PgRow]()
@@ -165,13 +194,14 @@ class _Writing:
         previous = self.tip.hash
         sealed = self._appender.sealed(item, self.tip)
         if item.foreseen is None:
-            keys = await _folded(commit_of(item.draft, sealed, previous), self._loading)
+            changes = await _folded(commit_of(item.draft, sealed, previous), self._loading)
+            made = MadeCommit(sealed, changes.touched, changes.things)
         else:
-            keys = item.foreseen.touched
+            made = MadeCommit(sealed, item.foreseen.touched, None)
         self.tip.follow(sealed)
-        self.made.append(row_of(sealed, keys))
+        self.made.append(made)
         self._there[item.draft.id] = sealed.position, sealed.recorded_at, sealed.hash
-        return sealed, keys
+        return sealed, made.touched
 
 
 def _rests_on(item: Append) -> Position:
@@ -191,11 +221,11 @@ def _require_reader(guard: Sequence[PgRow]) -> None:
         raise newer()
 
 
-async def _folded(commit: Commit, loading: "views.Loading") -> frozenset[str]:
-    """The keys that a commit touches; `loading` holds afterwards what it makes of things."""
+async def _folded(commit: Commit, loading: "views.Loading") -> Changes:
+    """What a commit does; `loading` holds it afterwards."""
     changes = fold(commit, await loading.for_entries(commit.entries))
     loading.change(changes.things)
-    return changes.touched
+    return changes
 
 
 async def _record(

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -26,6 +26,7 @@ T = TypeVar("T")
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 PgRow: TypeAlias = tuple[Any, ...]
 PgConnection: TypeAlias = AsyncConnection[PgRow]
+PgCursor: TypeAlias = AsyncCursor[PgRow]
 
 CONNECTIONS: Final = 16
 DEADLINE: Final = 30.0
@@ -42,6 +43,9 @@ _ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
 _PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.25
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+_UNTOLD: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()
+"""What a connection is to be told before anything else, together with that."""
 
 
 class Database:
@@ -172,7 +176,7 @@ class Database:
             db: PgConnection | None = None
             try:
                 async with self._pool.connection() as db:
-                    await self._follow(db)
+                    self._follow(db)
                     return await work(db)
             except CONTENDED as error:
                 if not left:
@@ -189,7 +193,7 @@ class Database:
             pause = min(2 * pause, _LONGEST_PAUSE)
         raise Unavailable("ledger.busy", "others write without a pause; try again")
 
-    async def _follow(self, db: PgConnection) -> None:
+    def _follow(self, db: PgConnection) -> None:
         """Let the server itself stop what runs when the call ends, should nobody be left to ask.
 
         It is told in round numbers, so that nearly always a connection knows it from before.
@@ -198,12 +202,23 @@ class Database:
         left = self._deadline if call is None else call.ends - asyncio.get_running_loop().time()
         seconds = next((each for each in _ROUNDED if each >= left), ceil(left))
         if self._seconds.get(db) != seconds:
-            await run(db, f"SET statement_timeout = '{seconds}s'")
+            _UNTOLD[db] = f"SET statement_timeout = '{seconds}s'"
             self._seconds[db] = seconds
 
     async def reading(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """What several statements find in one state of the store."""
-        return await self.attempt(lambda db: _within(db, _READING, "ROLLBACK", work))
+        return await self.attempt(lambda db: _within(db, _READING, work))
+
+    async def at_once(self, *asked: tuple[str, Values]) -> list[list[PgRow]]:
+        """What these statements find in one state of the store, in one round trip."""
+
+        async def send(db: PgConnection) -> list[PgCursor]:
+            return [await _sent(db, *each) for each in asked]
+
+        async def ask(db: PgConnection) -> list[list[PgRow]]:
+            return [await cursor.fetchall() for cursor in await _within(db, _READING, send)]
+
+        return await self.attempt(ask)
 
     async def writing(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """What `work` writes, all or nothing; durable on return."""
@@ -212,25 +227,23 @@ class Database:
         finally:
             forget()
 
-    async def writing_begun(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """The same within a block that was `begun`, also while somebody closes."""
-        return await self.attempt_begun(lambda db: written(db, work))
-
 
 async def written(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
     """What `work` writes over this connection, all or nothing."""
-    return await _within(db, "BEGIN", "COMMIT", work)
+    return await _within(db, "BEGIN", work)
 
 
-async def _within(
-    db: PgConnection, begin: str, end: str, work: Callable[[PgConnection], Awaitable[T]]
-) -> T:
+async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+    untold = _UNTOLD.pop(db, None)
     try:
         async with db.pipeline():
-            await run(db, begin)
+            for statement in (begin,) if untold is None else (untold, begin):
+                await run(db, statement)
             result = await work(db)
-            await run(db, end)
+            await run(db, "COMMIT")
     except BaseException:
+        if untold is not None:
+            _UNTOLD[db] = untold  # it is taken back as well
         if not (db.closed or db.broken):
             with suppress(psycopg.Error):
                 await db.rollback()
@@ -240,19 +253,40 @@ async def _within(
 
 async def fetched(db: PgConnection, statement: str, values: Values = ()) -> list[PgRow]:
     """The rows that a statement gives."""
-    async with db.cursor(binary=True) as cursor:
-        await cursor.execute(statement, values)
-        return await cursor.fetchall()
+    async with _told(db):
+        cursor = await _sent(db, statement, values)
+    return await cursor.fetchall()
 
 
 async def run(db: PgConnection, statement: str, values: Values = ()) -> None:
     """Send a statement whose rows nobody wants; in a pipeline without waiting for it."""
-    await db.execute(statement, values)
+    async with _told(db):
+        await db.execute(statement, values)
 
 
 async def together(db: PgConnection, *asked: tuple[str, Values]) -> list[list[PgRow]]:
     """The rows of several statements, within a pipeline in one round trip."""
-    cursors = [db.cursor(binary=True) for _ in asked]
-    for cursor, (statement, values) in zip(cursors, asked, strict=True):
-        await cursor.execute(statement, values)
+    cursors = [await _sent(db, *each) for each in asked]
     return [await cursor.fetchall() for cursor in cursors]
+
+
+async def _sent(db: PgConnection, statement: str, values: Values) -> PgCursor:
+    return await db.cursor(binary=True).execute(statement, values)
+
+
+@asynccontextmanager
+async def _told(db: PgConnection) -> AsyncIterator[None]:
+    """Tell a connection what it has not been told, in the same trip as what is sent in the block.
+
+    What fails takes that back as well, and so it is to be told once more.
+    """
+    if (untold := _UNTOLD.pop(db, None)) is None:
+        yield
+        return
+    try:
+        async with db.pipeline():
+            await db.execute(untold)
+            yield
+    except BaseException:
+        _UNTOLD[db] = untold
+        raise

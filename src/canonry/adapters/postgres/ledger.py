@@ -5,16 +5,18 @@ do not wait for each other. What waits in one process is written in one transact
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Final
 
 import psycopg
 from typing_extensions import override
 
-from canonry.adapters.postgres.appending import Appender
-from canonry.adapters.postgres.database import Database, PgConnection, PgRow, run, together, written
+from canonry.adapters.postgres.appending import Appender, Writing
+from canonry.adapters.postgres.database import Database, PgConnection, PgRow, run
+from canonry.adapters.postgres.ends import RememberedEnds
 from canonry.adapters.postgres.faults import translated
+from canonry.adapters.postgres.foreknowing import ForeknowingAppender
 from canonry.adapters.postgres.news import News
 from canonry.adapters.postgres.records import COLUMNS, sealed_in
 from canonry.adapters.postgres.turns import Call, Turns
@@ -50,7 +52,9 @@ _NOW: Final = (
     f" WHERE transaction >= oldest LIMIT {_ALONGSIDE - 1}) c)"
     " FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS oldest) o"
 )
-_SINCE: Final = "SELECT touched FROM commits WHERE transaction >= %s::text::xid8 LIMIT %s"
+_SINCE: Final = (
+    "SELECT touched, space, position FROM commits WHERE transaction >= %s::text::xid8 LIMIT %s"
+)
 
 
 class PostgresLedger(Ledger):
@@ -60,6 +64,9 @@ class PostgresLedger(Ledger):
         """Share `database` with the views."""
         self._database = database
         self._appender = Appender(database.name, clock, identities)
+        self._ends = RememberedEnds()
+        self._appending = ForeknowingAppender(self._appender, self._ends)
+        self._takers: list[Callable[[Sequence[Sealed]], None]] = []
         self._turns = Turns(self._write)
         self._news = News(database)
         self._owner: asyncio.Task[object] | None = None
@@ -74,6 +81,8 @@ class PostgresLedger(Ledger):
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         rows = await self._database.rows(_HEADS, (after or "", limit))
+        for space, position, digest, at in rows:
+            self._ends.stands(SpaceId(space), (position, at, digest))
         return [
             Head(space=SpaceId(space), position=position, hash=digest.hex(), recorded_at=at)
             for space, position, digest, at in rows
@@ -89,16 +98,28 @@ class PostgresLedger(Ledger):
                     return await self._turns.append(batch)
                 own, call = self._own, Call(batch)
                 with translated():
-                    (outcomes,) = await written(own, lambda db: self._appender.append(db, [call]))
-                self._news.tell()
+                    writing = await self._appending.append(own, [call])
+                (outcomes,) = self._told(writing)
                 return outcomes
         finally:
             forget()
 
     async def _write(self, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
-        outcomes = await self._database.writing_begun(lambda db: self._appender.append(db, group))
+        appending = self._appending
+        return self._told(
+            await self._database.attempt_begun(lambda db: appending.append(db, group))
+        )
+
+    def _told(self, writing: Writing) -> Sequence[Sequence[Outcome]]:
+        """What was written is told, and handed over."""
         self._news.tell()
-        return outcomes
+        for take in self._takers:
+            take([each.sealed for each in writing.made])
+        return writing.outcomes
+
+    @override
+    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+        self._takers.append(take)
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
@@ -137,15 +158,16 @@ class PostgresLedger(Ledger):
             return Touched(cursor=now, keys=None)
         if len(rows) == seen:
             return Touched(cursor=now, keys=frozenset())
-        return Touched(cursor=now, keys=frozenset(key for row in rows for key in row[0]))
+        reached: dict[SpaceId, Position] = {}
+        for _, space, position in rows:
+            reached[space] = max(position, reached.get(space, position))
+        keys = frozenset(key for row in rows for key in row[0])
+        return Touched(cursor=now, keys=keys, reached=reached)
 
     async def _since(self, oldest: int, most: int) -> tuple[int, Sequence[PgRow]]:
-        async def ask(db: PgConnection) -> tuple[int, Sequence[PgRow]]:
-            asked = [(_NOW, ()), (_SINCE, (str(oldest), most + 1))]
-            (now,), *rows = await together(db, *asked[: 1 if oldest == 0 else 2])
-            return now[0] * _ALONGSIDE + now[1], [row for each in rows for row in each]
-
-        return await self._database.reading(ask)
+        asked = [(_NOW, ()), (_SINCE, (str(oldest), most + 1))]
+        (now,), *rows = await self._database.at_once(*asked[: 1 if oldest == 0 else 2])
+        return now[0] * _ALONGSIDE + now[1], [row for each in rows for row in each]
 
     @override
     async def await_news(self, seconds: float) -> None:

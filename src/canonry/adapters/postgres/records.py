@@ -44,6 +44,11 @@ class LogEnd:
         self.recorded_at = Instant(row[1])
         self.hash: str = row[2].hex() if row[0] else GENESIS
 
+    @property
+    def row(self) -> PgRow:
+        """The same as `LOCK` gives it."""
+        return self.position, self.recorded_at, bytes.fromhex(self.hash)
+
     def follow(self, sealed: Sealed) -> None:
         """Stand at a commit that has been written."""
         self.position, self.hash = sealed.position, sealed.hash

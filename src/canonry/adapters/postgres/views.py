@@ -212,12 +212,14 @@ class Loading:
         counted: Counter[StoredCount] = Counter()
         for table, derived in SHARED:
             dropped, put = difference(derived, gone, come)
-            if table is TIMELINE:
-                await timeline.count(self._db, dropped, put, counted, -1)
+            events = timeline.events_of((*dropped, *put)) if table is TIMELINE else ()
+            if events:
+                await run(self._db, timeline.DISCOUNT, columns_of(events))
             await self._drop(table, dropped)
             await self._put(table, put)
-            if table is TIMELINE:
-                await timeline.count(self._db, dropped, put, counted, 1)
+            if events:
+                await run(self._db, timeline.COUNT, columns_of(events))
+                await run(self._db, timeline.UNCOUNT, columns_of(events))
             if table is LISTING:
                 counted.subtract(_counted(dropped))
                 counted.update(_counted(put))

@@ -1,10 +1,11 @@
 """Commits: the unit of atomicity, and the only way anything changes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NewType, TypeAlias
 
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.entries import Entry
+from canonry.domain.log.entries import Entry, Thing
 from canonry.domain.provenance import Actor
 from canonry.domain.time import Instant
 
@@ -51,17 +52,32 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookedAt:
+    """What folding a draft looks at, from views that show its space up to the position `at`.
+
+    `ids` are all that were looked for, and `things` those that exist. It may be wrong by now: a
+    ledger that would rest on it, and not load them itself, makes sure that they are still so.
+    """
+
+    ids: frozenset[str]
+    things: Mapping[str, Thing]
+    at: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """A draft with what its verdict rests on.
 
     It was judged when the log of its space stood at `judged_at`, on what the keys `reads` guard.
-    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself.
+    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself,
+    for which `looked_at` may save it a look.
     """
 
     draft: Draft
     judged_at: Position
     reads: frozenset[str]
     foreseen: Foreseen | None = None
+    looked_at: LookedAt | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

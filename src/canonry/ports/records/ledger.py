@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -65,6 +65,13 @@ class Ledger(Protocol):
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
                 `canonry.domain.log.dating` says of a clock that is off; nothing was written.
         """
+
+    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+        """Let `take` have what this process appends from now on, in order, once it is durable.
+
+        Nothing rests on it: whatever is not handed over is there to be read.
+        """
+        del take
 
     @abstractmethod
     async def find(self, commit_id: CommitId) -> Commit | None:

@@ -5,6 +5,7 @@ is restored here, byte for byte, and checked link by link. What was erased there
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar, cast
@@ -13,7 +14,7 @@ from canonry.domain.errors import CanonryError, Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import Erased
-from canonry.domain.log.sealing import unseal
+from canonry.domain.log.sealing import Sealed, unseal
 from canonry.ports.records.ledger import Ledger
 
 P = TypeVar("P")
@@ -33,6 +34,8 @@ class Follower:
         self._copy = copy
         self._purge = purge
         self._purging: set[asyncio.Task[None]] = set()
+        self._handed: defaultdict[SpaceId, dict[Position, Sealed]] = defaultdict(dict)
+        log.hand_to(self._take)
 
     def view(self, view: P) -> P:
         """A view of the copy, as one that others bring up."""
@@ -50,7 +53,8 @@ class Follower:
             Unavailable: one of them cannot be reached.
         """
         while (here := await self._copy.head(space)) < position:
-            sealed = await self._log.read_sealed(space, after=here, limit=PAGE)
+            sealed = self._handed_after(space, here)
+            sealed = sealed or await self._log.read_sealed(space, after=here, limit=PAGE)
             if not sealed:
                 return
             try:
@@ -60,6 +64,24 @@ class Follower:
                     raise
                 continue  # somebody else on this machine restored it
             self._erase([unseal(each) for each in sealed])
+        self._handed_after(space, here)
+
+    def _take(self, written: Sequence[Sealed]) -> None:
+        """Keep what was appended here until the copy has it, as far as that is soon."""
+        for each in written:
+            handed = self._handed[each.space]
+            if len(handed) >= PAGE:
+                handed.clear()
+            handed[each.position] = each
+
+    def _handed_after(self, space: SpaceId, here: Position) -> Sequence[Sealed]:
+        """What was handed over and follows `here` at once; what is past is let go."""
+        handed, found = self._handed.pop(space, {}), list[Sealed]()
+        while (position := Position(here + len(found) + 1)) in handed:
+            found.append(handed.pop(position))
+        if later := {at: each for at, each in handed.items() if at > here}:
+            self._handed[space] = later
+        return found
 
     def _erase(self, commits: Sequence[Commit]) -> None:
         for commit in commits:

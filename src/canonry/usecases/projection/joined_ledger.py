@@ -23,6 +23,7 @@ from canonry.domain.log.commits import (
     Appended,
     Commit,
     Foreseen,
+    LookedAt,
     Outcome,
     Position,
     Stale,
@@ -121,7 +122,7 @@ class JoinedLedger(Ledger):
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
-            told = await self._foreseen(batch) if self._foresees else batch
+            told = await (self._foreseen(batch) if self._foresees else self._shown_to(batch))
             outcomes = await self._log.append(told)
             if not isinstance(outcomes[0], Stale):
                 break
@@ -185,6 +186,19 @@ class JoinedLedger(Ledger):
             )
             told.append(replace(item, foreseen=foreseen))
         return told
+
+    async def _shown_to(self, batch: Sequence[Append]) -> Sequence[Append]:
+        """Each with what folding it looks at, as the views show it; as it is where they do not."""
+        space, state = batch[0].draft.space, self._projector.state
+        entries = [entry for item in batch for entry in item.draft.entries]
+        try:
+            await self.settle()
+            at = await state.cursor(space)
+            things = await looked_at(state, entries)
+        except Unavailable:
+            return batch
+        shown = LookedAt(ids=needs(entries) | beside(entries, things), things=things, at=at)
+        return [replace(item, looked_at=shown) for item in batch]
 
     async def _touched_by(self, commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
         try:

@@ -95,31 +95,23 @@ class PostgresCatalog(PostgresView, Catalog):
             "limit": query.limit,
         }
 
-        async def read(db: PgConnection) -> CatalogFound:
-            project, ((total,),), page = await together(
-                db, (_THING, (query.project,)), (_TOTAL, values), (_PAGE, values)
-            )
-            _require_project(project)
-            return CatalogFound(entities=things_in(page), total=total)
-
-        return await self._database.reading(read)
+        project, ((total,),), page = await self._database.at_once(
+            (_THING, (query.project,)), (_TOTAL, values), (_PAGE, values)
+        )
+        _require_project(project)
+        return CatalogFound(entities=things_in(page), total=total)
 
     @override
     async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
         thing = item_id(project, CONTENT_KINDS[0], entity_id)
 
-        async def read(db: PgConnection) -> CatalogEntry:
-            space, found, ((outgoing, incoming),) = await together(
-                db,
-                (_THING, (project,)),
-                (_THING, (thing,)),
-                (_EDGES, {"space": project, "thing": thing}),
-            )
-            _require_project(space)
-            entity = _entity(found)
-            return CatalogEntry(entity=entity, outgoing=outgoing, incoming=incoming)
-
-        return await self._database.reading(read)
+        space, found, ((outgoing, incoming),) = await self._database.at_once(
+            (_THING, (project,)),
+            (_THING, (thing,)),
+            (_EDGES, {"space": project, "thing": thing}),
+        )
+        _require_project(space)
+        return CatalogEntry(entity=_entity(found), outgoing=outgoing, incoming=incoming)
 
     @override
     async def graph(self, query: GraphQuery) -> CatalogGraph:

@@ -3,8 +3,7 @@
 How many events there are is counted as rows come and go.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from canonry.adapters.postgres.database import PgConnection, PgRow, fetched
@@ -28,12 +27,29 @@ _EVENT: Final = 5
 """The first columns of a row are its event."""
 
 _FAR: Final = 2**62
-_KNOWN: Final = (
-    "SELECT g.space, g.current, g.event_type FROM unnest(%s::text[], %s::boolean[], %s::text[],"
-    " %s::bigint[], %s::text[]) AS g (space, current, event_type, rank, event)"
+_GIVEN: Final = (
+    "unnest(%s::text[], %s::boolean[], %s::text[], %s::bigint[], %s::text[])"
+    " AS g (space, current, event_type, rank, event)"
+)
+_COUNT: Final = (
+    f"INSERT INTO counts SELECT g.space, {int(List.TIMELINE)}, g.current::int::text, g.event_type,"
+    f" {{}}count(*) FROM {_GIVEN}"
     " WHERE EXISTS (SELECT 1 FROM timeline t WHERE t.space = g.space AND t.current = g.current"
     " AND t.event_type = g.event_type AND t.rank = g.rank AND t.event = g.event)"
+    " GROUP BY 1, 3, 4 ORDER BY 1, 3, 4"
+    " ON CONFLICT (space, list, owner, facet) DO UPDATE SET n = counts.n + excluded.n"
 )
+COUNT: Final = _COUNT.format("")
+"""Counts those of these events that are there now."""
+
+DISCOUNT: Final = _COUNT.format("-")
+"""Takes them from the counts, before they change."""
+
+UNCOUNT: Final = (
+    f"DELETE FROM counts c USING {_GIVEN} WHERE c.space = g.space AND c.list = {int(List.TIMELINE)}"
+    " AND c.owner = g.current::int::text AND c.facet = g.event_type AND c.n = 0"
+)
+"""What none is left of has no row."""
 _WANTED: Final = (
     "current = %(current)s AND rank BETWEEN %(low)s AND %(high)s"
     " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s))"
@@ -73,20 +89,9 @@ def _row(entry: TimelineEntry, *, current: bool) -> StoredDate:
     )
 
 
-async def count(
-    db: PgConnection,
-    dropped: Sequence[tuple[Any, ...]],
-    put: Sequence[tuple[Any, ...]],
-    tally: Counter[tuple[str, int, str, str]],
-    change: int,
-) -> None:
-    """Count the events of these rows that are there now."""
-    events = list(dict.fromkeys(row[:_EVENT] for row in (*dropped, *put)))
-    if not events:
-        return
-    columns = [list(column) for column in zip(*events, strict=True)]
-    for space, current, event_type in await fetched(db, _KNOWN, columns):
-        tally[space, int(List.TIMELINE), str(int(current)), event_type] += change
+def events_of(rows: Iterable[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The events of these rows, each once."""
+    return list(dict.fromkeys(row[:_EVENT] for row in rows))
 
 
 async def select_timeline(db: PgConnection, query: TimelineQuery) -> Page[TimelineEvent]:

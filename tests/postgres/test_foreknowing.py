@@ -1,0 +1,213 @@
+"""A machine that follows the log appends in one round trip, as if it had looked at everything."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+import pytest
+
+from canonry.adapters.postgres import foreknowing
+from canonry.adapters.postgres.database import PgConnection, written
+from canonry.adapters.postgres.news import News
+from canonry.bootstrap.backends.postgres_copy import followed
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.ids import FactId, SpaceId
+from canonry.domain.log.commits import ORIGIN, Append, Appended, Stale
+from canonry.domain.log.entries import FactRetconned, Tombstone
+from canonry.domain.log.keys import thing_key
+from canonry.gateway.limits import within
+from canonry.testing.conformance.kit import Backend, present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.projection.following import Follower
+from tests.conformance.postgres_store import schemas
+from tests.postgres.relay import Relay, relayed_url
+
+pytestmark = pytest.mark.anyio
+T = TypeVar("T")
+
+
+@dataclass
+class Machine:
+    """A machine with a copy, beside which the server is also asked without one."""
+
+    canon: Canon
+    server: Backend
+    relay: Relay
+
+    def draft(self, name: str, *reads: str, judged_at: int = 0) -> Append:
+        return Scribe(self.canon, name).next(
+            made(a_fact(name, "frodo")), judged_at=judged_at, reads=reads
+        )
+
+    async def append(self, draft: Append) -> Appended | Stale:
+        (outcome,) = await self.canon.ledger.append([draft])
+        return outcome
+
+    async def trips(self, work: Awaitable[T]) -> tuple[int, T]:
+        before = self.relay.trips
+        done = await work
+        return self.relay.trips - before, done
+
+    async def commits(self) -> list[str]:
+        log = await self.server.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+        return [commit.id for commit in log]
+
+    async def require_whole(self) -> None:
+        verified = await present(self.server.upkeep).verify(lambda *_: None)
+        assert verified.findings == ()
+
+
+@pytest.fixture
+async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
+    monkeypatch.setattr(News, "tell", lambda _: None)  # which nobody waits for
+    async with schemas(tmp_path) as opened, relayed_url() as (relay, opened.url):
+        server = await opened.fresh()
+        canon, own = server.canon, compose_memory()
+        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
+        machine = Machine(followed(canon, own, follower).canon, server, relay)
+        await Scribe(server.canon, "before").make(a_fact("before", "frodo"))
+        yield machine
+        await machine.require_whole()
+        await follower.close()
+        assert server.close is not None
+        await server.close()
+
+
+async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
+    return len(space) * len(targets) * 0
+
+
+async def in_a_call(call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    await within(60, call())
+
+
+async def test_an_append_is_one_round_trip_and_what_it_wrote_is_read_without_any(
+    machine: Machine,
+) -> None:
+    async def call() -> None:
+        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        for n in range(3):
+            name = f"told {n}"
+            trips, outcome = await machine.trips(
+                machine.append(machine.draft(name, thing_key(ident(name)), judged_at=head + n))
+            )
+            assert (trips, isinstance(outcome, Appended)) == (1, True)
+            trips, things = await machine.trips(machine.canon.state.things([ident(name)]))
+            assert (trips, ident(name) in things) == (0, True)
+
+    await in_a_call(call)
+
+
+async def test_where_somebody_else_wrote_meanwhile_it_looks_and_is_judged(machine: Machine) -> None:
+    other = await present(machine.server.second)()
+
+    async def call() -> None:
+        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        await Scribe(other.canon, "other").make(a_fact("other", "frodo"))
+        beside = machine.draft("beside", thing_key(ident("beside")), judged_at=head)
+        assert isinstance(await machine.append(beside), Appended)
+        on_it = machine.draft("on it", thing_key(ident("other")), judged_at=head)
+        assert isinstance(await machine.append(on_it), Stale)
+
+    await in_a_call(call)
+    assert len(await machine.commits()) == 3
+
+
+async def test_where_others_are_quicker_again_and_again_it_looks_first(machine: Machine) -> None:
+    other = await present(machine.server.second)()
+    trips: list[int] = []
+
+    def call_beside(others: Scribe | None) -> Callable[[], Coroutine[Any, Any, None]]:
+        async def call() -> None:
+            head = await machine.canon.ledger.head(MIDDLE_EARTH)
+            if others is not None:
+                await others.make(a_fact(f"other {len(trips)}", "frodo"))
+            draft = machine.draft(f"told {len(trips)}", judged_at=head)
+            trips.append((await machine.trips(machine.append(draft)))[0])
+
+        return call
+
+    scribe = Scribe(other.canon, "other")
+    for others in [scribe] * 4 + [None] * 4:
+        await in_a_call(call_beside(others))
+
+    assert min(trips[:2]) > 3
+    assert max(trips[3:5]) <= 3
+    assert trips[-1] == 1
+
+
+async def test_a_lost_answer_is_found(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[PgConnection] = []
+
+    async def lose(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+        done = await written(db, work)
+        if not lost:
+            lost.append(db)
+            await db.close()
+            raise psycopg.OperationalError("the line is cut")
+        return done
+
+    async def call() -> None:
+        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        monkeypatch.setattr(foreknowing, "written", lose)
+        outcome = await machine.append(machine.draft("lost", judged_at=head))
+        assert isinstance(outcome, Appended)
+        assert (outcome.position, outcome.replayed) == (head + 1, False)
+        assert ident("lost") in await machine.canon.state.things([ident("lost")])
+
+    await in_a_call(call)
+    assert (len(lost), len(await machine.commits())) == (1, 2)
+
+
+async def test_what_is_in_the_log_already_is_not_written_again(machine: Machine) -> None:
+    async def call() -> None:
+        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        draft = machine.draft("once", judged_at=head)
+        first, again = await machine.append(draft), await machine.append(draft)
+        assert isinstance(first, Appended)
+        assert isinstance(again, Appended)
+        assert (again.position, again.replayed) == (first.position, True)
+
+    await in_a_call(call)
+    assert len(await machine.commits()) == 2
+
+
+async def test_what_was_erased_and_is_still_in_the_copy_does_not_come_back(
+    machine: Machine,
+) -> None:
+    secret = ident("before")
+    retcon = FactRetconned(fact_id=FactId(secret), replaced_by=None, reason="never")
+
+    async def call() -> None:
+        assert secret in await machine.canon.state.things([secret])
+        await present(machine.server.upkeep).purge(MIDDLE_EARTH, [secret])
+        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        await machine.append(Scribe(machine.canon, "late").next([retcon], judged_at=head))
+
+    await in_a_call(call)
+    found = (await machine.server.canon.state.things([secret])).get(secret)
+    assert found is None or isinstance(found, Tombstone)
+
+
+async def test_those_who_write_at_once_are_judged_after_each_other(machine: Machine) -> None:
+    outcomes: list[Appended | Stale] = []
+
+    async def write(n: int) -> None:
+        async def call() -> None:
+            head = await machine.canon.ledger.head(MIDDLE_EARTH)
+            throne = thing_key(ident(f"throne {n % 4}"))
+            entries = made(a_fact(f"throne {n % 4}", f"heir {n}"))
+            draft = Scribe(machine.canon, f"{n}").next(entries, judged_at=head, reads=[throne])
+            outcomes.append(await machine.append(draft))
+
+        await in_a_call(call)
+
+    await asyncio.gather(*(write(n) for n in range(12)))
+
+    told = [type(each) for each in outcomes]
+    assert (told.count(Appended), told.count(Stale)) == (4, 8)
