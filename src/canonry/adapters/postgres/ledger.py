@@ -17,7 +17,6 @@ from canonry.adapters.postgres.database import Database, PgConnection, PgRow, ru
 from canonry.adapters.postgres.faults import translated
 from canonry.adapters.postgres.news import News
 from canonry.adapters.postgres.records import COLUMNS, sealed_in
-from canonry.adapters.postgres.turns import Call, Turns
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, Commit, Outcome, Position
 from canonry.domain.log.sealing import (
@@ -28,6 +27,7 @@ from canonry.domain.log.sealing import (
 from canonry.domain.time import Instant
 from canonry.ports.call_scope import forget
 from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.ports.records.turns import Call, Turns
 from canonry.ports.world import Clock, Identities
 
 _ALONE: Final = "SELECT pg_advisory_lock(hashtext(%s))"

@@ -1,7 +1,7 @@
 """Turns: what one process appends to one space while others write there is written together.
 
-A group is one transaction, and each space has its own: whoever asks while a group is written is in
-the next one. Nobody waits for a group to fill, so that a lone write goes at once.
+Each space has its own groups: whoever asks while one is written is in the next one. Nobody waits
+for a group to fill, so that a lone write goes at once. How a group is written is the engine's.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Call:
 
 
 WriteGroup: TypeAlias = Callable[[Sequence[Call]], Awaitable[Sequence[Sequence[Outcome]]]]
-"""Writes the calls of a group, all of one space, in order and in one transaction."""
+"""Writes the calls of a group, all of one space, in order: one transaction, or one insert."""
 
 
 @dataclass(eq=False, slots=True)
