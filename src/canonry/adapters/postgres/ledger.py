@@ -86,7 +86,7 @@ class PostgresLedger(Ledger):
         try:
             with self._database.begun():
                 if self._own is None or self._owner is not asyncio.current_task():
-                    return await self._turns.append(batch)
+                    return await self._turns.append(Call(batch))
                 own, call = self._own, Call(batch)
                 with translated():
                     (outcomes,) = await written(own, lambda db: self._appender.append(db, [call]))
