@@ -123,7 +123,10 @@ class Appender:
         """Whether the group came to its end; else others were quicker, or the answer was lost.
 
         Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
+        So may one that came late, after one question and before the other.
         """
+        if known is not None and writing.is_among(touched, known):
+            return False
         made = writing.planned(ChainEnd(tip), known or (), touched, now)
         if known is None and writing.has_stale:
             return False
@@ -185,6 +188,12 @@ class _Group:
     def has_stale(self) -> bool:
         """Whether a draft was found stale."""
         return any(isinstance(each, Stale) for told in self.outcomes for each in told)
+
+    def is_among(self, touched: Sequence[StoredCommit], known: Sequence[StoredCommit]) -> bool:
+        """Whether what was tried is among what was `touched`, and not among what is `known`."""
+        tried = {each for call in self._calls for each in call.tried}
+        tried.difference_update(each["hash"] for each in known)
+        return any(each["hash"] in tried for each in touched)
 
     def planned(
         self,
