@@ -103,12 +103,13 @@ class Slow:
 
     def __init__(self, collection: Any) -> None:
         self._collection = collection
-        self.goes_on = asyncio.Event()
+        self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._collection, name)
 
     async def insert_many(self, documents: Sequence[Any], **more: Any) -> None:
+        self.asked.set()
         await self.goes_on.wait()
         await self._collection.insert_many(documents, **more)
 
@@ -122,8 +123,12 @@ async def test_what_waits_is_inserted_together(store: Store, commands: Commands)
     slow = ledger._appender._latest = Slow(ledger._appender._latest)  # type: ignore[assignment]
 
     calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
-    while not (turn := ledger._turns._spaces.get(MIDDLE_EARTH)) or len(turn.waiting) < 39:
+    await slow.asked.wait()
+    waiting = ledger._turns._spaces[MIDDLE_EARTH].waiting
+    for _look in range(1000):
         await asyncio.sleep(0.01)
+        if len(waiting) == 39:
+            break
     slow.goes_on.set()
     answers = await asyncio.gather(*calls)
 
