@@ -48,7 +48,7 @@ class GateClosed(Unavailable):
     """Somebody has begun to keep others out: who appends lets the block begin, and comes again."""
 
 
-class Appender:
+class GroupInserter:
     """Writes groups of calls, each of one space."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Appender:
             GateClosed: nothing more was written; what they tried is in their `tried`.
         """
         async with self._database.working():
-            writing = _Group(self, calls)
+            writing = _InsertedGroup(self, calls)
             known = self._database.ends.since(writing.space, writing.since)
             if known and await self._written(
                 writing, known[-1], None, known[1:], await self._database.now()
@@ -95,7 +95,7 @@ class Appender:
                 await asyncio.sleep(self._pause(attempt))
         raise Unavailable("ledger.busy", "others write without a pause; try again")
 
-    async def _looked(self, writing: "_Group") -> "_Looked":
+    async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
         """What an attempt rests on, asked together.
 
         A draft counts as there once a majority has it; before that its id refuses it once more.
@@ -114,7 +114,7 @@ class Appender:
 
     async def _written(
         self,
-        writing: "_Group",
+        writing: "_InsertedGroup",
         tip: StoredCommit | None,
         known: Sequence[StoredCommit] | None,
         touched: Sequence[StoredCommit],
@@ -171,10 +171,10 @@ _Looked: TypeAlias = tuple[
 """The newest commit, those of the drafts that are there, who touched what since, and the time."""
 
 
-class _Group:
+class _InsertedGroup:
     """Calls on their way into the log, over as many attempts as it takes."""
 
-    def __init__(self, appender: Appender, calls: Sequence[Call]) -> None:
+    def __init__(self, appender: GroupInserter, calls: Sequence[Call]) -> None:
         items = [item for call in calls for item in call.batch]
         self.space = items[0].draft.space
         self.ids = sorted({item.draft.id for item in items})

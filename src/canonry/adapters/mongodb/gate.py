@@ -15,7 +15,7 @@ from typing import Final
 from pymongo.errors import DuplicateKeyError
 
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
-from canonry.adapters.mongodb.looks import Shared
+from canonry.adapters.mongodb.looks import SharedAnswers
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.ports.call_scope import answers
 from canonry.ports.world import Identities
@@ -41,7 +41,7 @@ class WriterGate:
         self._owner: asyncio.Task[object] | None = None
         self._passing = 0
         self._passed = asyncio.Condition()
-        self._asked = Shared()
+        self._asked = SharedAnswers()
 
     @asynccontextmanager
     async def passing(self) -> AsyncIterator[None]:

@@ -14,11 +14,17 @@ from typing import Final
 from pymongo.errors import PyMongoError
 from typing_extensions import override
 
-from canonry.adapters.mongodb.appending import ATTEMPTS_MAX, BATCH, NEWEST, Appender, GateClosed
+from canonry.adapters.mongodb.appending import (
+    ATTEMPTS_MAX,
+    BATCH,
+    NEWEST,
+    GateClosed,
+    GroupInserter,
+)
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
 from canonry.adapters.mongodb.faults import is_taken
 from canonry.adapters.mongodb.gate import WriterGate
-from canonry.adapters.mongodb.looks import Looks, Shared
+from canonry.adapters.mongodb.looks import Looks, SharedAnswers
 from canonry.adapters.mongodb.records import (
     TIP,
     TOUCHES_ANYTHING,
@@ -53,8 +59,8 @@ class MongoLedger(Ledger):
         """Share `database` with the documents."""
         self._database = database
         self._gate = WriterGate(database, identities)
-        self._looks, self._shared = Looks(database), Shared()
-        self._appender = Appender(database, self._gate, self._looks, clock, identities)
+        self._looks, self._shared = Looks(database), SharedAnswers()
+        self._appender = GroupInserter(database, self._gate, self._looks, clock, identities)
         self._turns = Turns(self._appender.write)
         self._commits = database.collection("commits")
         self._latest = database.latest("commits")

@@ -27,7 +27,7 @@ _WRITES: Final = 500
 _TOLD: Final = ("space", "position", "touched", "written")
 
 
-class Shared:
+class SharedAnswers:
     """Questions that many ask at once: each is told by one that began after it asked."""
 
     def __init__(self) -> None:
