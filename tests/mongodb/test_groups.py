@@ -13,7 +13,7 @@ from pymongo.errors import AutoReconnect
 from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import CommitId
-from canonry.domain.log.commits import ORIGIN, Appended, Foreseen, Outcome, Stale
+from canonry.domain.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
 from canonry.domain.log.keys import key_hash, thing_key
 from canonry.domain.log.sealing import GENESIS, fault_in
 from canonry.ports.call_scope import entered
@@ -198,6 +198,46 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
             assert found is not None
             assert isinstance(outcome, Appended)
             assert found.position == outcome.position
+
+
+async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> None:
+    ledger, other = await store.ledger(), await store.ledger()
+    scribe, theirs = await store.scribe(ledger), await store.scribe(other, "theirs")
+    await scribe.make(a_fact("first"))
+    key = thing_key(ident("throne"))
+    draft = replace(
+        scribe.next(made(a_fact("heir"))), reads=frozenset((key,)), judged_at=Position(1)
+    )
+    appender = ledger._appender
+
+    class Overtaken(LosesAnswers):
+        """Others change what the draft rests on, once it was written and nobody knows."""
+
+        async def insert_many(self, documents: Sequence[Any], **more: Any) -> None:
+            try:
+                await super().insert_many(documents, **more)
+            except AutoReconnect:
+                await theirs.make(a_fact("throne"))
+                raise
+
+    class Late:
+        """A collection of which the first question finds nothing."""
+
+        def __init__(self, collection: Any) -> None:
+            self._collection, self._asked = collection, False
+
+        def find(self, asked: Any, *more: Any) -> Any:
+            first, self._asked = not self._asked, True
+            return self._collection.find({"_id": "nothing"} if first else asked, *more)
+
+    appender._latest = Overtaken(appender._latest, 1)  # type: ignore[assignment]
+    appender._commits = Late(appender._commits)  # type: ignore[assignment]
+
+    (outcome,) = await scribe.append([draft])
+
+    assert isinstance(outcome, Appended)
+    assert (outcome.position, outcome.replayed) == (2, False)
+    await require_chain(ledger, 3)
 
 
 async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store) -> None:
