@@ -13,6 +13,8 @@ from canonry.domain.ids import SceneId, SpaceId, StoryId
 from canonry.domain.log.commits import Appended, Position
 from canonry.domain.log.entries import StoryMoved
 from canonry.domain.things.scenes import StoryStatus
+from canonry.gateway.limits import within
+from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.view import Folded
 from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
@@ -61,6 +63,34 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
     assert set(await canon.state.things([ident("written all the same")])) == {
         ident("written all the same")
     }
+
+
+async def test_a_call_shows_its_commits_to_other_views_once_before_it_is_answered() -> None:
+    applied = list[list[int]]()
+
+    class Told(MemoryDocuments):
+        """Tells what it was asked to show together."""
+
+        @override
+        async def apply(self, folded: Sequence[Folded]) -> None:
+            applied.append([each.position for each in folded])
+            await super().apply(folded)
+
+    canon = join(replace(compose_memory(), documents=Told(MemoryStore()))).canon
+    scene = a_scene()
+
+    async def call() -> int:
+        for n in range(3):
+            await Scribe(canon, f"scribe {n}").make(a_fact(f"fact {n}"))
+            assert set(await canon.state.things([ident(f"fact {n}")])) == {ident(f"fact {n}")}
+        assert applied == []
+        await Scribe(canon).make(scene)
+        found = await canon.documents.scenes(SceneQuery(story_id=scene.story_id))
+        await Scribe(canon, "last").make(a_fact("last"))
+        return found.total
+
+    assert await within(30, call()) == 1
+    assert applied == [[1, 2, 3, 4], [5]]
 
 
 async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:

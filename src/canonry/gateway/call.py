@@ -246,8 +246,7 @@ class Gateway:
         """The path itself: of tools, composed tools, resources and prompts alike."""
         toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
         line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
-        given_id = asking.meta.get(CORRELATION_META) if asking.meta else None
-        line.correlation = self._correlations.of(given_id)
+        line.correlation = self._correlations.of((asking.meta or {}).get(CORRELATION_META))
         caller: Caller | None = None
         self.audit.metrics.in_flight += 1
         try:
@@ -280,7 +279,8 @@ class Gateway:
                 work = self._kept_or_made(
                     offer, caller, checked, asking, policy=offer.cached, line=line
                 )
-            return _bounded(await within(limits.seconds, work), offer, asking.batch)
+            made = await within(limits.seconds, work, writes=not offer.read_only)
+            return _bounded(made, offer, asking.batch)
         except CanonryError as error:
             return self._refused(error, toolset, caller, line)
         except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out

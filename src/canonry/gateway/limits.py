@@ -3,12 +3,13 @@
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.gateway.text import is_clean, pointer
-from canonry.ports.call_scope import entered
+from canonry.ports.call_scope import CallScope, entered
 
 _LARGEST: Final = 2**53
 _LIGHT: Final = 2_000
@@ -168,15 +169,25 @@ def _too_deep(limits: Limits) -> _SpotError:
     return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
 
 
-async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, at most `seconds` long.
+async def within(seconds: float | None, work: Coroutine[Any, Any, T], *, writes: bool = False) -> T:
+    """Await `work`, at most `seconds` long, and say whether it `writes`.
 
     Raises:
         Unavailable: `call.deadline`.
     """
     seconds = SECONDS if seconds is None else seconds
-    with entered(asyncio.get_running_loop().time() + seconds):
-        return await _within(seconds, work)
+    with entered(asyncio.get_running_loop().time() + seconds, writes=writes) as call:
+        made = await _within(seconds, work)
+        if call.told.at_end and not call.is_part:
+            with suppress(Unavailable):  # what was made is durable
+                await _within(call.ends - asyncio.get_running_loop().time(), _ended(call))
+        return made
+
+
+async def _ended(call: CallScope) -> None:
+    while call.told.at_end:
+        _, finish = call.told.at_end.popitem()
+        await finish()
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:

@@ -5,7 +5,7 @@ twice without asking its server again, until the call looks where a log stands o
 rests on nothing that was read before.
 """
 
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,12 +19,20 @@ class ToldAnswers:
     is_up: bool = False
     """Whether views that follow a log show what was in it when the call began, or later."""
 
+    at_end: dict[Hashable, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    """What is done once before whoever called is answered, however often it came up."""
+
 
 @dataclass(slots=True)
 class CallScope:
-    """A call: `ends` is a time of its event loop; what it leaves behind has no `is_open` scope."""
+    """A call: `ends` is a time of its event loop; what it leaves behind has no `is_open` scope.
+
+    Whether it `writes` says whoever knows; an engine may then ask ahead for what a write needs.
+    """
 
     ends: float
+    writes: bool = False
+    is_part: bool = False
     told: ToldAnswers = field(default_factory=ToldAnswers)
     is_open: bool = True
 
@@ -43,17 +51,18 @@ class entered:  # noqa: N801 - a context manager, and four times as quick as one
 
     __slots__ = ("_scope", "_token")
 
-    def __init__(self, ends: float) -> None:
+    def __init__(self, ends: float, *, writes: bool = False) -> None:
         """A part ends with the whole at the latest, and is told what that is told."""
         outer = scope()
         if outer is None:
-            self._scope = CallScope(ends)
+            self._scope = CallScope(ends, writes)
         else:
-            self._scope = CallScope(min(ends, outer.ends), outer.told)
+            self._scope = CallScope(min(ends, outer.ends), writes, is_part=True, told=outer.told)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> CallScope:
         """Begin."""
         self._token = _SCOPE.set(self._scope)
+        return self._scope
 
     def __exit__(self, *_: object) -> None:
         """End; tasks that go on are no part of it any more."""

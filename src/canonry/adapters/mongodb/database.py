@@ -4,8 +4,9 @@ Everything is written with majority concern, and nothing rests on transactions o
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import Context
 from typing import Any, Final, TypeAlias
 
 import pymongo
@@ -15,8 +16,9 @@ from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
+from canonry.adapters.mongodb.ends import KnownEnds
 from canonry.adapters.mongodb.faults import closed, translated
-from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.log.upcasters import ENCODING_VERSION
 from canonry.ports.call_scope import scope
 
@@ -70,11 +72,13 @@ class MongoDatabase:
     ) -> None:
         """Do nothing yet; a password that the address does not tell is given apart."""
         self.name: Final = name
+        self.ends: Final = KnownEnds()
         self._deadline = deadline
         self._closed = False
         self._busy = 0
         self._idle = asyncio.Event()
         self._idle.set()
+        self._later = set[asyncio.Task[None]]()
         self._ahead = 0.0
         self._asked: float | None = None
         more: dict[str, Any] = {} if password is None else {"password": password}
@@ -168,11 +172,31 @@ class MongoDatabase:
             left = min(left, call.ends - asyncio.get_running_loop().time())
         if left <= 0:
             raise Unavailable("store.deadline", "the call has no time left; ask for less of it")
+        with self._counted(), translated(), pymongo.timeout(left):
+            yield
+
+    def later(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Begin what nobody waits for but whoever closes, and what may fail."""
+        counted = self._counted()
+        counted.__enter__()
+
+        async def begun() -> None:
+            try:
+                with suppress(CanonryError), translated(), pymongo.timeout(self._deadline):
+                    await work()
+            finally:
+                counted.__exit__(None, None, None)
+
+        task = asyncio.create_task(begun(), context=Context(), name="later")
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
         self._busy += 1
         self._idle.clear()
         try:
-            with translated(), pymongo.timeout(left):
-                yield
+            yield
         finally:
             self._busy -= 1
             if not self._busy:

@@ -1,7 +1,7 @@
 """Scenes, turns, proposals, memories and snippets in MongoDB, in collections that people can read.
 
 A document has the fields of a thing as they are, and `thing`, which it is read back from. Documents
-of one commit appear one after the other, and the cursor moves when all are there: what is seen
+of one commit appear one after the other, and the cursor follows when all are there: what is seen
 before is never wrong, only early. A newer state of a thing is never replaced by an older one,
 however late a projector comes.
 """
@@ -9,7 +9,9 @@ however late a projector comes.
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from pymongo import UpdateOne
@@ -51,7 +53,6 @@ _FIELDS: Final = {
 CURSORS: Final = "view_cursors"
 """How far the documents show the log of each space."""
 
-_ASKED: Final = "where documents stood"
 _SHOWN: Final = "where documents were brought"
 
 _BATCH: Final = 500
@@ -72,19 +73,30 @@ class MongoDocuments(Documents):
     def __init__(self, database: MongoDatabase) -> None:
         """Share `database` with the ledger."""
         self._database = database
+        self._stood: dict[SpaceId, Position] = {}
+        self._moving: dict[SpaceId, Position] = {}
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        """Whoever has just shown something in this call is told of that, else of what there is."""
+        """Whoever has just shown something in this call is told of that, else of what there is.
+
+        What this process showed is not asked for where it wrote itself what comes next. What others
+        wrote they may have shown as well.
+        """
         told: Position | None = answers().pop((_SHOWN, space), None)
-        if told is None:
-            async with self._database.working():
-                told = answers()[_ASKED, space] = await self._cursor(space)
-        return told
+        if told is not None:
+            return told
+        stood = self._stood.get(space, ORIGIN)
+        if self._database.ends.wrote(space, stood + 1):
+            return stood
+        async with self._database.working():
+            return await self._cursor(space)
 
     async def _cursor(self, space: SpaceId) -> Position:
         found = await self._database.collection(CURSORS).find_one({"_id": space})
-        return ORIGIN if found is None else Position(int(found["position"]))
+        there = ORIGIN if found is None else Position(int(found["position"]))
+        self._stood[space] = max(there, self._stood.get(space, ORIGIN))
+        return self._stood[space]
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
@@ -93,7 +105,7 @@ class MongoDocuments(Documents):
         space = folded[0].space
         async with self._database.working():
             # A projector has just asked; to show again what is there already changes nothing.
-            told: Position | None = answers().pop((_ASKED, space), None)
+            told = self._stood.get(space)
             if told is None or folded[0].position > told + 1:
                 told = await self._cursor(space)
             start = cursor = told
@@ -108,19 +120,31 @@ class MongoDocuments(Documents):
                 cursor = each.position
             if cursor > start:
                 await self._show(things.values())
-                await self._move(space, cursor)
+                self._stood[space] = max(cursor, self._stood.get(space, ORIGIN))
+                self._move(space, cursor)
                 answers()[_SHOWN, space] = cursor
         if missing:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
 
-    async def _move(self, space: SpaceId, cursor: Position) -> None:
-        behind = {"_id": space, "position": {"$lt": cursor}}
+    def _move(self, space: SpaceId, cursor: Position) -> None:
+        """Let the cursor follow, for which nobody waits: until then others show the same again."""
+        is_moving = space in self._moving
+        self._moving[space] = max(cursor, self._moving.get(space, ORIGIN))
+        if not is_moving:
+            self._database.later(partial(self._moved, space))
+
+    async def _moved(self, space: SpaceId) -> None:
+        moved = ORIGIN
         try:
-            await self._database.collection(CURSORS).update_one(
-                behind, {"$set": {"position": cursor}}, upsert=True
-            )
-        except DuplicateKeyError:
-            return  # another projector is there already
+            while (cursor := self._moving[space]) > moved:
+                behind = {"_id": space, "position": {"$lt": cursor}}
+                with suppress(DuplicateKeyError):  # another projector is there already
+                    await self._database.collection(CURSORS).update_one(
+                        behind, {"$set": {"position": cursor}}, upsert=True
+                    )
+                moved = cursor
+        finally:
+            del self._moving[space]
 
     async def _show(self, things: Iterable[Thing]) -> None:
         writes: defaultdict[str, list[UpdateOne]] = defaultdict(list)

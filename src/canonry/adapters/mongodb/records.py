@@ -14,6 +14,7 @@ from canonry.domain.time import Instant
 TOUCHED_MAX: Final = 1000
 """After more commits than this a verdict is stale without a look at what they touched."""
 
+TOUCHES_ANYTHING: Final = frozenset((ANY,))
 _DIGITS: Final = 19
 _ANYTHING: Final = key_hash(ANY)
 TIP: Final = {"position": 1, "recorded_at": 1, "hash": 1}
@@ -42,9 +43,9 @@ class ChainEnd:
     __slots__ = ("hash", "newest", "position")
 
     def __init__(self, tip: Mapping[str, Any] | None) -> None:
-        """Take the newest commit, by the fields of `TIP`; None: there is none."""
+        """Take the newest commit, by the fields of `TIP`; None, or one at 0: there is none."""
         self.position = ORIGIN if tip is None else Position(int(tip["position"]))
-        self.newest = None if tip is None else Instant(int(tip["recorded_at"]))
+        self.newest = Instant(int(tip["recorded_at"])) if tip and self.position else None
         self.hash: str = GENESIS if tip is None else tip["hash"]
 
     def follow(self, sealed: Sealed) -> None:

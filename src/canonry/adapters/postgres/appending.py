@@ -12,7 +12,6 @@ from canonry.adapters.postgres import records, views
 from canonry.adapters.postgres.database import PgConnection, PgRow, run, together
 from canonry.adapters.postgres.faults import newer
 from canonry.adapters.postgres.records import LogEnd, row_of
-from canonry.adapters.postgres.turns import Call
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import Changes, fold, needs
@@ -30,6 +29,7 @@ from canonry.domain.log.sealing import (
 )
 from canonry.domain.log.upcasters import ENCODING_VERSION
 from canonry.domain.time import Instant
+from canonry.ports.records.turns import Call
 from canonry.ports.world import Clock, Identities
 
 _GENESIS: Final = bytes.fromhex(GENESIS)

@@ -19,7 +19,6 @@ from canonry.adapters.postgres.faults import translated
 from canonry.adapters.postgres.foreknowing import ForeknowingAppender
 from canonry.adapters.postgres.news import News
 from canonry.adapters.postgres.records import COLUMNS, sealed_in
-from canonry.adapters.postgres.turns import Call, Turns
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, Commit, Outcome, Position
 from canonry.domain.log.sealing import (
@@ -30,6 +29,7 @@ from canonry.domain.log.sealing import (
 from canonry.domain.time import Instant
 from canonry.ports.call_scope import forget
 from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.ports.records.turns import Call, Turns
 from canonry.ports.world import Clock, Identities
 
 _ALONE: Final = "SELECT pg_advisory_lock(hashtext(%s))"
@@ -95,7 +95,7 @@ class PostgresLedger(Ledger):
         try:
             with self._database.begun():
                 if self._own is None or self._owner is not asyncio.current_task():
-                    return await self._turns.append(batch)
+                    return await self._turns.append(Call(batch))
                 own, call = self._own, Call(batch)
                 with translated():
                     writing = await self._appending.append(own, [call])

@@ -57,7 +57,7 @@ class _Settled:
 
         @wraps(ask)
         async def settled(*args: Any, **kwargs: Any) -> Any:
-            await self._ledger.settle()
+            await self._ledger.settle(self._view)
             return await ask(*args, **kwargs)
 
         return settled

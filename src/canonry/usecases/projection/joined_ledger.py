@@ -1,14 +1,14 @@
 """The joined ledger: the log of one engine in front of views that others keep.
 
-Before anybody judges, or is told what was touched, the views stand where the log does; after an
-append they are brought there, and where one of them cannot be, whoever reads next waits for it. A
-view that is dead for longer refuses reads, and never a commit.
+Before anybody judges, or is told what was touched, the state stands where the log does. After an
+append it is brought there, and other views before they are asked or the call ends; where one cannot
+be, whoever reads next waits. A view that is dead for longer refuses reads, and never a commit.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -35,8 +35,9 @@ from canonry.domain.revising import spread
 from canonry.domain.time import Instant
 from canonry.ports.call_scope import scope
 from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.ports.views.view import View
 from canonry.usecases.kernel.follow_log import heads_of
-from canonry.usecases.projection.projector import Projector, looked_at
+from canonry.usecases.projection.projector import Following, Projector, looked_at
 
 _FEW: Final = 200
 """Of so few spaces, or so few commits, a server tells at once where each stands."""
@@ -53,9 +54,10 @@ class JoinedLedger(Ledger):
         self._log = projector.ledger
         self._projector = projector
         self._foresees = foresees
-        self._owed: dict[SpaceId, Position] = {}
-        self._shown: dict[SpaceId, Position] = {}
-        self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        follow = tuple(each for each in projector.others if isinstance(each, Following))
+        rest = tuple(each for each in projector.others if each not in follow)
+        self._state = _Debt(projector, (projector.state, *follow))
+        self._others = _Debt(projector, rest)
         self._cursor = 0
         self._ended = False
         self._appending = 0
@@ -67,40 +69,37 @@ class JoinedLedger(Ledger):
         self._ended = True
         await self._idle.wait()
 
-    async def settle(self) -> None:
-        """Let the views show what this process was told to be written, before a call others' too.
+    async def settle(self, view: object = None) -> None:
+        """Let `view` show what this process was told to be written, before a call others' too.
+
+        None: all views. What is shown of the state goes first, since others are made from it.
 
         Raises:
             Unavailable: `view.behind`.
         """
         call = scope()
         if call is not None and not call.told.is_up:
-            if self._foresees or len(self._shown) > _FEW:
+            if self._foresees or len(self._state.shown) > _FEW:
                 self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
             else:
                 await self._bring_up()
-        for space, position in list(self._owed.items()):
-            await self._reach(space, position)
-            if self._owed.get(space, ORIGIN) <= self._shown[space]:
-                self._owed.pop(space, None)
+        await self._state.pay()
+        if view not in self._state.views:
+            await self._others.pay()
 
     async def _reach(self, space: SpaceId, position: Position) -> None:
-        """Let the views show a space up to `position`, and what else this process wrote to it."""
-        async with self._turns[space]:
-            if self._shown.get(space, ORIGIN) < position:
-                position = max(position, self._owed.get(space, position))
-                await self._projector.reach(space, position)
-                self._shown[space] = position
+        await self._state.reach(space, position)
+        self._others.owe(space, position)
 
     @override
     async def head(self, space: SpaceId) -> Position:
         if (call := scope()) is not None:
             # A verdict may rest on what the views show by now: an append tells if that is stale.
-            await self.settle()
+            await self.settle(self._projector.state)
             if call.told.is_up and not self._foresees:
                 return await self._projector.state.cursor(space)
-            if call.told.is_up and space in self._shown:
-                return self._shown[space]
+            if call.told.is_up and space in self._state.shown:
+                return self._state.shown[space]
         head = await self._log.head(space)
         await self._reach(space, head)
         return head
@@ -111,14 +110,25 @@ class JoinedLedger(Ledger):
             return []
         if self._ended:
             raise Unavailable("ledger.closed", "the store is closed; open it again")
+        with self._begun():
+            return await self._append(batch)
+
+    @contextmanager
+    def _begun(self) -> Iterator[None]:
         self._appending += 1
         self._idle.clear()
         try:
-            return await self._append(batch)
+            yield
         finally:
             self._appending -= 1
             if not self._appending:
                 self._idle.set()
+
+    async def _end(self) -> None:
+        """Let all views show what a call wrote."""
+        with self._begun():
+            await self._state.pay()
+            await self._others.pay()
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
@@ -136,8 +146,11 @@ class JoinedLedger(Ledger):
             elif (call := scope()) is not None:
                 call.told.is_up = False
         if self._foresees:
+            call = scope()
+            if call is not None:
+                call.told.at_end[self] = self._end
             with suppress(Unavailable):  # it is durable; who reads next waits
-                await self.settle()
+                await self.settle(None if call is None else self._projector.state)
         return outcomes
 
     @override
@@ -209,7 +222,8 @@ class JoinedLedger(Ledger):
             return frozenset((ANY,))  # it stands in the log already, and is written no more
 
     def _owe(self, space: SpaceId, position: Position) -> None:
-        self._owed[space] = max(position, self._owed.get(space, position))
+        self._state.owe(space, position)
+        self._others.owe(space, position)
 
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
@@ -233,6 +247,9 @@ class JoinedLedger(Ledger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        if not cursor and self._cursor:  # the views stand where that cursor was told at least
+            known = await self.touched_since(self._cursor, limit=_FEW)
+            return replace(known, keys=None)
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
             # A reply that is made after this rests on all of it.
@@ -254,6 +271,37 @@ class JoinedLedger(Ledger):
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
         return self._log.exclusive()
+
+
+class _Debt:
+    """Views that are to show what was written, and how far they are known to do so."""
+
+    def __init__(self, projector: Projector, views: Sequence[View]) -> None:
+        self.views = views
+        self.shown: dict[SpaceId, Position] = {}
+        self._projector = projector
+        self._owed: dict[SpaceId, Position] = {}
+        self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def owe(self, space: SpaceId, position: Position) -> None:
+        """Show a space up to `position`, when it is asked for."""
+        if self.views and self.shown.get(space, ORIGIN) < position:
+            self._owed[space] = max(position, self._owed.get(space, position))
+
+    async def pay(self) -> None:
+        """Show what is owed."""
+        for space, position in list(self._owed.items()):
+            await self.reach(space, position)
+            if self._owed.get(space, ORIGIN) <= self.shown[space]:
+                self._owed.pop(space, None)
+
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        """Show a space up to `position`, and what else this process wrote to it."""
+        async with self._turns[space]:
+            if self.shown.get(space, ORIGIN) < position:
+                position = max(position, self._owed.get(space, position))
+                await self._projector.reach(space, position, self.views)
+                self.shown[space] = position
 
 
 def _touched(commit: Commit, things: dict[str, Thing]) -> frozenset[str]:

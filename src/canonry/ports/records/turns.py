@@ -1,7 +1,7 @@
 """Turns: what one process appends to one space while others write there is written together.
 
-A group is one transaction, and each space has its own: whoever asks while a group is written is in
-the next one. Nobody waits for a group to fill, so that a lone write goes at once.
+Each space has its own groups: whoever asks while one is written is in the next one. Nobody waits
+for a group to fill, so that a lone write goes at once. How a group is written is the engine's.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Append, Outcome
+from canonry.domain.log.sealing import Sealed
 
 ENTRIES_MAX: Final = 500
 """A group takes no further call after so many entries: their payloads are in memory at once."""
@@ -24,10 +25,12 @@ class Call:
     """Drafts that one caller appends; `tried` are the hashes of what was written of them.
 
     Where the answer of an attempt was lost, the next one knows by these what is the caller's own.
+    `group` is what was written together, where the engine says so.
     """
 
     batch: Sequence[Append]
     tried: set[str] = field(default_factory=set)
+    group: Sequence[Sealed] = ()
     answer: "asyncio.Future[Sequence[Outcome]]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -39,7 +42,7 @@ class Call:
 
 
 WriteGroup: TypeAlias = Callable[[Sequence[Call]], Awaitable[Sequence[Sequence[Outcome]]]]
-"""Writes the calls of a group, all of one space, in order and in one transaction."""
+"""Writes the calls of a group, all of one space, in order: one transaction, or one insert."""
 
 
 @dataclass(eq=False, slots=True)
@@ -60,13 +63,13 @@ class Turns:
         self._write = write
         self._spaces: dict[SpaceId, _Turn] = {}
 
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Append `batch` in its turn.
+    async def append(self, call: Call) -> Sequence[Outcome]:
+        """Append what a call asks for in its turn.
 
         Whoever is cancelled is left out of a group that has not begun; a group that nobody waits
         for any more is stopped.
         """
-        space, call = batch[0].draft.space, Call(batch)
+        space = call.batch[0].draft.space
         turn = self._spaces.setdefault(space, _Turn())
         turn.waiting.append(call)
         if turn.running is None:

@@ -1,0 +1,397 @@
+"""What waits to be appended to one space is inserted together; nobody notices but by the time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo.errors import AutoReconnect
+
+from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import CommitId
+from canonry.domain.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
+from canonry.domain.log.keys import key_hash, thing_key
+from canonry.domain.log.sealing import GENESIS, fault_in
+from canonry.ports.call_scope import entered
+from canonry.ports.views.documents import MemoryQuery
+from canonry.ports.views.view import Folded
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, ident, made
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.projection.join import join
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.test_memory import open_memory
+from tests.mongodb.test_trips_of_calls import Commands, heard_by
+
+pytestmark = pytest.mark.anyio
+
+
+class Store:
+    """One database, opened as often as one likes."""
+
+    def __init__(self, closing: AsyncExitStack) -> None:
+        self.name = f"test_{uuid4().hex}"
+        self._closing = closing
+        self._opened = 0
+
+    async def database(self) -> MongoDatabase:
+        opened = MongoDatabase(URL, self.name)
+        self._closing.push_async_callback(opened.close)
+        await opened.open()
+        return opened
+
+    async def ledger(self) -> MongoLedger:
+        self._opened += 1
+        identities = CountingIdentities(prefix=self._opened)
+        return MongoLedger(await self.database(), HandClock(), identities)
+
+    async def scribe(self, ledger: MongoLedger, name: str = "scribe") -> Scribe:
+        """Somebody who writes there, and whose views are in memory."""
+        canon = (await open_memory()).canon
+        return Scribe(join(replace(canon, ledger=ledger)).canon, name)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    require_server()
+    async with AsyncExitStack() as closing:
+        opened = Store(closing)
+        closing.push_async_callback(dropped, opened.name)
+        yield opened
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
+    return heard_by(Commands(), monkeypatch)
+
+
+async def require_chain(ledger: MongoLedger, length: int) -> None:
+    sealed = await ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=1000)
+    previous = GENESIS
+    for position, each in enumerate(sealed, 1):
+        assert fault_in(each, position=position, previous=previous) is None  # type: ignore[arg-type]
+        previous = each.hash
+    assert len(sealed) == length
+
+
+class LosesAnswers:
+    """A collection of which the first insert writes so many documents, and answers nothing."""
+
+    def __init__(self, collection: Any, written: int) -> None:
+        self._collection = collection
+        self._written: int | None = written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._collection, name)
+
+    async def insert_many(self, documents: Sequence[Any], **more: Any) -> None:
+        written, self._written = self._written, None
+        if written is None:
+            await self._collection.insert_many(documents, **more)
+            return
+        if written:
+            await self._collection.insert_many(documents[:written], **more)
+        raise AutoReconnect("the line was cut")
+
+
+class Slow:
+    """A collection of which inserts wait until they may go on."""
+
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+        self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._collection, name)
+
+    async def insert_many(self, documents: Sequence[Any], **more: Any) -> None:
+        self.asked.set()
+        await self.goes_on.wait()
+        await self._collection.insert_many(documents, **more)
+
+
+async def test_what_waits_is_inserted_together(store: Store, commands: Commands) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    await scribe.make(a_fact("first"))
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(40)]
+    before = commands.named["insert"]
+    slow = ledger._appender._latest = Slow(ledger._appender._latest)  # type: ignore[assignment]
+
+    calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+    await slow.asked.wait()
+    waiting = ledger._turns._spaces[MIDDLE_EARTH].waiting
+    for _look in range(1000):
+        await asyncio.sleep(0.01)
+        if len(waiting) == 39:
+            break
+    slow.goes_on.set()
+    answers = await asyncio.gather(*calls)
+
+    positions = [each.position for (each,) in answers if isinstance(each, Appended)]
+    assert sorted(positions) == list(range(2, 42))
+    assert commands.named["insert"] - before == 2
+    await require_chain(ledger, 41)
+
+
+async def test_of_those_who_rest_on_the_same_thing_one_is_first(store: Store) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    key = thing_key(ident("throne"))
+    first, second = [
+        [
+            replace(scribe.next(made(a_fact("throne", f"heir {n}"))), reads=frozenset((key,)))
+            for n in range(few, few + 4)
+        ]
+        for few in (0, 4)
+    ]
+    others = [scribe.next(made(a_fact(f"other {n}"))) for n in range(4)]
+
+    answers = await asyncio.gather(*(scribe.append([d]) for d in (*first, *others, *second)))
+
+    told = [type(outcome) for (outcome,) in answers]
+    assert told[4:8] == [Appended] * 4
+    assert (told.count(Appended), told.count(Stale)) == (5, 7)
+    await require_chain(ledger, 5)
+
+
+async def test_what_cannot_be_written_stops_nobody_else(store: Store) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(9)]
+    drafts[4] = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("\ud800")))
+
+    answers = await asyncio.gather(
+        *(scribe.append([draft]) for draft in drafts), return_exceptions=True
+    )
+
+    (refused,) = [each for each in answers if isinstance(each, BaseException)]
+    assert isinstance(refused, InvalidInput)
+    await require_chain(ledger, 8)
+
+
+@pytest.mark.parametrize("written", [0, 1, 3, 6])
+async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
+    store: Store, written: int
+) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    await scribe.make(a_fact("first"))
+    groups = [[scribe.next(made(a_fact(f"fact {n}/{k}"))) for k in range(2)] for n in range(3)]
+    appender = ledger._appender
+    appender._latest = LosesAnswers(appender._latest, written)  # type: ignore[assignment]
+
+    answers = await asyncio.gather(*(scribe.append(group) for group in groups))
+
+    told = [each for answer in answers for each in answer if isinstance(each, Appended)]
+    assert sorted((each.position, each.replayed) for each in told) == [
+        (n, False) for n in range(2, 8)
+    ]
+    await require_chain(ledger, 7)
+    for group, answer in zip(groups, answers, strict=True):
+        for draft, outcome in zip(group, answer, strict=True):
+            found = await ledger.find(draft.draft.id)
+            assert found is not None
+            assert isinstance(outcome, Appended)
+            assert found.position == outcome.position
+
+
+async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> None:
+    ledger, other = await store.ledger(), await store.ledger()
+    scribe, theirs = await store.scribe(ledger), await store.scribe(other, "theirs")
+    await scribe.make(a_fact("first"))
+    key = thing_key(ident("throne"))
+    draft = replace(
+        scribe.next(made(a_fact("heir"))), reads=frozenset((key,)), judged_at=Position(1)
+    )
+    appender = ledger._appender
+
+    class Overtaken(LosesAnswers):
+        """Others change what the draft rests on, once it was written and nobody knows."""
+
+        async def insert_many(self, documents: Sequence[Any], **more: Any) -> None:
+            try:
+                await super().insert_many(documents, **more)
+            except AutoReconnect:
+                await theirs.make(a_fact("throne"))
+                raise
+
+    class Late:
+        """A collection of which the first question finds nothing."""
+
+        def __init__(self, collection: Any) -> None:
+            self._collection, self._asked = collection, False
+
+        def find(self, asked: Any, *more: Any) -> Any:
+            first, self._asked = not self._asked, True
+            return self._collection.find({"_id": "nothing"} if first else asked, *more)
+
+    appender._latest = Overtaken(appender._latest, 1)  # type: ignore[assignment]
+    appender._commits = Late(appender._commits)  # type: ignore[assignment]
+
+    (outcome,) = await scribe.append([draft])
+
+    assert isinstance(outcome, Appended)
+    assert (outcome.position, outcome.replayed) == (2, False)
+    await require_chain(ledger, 3)
+
+
+async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store) -> None:
+    ledger, other = await store.ledger(), await store.ledger()
+    scribe, theirs = await store.scribe(ledger), await store.scribe(other)
+    await scribe.make(a_fact("first"))
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(4)]
+    await theirs.append([drafts[2]])
+    await theirs.append([drafts[0]])
+
+    answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+
+    replayed = [each.replayed for (each,) in answers if isinstance(each, Appended)]
+    assert replayed == [True, False, True, False]
+    await require_chain(ledger, 5)
+
+
+async def test_whoever_gives_up_before_the_turn_has_written_nothing(store: Store) -> None:
+    ledger, other = await store.ledger(), await store.ledger()
+    scribe = await store.scribe(ledger)
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(6)]
+    async with other.exclusive():
+        calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+        await asyncio.sleep(0.05)
+        for call in calls[::2]:
+            call.cancel()
+        await asyncio.gather(*calls[::2], return_exceptions=True)
+    await asyncio.gather(*calls[1::2])
+
+    found = [await ledger.find(draft.draft.id) is not None for draft in drafts]
+    assert found == [False, True] * 3
+
+
+async def test_two_processes_that_write_in_groups_make_one_log(store: Store) -> None:
+    ledgers = [await store.ledger() for _ in range(2)]
+    scribes = [await store.scribe(each, f"scribe {n}") for n, each in enumerate(ledgers)]
+
+    async def write(n: int, scribe: Scribe) -> list[Outcome]:
+        drafts = [scribe.next(made(a_fact(f"fact {n}/{k}"))) for k in range(20)]
+        answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+        return [each for (each,) in answers]
+
+    both = await asyncio.gather(*(write(n, each) for n, each in enumerate(scribes)))
+
+    told = [each.position for one in both for each in one if isinstance(each, Appended)]
+    assert sorted(told) == list(range(1, 41))
+    await require_chain(ledgers[0], 40)
+
+
+async def test_what_this_process_wrote_is_told_without_asking_for_it(
+    store: Store, commands: Commands
+) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    start = await ledger.touched_since(0, limit=100)
+    await scribe.make(a_fact("ring", "ann"))
+    commands.named.clear()
+
+    told = await ledger.touched_since(start.cursor, limit=100)
+    again = await ledger.touched_since(told.cursor, limit=100)
+
+    assert told.keys is not None
+    assert key_hash(thing_key(ident("ring"))) in told.keys
+    assert told.reached == {MIDDLE_EARTH: 1}
+    assert again.keys == frozenset()
+    assert commands.named == {"count": 2}
+
+
+@pytest.mark.parametrize("ours", [0, 1, 2])
+async def test_what_others_wrote_beside_it_is_told_as_well(store: Store, ours: int) -> None:
+    ledger, other = await store.ledger(), await store.ledger()
+    scribe, theirs = await store.scribe(ledger, "ours"), await store.scribe(other, "theirs")
+    start = await ledger.touched_since(0, limit=100)
+    waiting = [asyncio.ensure_future(scribe.make(a_fact(f"ours {n}"))) for n in range(ours)]
+    await theirs.make(a_fact("theirs"))
+    seen = set[int]()
+    cursor = start.cursor
+    while not all(each.done() for each in waiting):
+        touched = await ledger.touched_since(cursor, limit=100)
+        cursor, seen = touched.cursor, seen | set(touched.keys or ())
+    touched = await ledger.touched_since(cursor, limit=100)
+
+    wanted = {"theirs", *(f"ours {n}" for n in range(ours))}
+    assert {key_hash(thing_key(ident(each))) for each in wanted} <= seen | set(touched.keys or ())
+
+
+async def test_a_call_that_writes_asks_for_the_gate_as_it_begins(
+    store: Store, commands: Commands
+) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    here = (await scribe.make(a_fact("first"))).position
+    told = Foreseen(touched=frozenset(("something",)), over=frozenset(), at=here)
+    drafts = [
+        replace(scribe.next(made(a_fact(f"fact {n}"))), foreseen=told, judged_at=here)
+        for n in range(3)
+    ]
+    loop = asyncio.get_running_loop()
+    commands.named.clear()
+
+    with entered(loop.time() + 30, writes=True):
+        await ledger.touched_since(0, limit=1)
+        for draft in drafts:
+            await ledger.append([draft])
+
+    assert (commands.named["find"], commands.named["insert"]) == (1, 3)
+
+
+async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_begins(
+    store: Store,
+) -> None:
+    ledger = await store.ledger()
+    scribe = await store.scribe(ledger)
+    draft = scribe.next(made(a_fact("other")))
+    begun, wanted = asyncio.Event(), asyncio.Event()
+
+    async def call() -> Sequence[Outcome]:
+        with entered(asyncio.get_running_loop().time() + 30, writes=True):
+            await ledger.touched_since(0, limit=1)
+            begun.set()
+            await wanted.wait()
+            return await ledger.append([draft])
+
+    waiting = asyncio.ensure_future(call())
+    await begun.wait()
+    async with ledger.exclusive():
+        wanted.set()
+        await scribe.make(a_fact("mine"))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    (outcome,) = await waiting
+
+    assert isinstance(outcome, Appended)
+    assert outcome.position == 2
+
+
+def shown(position: int, *things: Any) -> Folded:
+    return Folded(space=MIDDLE_EARTH, position=position, things=things)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("show", [lambda n: (a_memory(f"memory {n}"),), lambda _: ()])
+async def test_the_cursor_of_documents_follows_and_is_there_when_the_store_is_closed(
+    store: Store, show: Callable[[int], tuple[Any, ...]]
+) -> None:
+    opened, other = await store.database(), await store.database()
+    documents, others = MongoDocuments(opened), MongoDocuments(other)
+
+    for n in range(1, 6):
+        await documents.apply([shown(n, *show(n))])
+        assert await documents.cursor(MIDDLE_EARTH) <= n
+    await opened.close()
+
+    assert await others.cursor(MIDDLE_EARTH) == 5
+    found = await others.memories(
+        MemoryQuery(entity_id=a_memory("memory 1").entity_id, min_importance=0.0, limit=9, offset=0)
+    )
+    assert found.total == sum(len(show(n)) for n in range(1, 6))
