@@ -46,7 +46,7 @@ def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def required_backend(path: Path) -> str | None:
     """The required backend that a file such as `conformance/test_sqlite.py` proves, if any."""
-    if path.parent.name not in {"conformance", "mongodb", "neo4j", "postgres", "toolsets"}:
+    if path.parent.name not in {"conformance", "faults", "mongodb", "neo4j", "postgres", "toolsets"}:
         return None
     words = set(path.stem.split("_"))
     return min(words & REQUIRED_BACKENDS, default=None)
