@@ -13,7 +13,7 @@ from pymongo.errors import BulkWriteError
 from canonry.adapters.mongodb.faults import as_canonry, is_taken, is_unsure
 from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
 from canonry.domain.errors import CanonryError, Unavailable
-from canonry.domain.log.commits import Append, Appended
+from canonry.domain.log.commits import Appended
 from canonry.gateway.limits import within
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
@@ -21,6 +21,7 @@ from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.faults.disks import full
 from tests.faults.relay import Relay, relayed_url
+from tests.faults.repeating import repeated
 from tests.servers.documents import Documents
 from tests.servers.processes import PORT, ROOT
 
@@ -96,18 +97,6 @@ async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
     assert isinstance(await repeated(scribe, late), Appended)
     await require_whole(store.canon, store.upkeep, {late.draft.id})
     assert await store.canon.ledger.head(MIDDLE_EARTH) == 2
-
-
-async def repeated(scribe: Scribe, late: Append) -> object:
-    """The same draft, until somebody answers."""
-    for _ in range(200):
-        try:
-            (outcome,) = await scribe.append([late])
-        except Unavailable:
-            await asyncio.sleep(0.05)
-        else:
-            return outcome
-    raise AssertionError("nobody answers")
 
 
 async def test_a_full_disk_refuses_writes_until_there_is_room(
