@@ -20,6 +20,7 @@ from canonry.usecases.store.import_log import BATCH
 from tests.cli.run import SOURCE, canonry
 from tests.conformance import mongodb_store, postgres_store
 
+pytestmark = pytest.mark.timeout(240)
 PAGES = {"postgres": 6, "polyglot": 2}
 """Pages that a store has; the server of the second kind takes long for each."""
 
