@@ -16,18 +16,20 @@ from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.usecases.store.import_log import BATCH
 from tests.cli.run import SOURCE, canonry
 from tests.conformance import mongodb_store, postgres_store
 
-pytestmark = pytest.mark.timeout(240)
-PAGES = {"postgres": 6, "polyglot": 2}
+PAGES = {"postgres": 6, "polyglot": 4}
 """Pages that a store has; the server of the second kind takes long for each."""
+
+PAGE = 40
+"""Commits of a page, fewer than elsewhere."""
 
 KILLS = {"postgres": 2, "polyglot": 1}
 MOVER = """
 import sys
 from contextlib import contextmanager
+import canonry.usecases.store.import_log as log
 from canonry.cli import main
 from canonry.cli.moving import store
 
@@ -35,15 +37,15 @@ from canonry.cli.moving import store
 def told(what):
     yield lambda done, total: print(what, done, flush=True)
 
-store.progress = told
-main(["move", *sys.argv[1:]])
+store.progress, log.BATCH = told, int(sys.argv[1])
+main(["move", *sys.argv[2:]])
 """
 """The command, which says after each page how far it is."""
 
 
 def commits_of(kind: str) -> int:
     """So many a store has that is moved to a server of this kind and back."""
-    return PAGES[kind] * BATCH - 7
+    return PAGES[kind] * PAGE - 7
 
 
 async def filled(folder: Path, commits: int) -> None:
@@ -82,7 +84,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
 def killed_after(pages: int, words: list[str], environment: Mapping[str, str]) -> int:
     """Run the command until it has told of so many pages; the commits that it told of."""
     mover = subprocess.Popen(
-        [sys.executable, "-c", MOVER, *words],
+        [sys.executable, "-c", MOVER, str(PAGE), *words],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
         text=True,

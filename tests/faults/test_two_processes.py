@@ -14,7 +14,7 @@ from canonry.bootstrap.stores import KeptStore
 from tests.conformance import mongodb_store, postgres_store
 from tests.crash.racing import Place, Race, kept, run_race
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.anyio
 RACE = Race(servers=2, writes=40, late=10, killed_after={0: 15})
 
 

@@ -29,7 +29,7 @@ from tests.faults.test_neo4j_view import graph_beside, shows_all, written
 from tests.servers.graph import Graph
 from tests.servers.processes import PASSWORD, PORT
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.anyio
 WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
 ROOM = 600_000
 MANY, WRITERS, EACH = 30, 3, 10
