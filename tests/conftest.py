@@ -12,6 +12,9 @@ REQUIRED_BACKENDS = frozenset(
     name for name in os.environ.get("CANONRY_REQUIRE_BACKENDS", "").split(",") if name
 )
 
+PROVING = {"conformance", "faults", "mongodb", "neo4j", "postgres", "toolsets"}
+"""The folders whose tests prove a backend where their name has its name in it."""
+
 # The machine decides how long an example takes, and where tests gate a change the same examples
 # come again; elsewhere each run tries new ones.
 settings.register_profile("canonry", deadline=None, derandomize="CI" in os.environ)
@@ -46,7 +49,14 @@ def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def required_backend(path: Path) -> str | None:
     """The required backend that a file such as `conformance/test_sqlite.py` proves, if any."""
-    if path.parent.name not in {"conformance", "mongodb", "neo4j", "postgres", "toolsets"}:
+    if path.parent.name not in {
+        "conformance",
+        "faults",
+        "mongodb",
+        "neo4j",
+        "postgres",
+        "toolsets",
+    }:
         return None
     words = set(path.stem.split("_"))
     return min(words & REQUIRED_BACKENDS, default=None)

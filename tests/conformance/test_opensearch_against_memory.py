@@ -22,7 +22,7 @@ from canonry.testing.things import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, ident
 from canonry.usecases.projection.projector import Projector
 from tests.conformance.opensearch_text import URL, an_index
 from tests.conformance.test_memory import open_memory
-from tests.postgres.relay import relayed_url
+from tests.faults.relay import relayed_url
 
 pytestmark = pytest.mark.anyio
 VOCABULARY = (
@@ -144,7 +144,7 @@ async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
     await Scribe(beside.memory.canon).make(a_turn("one", text="the dragon of Kragholm sleeps"))
     await beside.projector.catch_up()
     name = beside.text._index.name.removesuffix("-passages")
-    async with relayed_url(f"{URL}/") as (relay, url):
+    async with relayed_url(URL) as (relay, url):
         text = open_text(url, name=name)
         for asked, most in (("dragon", 2), ("drag* sleeps", 2), ("krahgolm dragno", 3)):
             relay.trips = 0

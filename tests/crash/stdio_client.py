@@ -27,9 +27,14 @@ class Server:
 
     @classmethod
     @asynccontextmanager
-    async def running(cls, folder: Path, log: Path) -> AsyncIterator["Server"]:
-        """One on the store in `folder` that has shaken hands; it is killed in the end."""
-        server = await cls._start(folder, log)
+    async def running(
+        cls, folder: Path, log: Path, environment: Mapping[str, str] | None = None
+    ) -> AsyncIterator["Server"]:
+        """One on the store in `folder` that has shaken hands; it is killed in the end.
+
+        `environment` may say that the store is elsewhere, and `folder` is the machine's own then.
+        """
+        server = await cls._start(folder, log, environment or {})
         try:
             await server._shake_hands()
             yield server
@@ -37,7 +42,7 @@ class Server:
             await server.kill()
 
     @classmethod
-    async def _start(cls, folder: Path, log: Path) -> "Server":
+    async def _start(cls, folder: Path, log: Path, more: Mapping[str, str]) -> "Server":
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
             *("--toolsets", "narrative"),
@@ -45,7 +50,7 @@ class Server:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **more},
         )
         return cls(process, log)
 

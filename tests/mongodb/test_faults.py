@@ -17,7 +17,7 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server
-from tests.postgres.relay import relayed_url
+from tests.faults.relay import relayed_url
 from tests.servers.documents import Documents
 from tests.servers.processes import PORT, ROOT
 
@@ -77,7 +77,7 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
 async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
-    async with relayed_url(f"{URL}/") as (relay, url), opened(url, name, tmp_path) as store:
+    async with relayed_url(URL) as (relay, url), opened(url, name, tmp_path) as store:
         acknowledged = await written_while(store.canon, relay.cut)
 
         await require_whole(store.canon, store.upkeep, acknowledged)

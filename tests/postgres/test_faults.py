@@ -16,7 +16,7 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
-from tests.postgres.relay import relayed_url
+from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Postgres
 from tests.servers.processes import PORT, ROOT
 
@@ -73,7 +73,7 @@ async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
-    async with relayed_url() as (relay, url):
+    async with relayed_url(URL) as (relay, url):
         store = await opened(url, schema, tmp_path)
 
         acknowledged = await written_while(store.canon, relay.cut)

@@ -24,8 +24,8 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.following import Follower
-from tests.conformance.postgres_store import schemas
-from tests.postgres.relay import Relay, relayed_url
+from tests.conformance.postgres_store import URL, schemas
+from tests.faults.relay import Relay, relayed_url
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Machine:
 @pytest.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     monkeypatch.setattr(News, "tell", lambda _: None)  # which nobody waits for
-    async with schemas(tmp_path) as opened, relayed_url() as (relay, opened.url):
+    async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         server = await opened.fresh()
         canon, own = server.canon, compose_memory()
         follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)

@@ -29,8 +29,8 @@ from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.usecases.kernel.canon import Canon
-from tests.conformance.postgres_store import schemas
-from tests.postgres.relay import Relay, relayed_url
+from tests.conformance.postgres_store import URL, schemas
+from tests.faults.relay import Relay, relayed_url
 
 pytestmark = pytest.mark.anyio
 HERE = frozenset((MIDDLE_EARTH,))
@@ -61,7 +61,7 @@ ASKED = 12
 
 @pytest.fixture
 async def relayed(tmp_path: Path) -> AsyncIterator[tuple[Backend, Relay]]:
-    async with schemas(tmp_path) as opened, relayed_url() as (relay, opened.url):
+    async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         backend = await opened.fresh()
         await write_chronicle(backend)
         yield backend, relay

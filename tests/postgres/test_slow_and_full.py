@@ -16,7 +16,7 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
-from tests.postgres.relay import relayed_url
+from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Postgres
 from tests.servers.processes import PORT, ROOT, home_of
 
@@ -95,7 +95,7 @@ async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(tmp_pat
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
-    async with relayed_url() as (relay, url):
+    async with relayed_url(URL) as (relay, url):
         store = await opened(url, schema, tmp_path)
 
         async def slow() -> None:

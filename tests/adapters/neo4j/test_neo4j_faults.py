@@ -5,25 +5,34 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
+from canonry.bootstrap.moving import quietly
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import ORIGIN
 from canonry.gateway.limits import within
 from canonry.ports.views.state import FactQuery
 from canonry.ports.views.view import Folded
+from canonry.testing.conformance.kit import present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.usecases.projection.projector import folded
 from tests.conformance.neo4j_store import URL, graphs
 from tests.conformance.test_memory import open_memory
+from tests.faults.disks import full
+from tests.faults.relay import relayed_url
+from tests.faults.test_neo4j_view import graph_beside, shows_all, written
 from tests.servers.graph import Graph
 from tests.servers.processes import PASSWORD, PORT
 
 pytestmark = pytest.mark.anyio
+WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
+ROOM = 600_000
+MANY, WRITERS, EACH = 30, 3, 10
 ENDLESS = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN count(a + b)"
 RUNNING = (
     "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH 'UNWIND range'"
@@ -31,11 +40,11 @@ RUNNING = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[Graph]:
     if not URL or shutil.which("javac") is None:
         pytest.skip("no Neo4j server of our own: `make servers` starts one")
-    own = Graph(name="killed-graph", port=PORT + 100)
+    own = Graph(name=f"killed-graph-{uuid4().hex}", port=PORT + 100)
     own.start()
     yield own
     own.stop(signal.SIGKILL)
@@ -98,51 +107,52 @@ async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
         assert await database.rows(rows) == [[len(made)]]
 
 
+async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_commit_once(
+    server: Graph, tmp_path: Path
+) -> None:
+    async with graph_beside(server.url, tmp_path) as store:
+        await shows_all(store, await written(store, ["before"]))
+        with full(server.process(), ROOM):
+            await written(store, [f"{n} {WORDS}" for n in range(MANY)])
+            with pytest.raises(Unavailable) as refused:
+                await present(store.graph).catch_up()
+            assert refused.value.code in {"view.full", "view.behind", "store.failing"}
+            (finding,) = (await store.upkeep.verify(quietly)).findings
+            assert finding.where == "graph"
+
+        # Neo4j says itself that it has to be restarted; whoever keeps it running does that.
+        async def restart() -> None:
+            await asyncio.to_thread(server.stop, signal.SIGKILL)
+            await asyncio.to_thread(server.start)
+
+        async def write(writer: int) -> None:
+            await written(store, [f"killed {writer}/{n}" for n in range(EACH)])
+
+        await asyncio.gather(restart(), *(write(each) for each in range(WRITERS)))
+
+        count = 1 + MANY + WRITERS * EACH
+        assert await store.canon.ledger.head(MIDDLE_EARTH) == count
+        await shows_all(store, count)
+
+
 async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
     made = await some_facts(40)
     async with graphs() as graph:
         whole = await graph.database()
         await Neo4jState(whole).apply(made[:1])  # a first statement is planned for long
-        lines: list[asyncio.StreamWriter] = []
-
-        async def carry(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
-            answers, server = await asyncio.open_connection("127.0.0.1", port_of(URL))
-            lines.extend((answer, server))
-            await asyncio.gather(passed(client, server), passed(answers, answer))
-
-        relay = await asyncio.start_server(carry, "127.0.0.1", 0)
-        here = relay.sockets[0].getsockname()[1]
-        url = URL.replace(str(port_of(URL)), str(here))
-        async with opened(url, whole.name) as database:
+        async with relayed_url(URL) as (relay, url), opened(url, whole.name) as database:
             state = Neo4jState(database)
             work = asyncio.ensure_future(applied(state, made))
             left_alone = 0.3
             while not work.done():
                 await asyncio.sleep(0.05)
-                for line in lines:
-                    line.close()
-                lines.clear()
+                await relay.cut()
                 await asyncio.sleep(left_alone)
                 left_alone *= 1.1  # at some time a slow machine gets through, too
             await work
-        relay.close()
 
         found = await Neo4jState(whole).facts(FactQuery(limit=500))
         assert [each.id for each in found.items] == [each.things[0].id for each in made]
-
-
-def port_of(url: str) -> int:
-    return int(url.rpartition(":")[2])
-
-
-async def passed(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    try:
-        while data := await source.read(65_536):
-            target.write(data)
-    except OSError:
-        pass
-    finally:
-        target.close()
 
 
 async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> None:

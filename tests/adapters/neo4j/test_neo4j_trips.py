@@ -1,6 +1,5 @@
 """How often the talk with the graph turns round: once for a question, twice to apply."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, ident
 from canonry.usecases.projection.projector import folded
 from tests.conformance.neo4j_store import URL, graphs
 from tests.conformance.test_memory import open_memory
-from tests.postgres.relay import Relay
+from tests.faults.relay import Relay, relayed_url
 
 pytestmark = pytest.mark.anyio
 FRODO = EntityId(ident("Frodo"))
@@ -45,17 +44,11 @@ class Counted:
 
 @pytest.fixture
 async def counted() -> AsyncIterator[Counted]:
-    async with graphs() as opened:
-        name, port, relay = (await opened.database()).name, int(URL.rpartition(":")[2]), Relay()
-        between = await asyncio.start_server(
-            lambda reader, writer: relay.carry(reader, writer, port), "127.0.0.1", 0
-        )
-        here = between.sockets[0].getsockname()[1]
-        database = Neo4jDatabase(URL.replace(str(port), str(here)), name)
+    async with graphs() as opened, relayed_url(URL) as (relay, url):
+        database = Neo4jDatabase(url, (await opened.database()).name)
         await database.open()
         yield Counted(state=Neo4jState(database), relay=relay)
         await database.close()
-        between.close()
 
 
 async def test_a_question_is_one_round_trip_and_applying_is_two(counted: Counted) -> None:

@@ -12,7 +12,7 @@ from pymongo.errors import PyMongoError
 
 from canonry.adapters.mongodb.database import BsonDocument, MongoDatabase
 from canonry.adapters.mongodb.ends import StoredCommit
-from canonry.adapters.mongodb.faults import UNSURE, as_canonry, is_taken
+from canonry.adapters.mongodb.faults import as_canonry, is_taken, is_unsure
 from canonry.adapters.mongodb.gate import WriterGate
 from canonry.adapters.mongodb.looks import Looks
 from canonry.adapters.mongodb.records import (
@@ -134,13 +134,12 @@ class GroupInserter:
         try:
             for start in range(0, len(made), BATCH):
                 await self._latest.insert_many(made[start : start + BATCH], ordered=True)
-        except UNSURE as error:
-            writing.lost += 1
-            if writing.lost >= LOST_MAX:
-                raise as_canonry(error) from error
-            return False
         except PyMongoError as error:
-            if not is_taken(error):
+            if is_unsure(error):
+                writing.lost += 1
+                if writing.lost >= LOST_MAX:
+                    raise as_canonry(error) from error
+            elif not is_taken(error):
                 raise
             return False
         if made:

@@ -27,9 +27,10 @@ from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, U
 DUPLICATE: Final = 11000
 _FULL: Final = frozenset((14031, 28))
 _REFUSED: Final = frozenset((13, 18))
+_FAILING: Final = frozenset((1, 8))
+"""What a server answers that failed itself, also for want of room, and has no code for it."""
 
-UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
-"""What is raised where nobody knows whether a write came through."""
+_UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
 
 
 @contextmanager
@@ -41,6 +42,14 @@ def translated() -> Iterator[None]:
         raise as_canonry(error) from error
 
 
+def is_unsure(error: PyMongoError) -> bool:
+    """Whether nobody knows if a write came through."""
+    if isinstance(error, BulkWriteError):
+        told = error.details or {}
+        return not told.get("writeErrors") and bool(told.get("writeConcernErrors"))
+    return isinstance(error, _UNSURE)
+
+
 def is_taken(error: PyMongoError) -> bool:
     """Whether what was to be inserted is there already, under this id or another."""
     if isinstance(error, BulkWriteError):
@@ -49,9 +58,11 @@ def is_taken(error: PyMongoError) -> bool:
     return isinstance(error, DuplicateKeyError)
 
 
-def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     """The error that tells a caller what `error` means."""
     match error:
+        case BulkWriteError(details={"writeErrors": [first, *_]}):
+            return as_canonry(OperationFailure(str(first["errmsg"]), first["code"]))
         case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
             return InvalidInput("text.unreadable", "a text holds what is no character")
         case DocumentTooLarge():
@@ -72,6 +83,9 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case OperationFailure(code=code) if code in _REFUSED:
             message = "the server refuses this user: check mongodb.url and the rights of its user"
             return Unavailable("store.read-only", message)
+        case OperationFailure(code=code) if code in _FAILING:
+            message = "the database server failed: look at its log and at its disk; then try again"
+            return Unavailable("store.failing", message)
         case ConfigurationError():
             message = "mongodb.url cannot be used: it is mongodb://HOST:PORT or mongodb+srv://HOST"
             return InvalidInput("store.bad-url", message)

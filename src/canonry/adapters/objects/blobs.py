@@ -148,7 +148,7 @@ def translated() -> Iterator[None]:
         raise
     except (BaseError, OSError) as error:
         message = (
-            "the object store does not answer, or refuses: check files.url, files.endpoint and the "
-            "keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            "the object store does not answer, or refuses: check that it runs and has room, then "
+            "files.url, files.endpoint and the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
         raise Unavailable("blobs.unreachable", message) from error

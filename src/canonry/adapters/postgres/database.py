@@ -39,6 +39,9 @@ _PATIENCE: Final = 10.0
 _TURN: Final = 1.0
 """So many seconds one attempt waits for a connection."""
 
+_GRACE: Final = 1.0
+"""So many seconds after the end of a call the server may take to stop its statement."""
+
 _ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
 _PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.25
@@ -175,9 +178,10 @@ class Database:
         for left in reversed(range(ATTEMPTS_MAX)):
             db: PgConnection | None = None
             try:
-                async with self._pool.connection() as db:
-                    self._follow(db)
-                    return await work(db)
+                with _left_alone():
+                    async with self._pool.connection() as db:
+                        self._follow(db)
+                        return await work(db)
             except CONTENDED as error:
                 if not left:
                     raise as_canonry(error) from error
@@ -226,6 +230,32 @@ class Database:
             return await self.attempt(lambda db: written(db, work))
         finally:
             forget()
+
+
+@contextmanager
+def _left_alone() -> Iterator[None]:
+    """Let nobody wait for a server that says nothing, not even to a call that has ended.
+
+    Whoever is cancelled waits until the server has stopped the statement, which the driver gives
+    ten seconds; to be cancelled once more makes it drop the connection.
+    """
+    call, task = scope(), asyncio.current_task()
+    if call is None or task is None:
+        yield
+        return
+    dropped = False
+
+    def drop() -> None:
+        nonlocal dropped
+        dropped = bool(task.cancelling()) and task.cancel()
+
+    timer = asyncio.get_running_loop().call_at(call.ends + _GRACE, drop)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if dropped:
+            task.uncancel()
 
 
 async def written(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:

@@ -17,7 +17,6 @@ from canonry.adapters.postgres.appending import ENTER, Appender, Writing
 from canonry.adapters.postgres.database import PgConnection, run, written
 from canonry.adapters.postgres.ends import KnownEnd, RememberedEnds, WrittenHere
 from canonry.adapters.postgres.records import LogEnd
-from canonry.adapters.postgres.turns import Call
 from canonry.domain.errors import CanonryError, Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, LookedAt, Stale
@@ -26,6 +25,7 @@ from canonry.domain.log.entries import THING_KINDS, Thing
 from canonry.domain.log.keys import key_hash
 from canonry.domain.log.sealing import GENESIS
 from canonry.domain.log.upcasters import ENCODING_VERSION
+from canonry.ports.records.turns import Call
 
 _GENESIS: Final = bytes.fromhex(GENESIS)
 # What is erased leaves a thing changed and the log as long as it was: so things are compared too.

@@ -58,7 +58,7 @@ async def import_log(
         if batch and (len(batch) == BATCH or batch[0].space != sealed.space):
             await ledger.restore(batch)
             batch = []
-            told(done, total)
+            told(done - 1, total)
         batch.append(sealed)
     if batch:
         await ledger.restore(batch)

@@ -1,0 +1,197 @@
+"""Servers on one store that are sent writes all at once, some of them killed with -9 meanwhile."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from canonry.bootstrap.stores import KeptStore
+from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.things.scenes import Turn
+from canonry.ports.views.state import EntityQuery
+from canonry.testing.conformance.upkeep import quiet
+from tests.crash.stdio_client import Server, a_call, outcome
+
+ASKED_AGAIN = 25
+_PAGE = 500
+
+World = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """How many servers get how many calls, and which of them are killed."""
+
+    servers: int
+    writes: int
+    late: int
+    """Calls that a server gets at the moment in which it is killed."""
+    killed_after: Mapping[int, int]
+    """Which servers are killed, and after how many of their answers."""
+
+    @property
+    def total(self) -> int:
+        """Calls that all of them are answered in the end."""
+        return self.servers * self.writes + len(self.killed_after) * self.late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a server runs: the folder of its machine, its log, and what says where its store is."""
+
+    folder: Path
+    log: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def running(self) -> Any:
+        """A server there, until the block ends."""
+        return Server.running(self.folder, self.log, self.environment)
+
+
+def made(answered: Mapping[str, Any]) -> str:
+    """The id of what a call made."""
+    return str(answered.get("turn_id") or answered["entity_id"])
+
+
+class Client:
+    """Sends all its calls at once, and again whatever was not answered by a killed server."""
+
+    def __init__(self, number: int, race: Race, place: Place, world: World) -> None:
+        self._number = number
+        self._race = race
+        self._place = place
+        self._calls = self._writes(world)
+        self._on_their_way: dict[int, str] = {}
+        self.acknowledged: dict[str, str] = {}
+
+    def _writes(self, world: World) -> dict[str, dict[str, Any]]:
+        """The calls under their idempotency keys: turns and entities in turn."""
+        universe, scene = world
+        calls: dict[str, dict[str, Any]] = {}
+        race = self._race
+        for n in range(race.writes + race.late * (self._number in race.killed_after)):
+            name = f"server {self._number} write {n}"
+            if n % 2:
+                said = {"scene_id": scene, "speaker": "gm", "text": name}
+                calls[name] = a_call("mongodb_append_turn", "Narrator", said, name)
+            else:
+                declared = {
+                    "universe_id": universe,
+                    "entity_class": "EntityInstance",
+                    "entity_type": "character",
+                    "name": name,
+                    "description": "one of many",
+                    "properties": {},
+                    "confidence": 1.0,
+                    "authority": "gm",
+                    "evidence_refs": [f"scene:{scene}"],
+                }
+                calls[name] = a_call("neo4j_create_entity", "CanonKeeper", declared, name)
+        return calls
+
+    async def run(self) -> None:
+        """Until every call was answered, by this server or by the one that comes after it."""
+        async with self._place.running() as server:
+            await self._until_killed(server)
+        if self._number in self._race.killed_after:
+            async with self._place.running() as server:
+                await self._again(server)
+
+    async def _until_killed(self, server: Server) -> None:
+        names = list(self._calls)
+        self._send(server, names[: self._race.writes])
+        if self._number in self._race.killed_after:
+            await self._hear(server, self._race.killed_after[self._number])
+            self._send(server, names[self._race.writes :])
+            for message in await server.kill():
+                self._note(message)
+        else:
+            await self._hear(server, len(self._on_their_way))
+            assert await server.end() == 0
+
+    async def _again(self, server: Server) -> None:
+        """What was not answered, and some of what was."""
+        again = list(self.acknowledged)[:ASKED_AGAIN]
+        lost = [name for name in self._calls if name not in self.acknowledged]
+        assert lost, "the server was killed too late"
+        self._on_their_way.clear()
+        self._send(server, [*again, *lost])
+        await self._hear(server, len(self._on_their_way))
+        assert await server.end() == 0
+
+    def _send(self, server: Server, names: list[str]) -> None:
+        for name in names:
+            self._on_their_way[server.send("tools/call", self._calls[name])] = name
+
+    async def _hear(self, server: Server, count: int) -> None:
+        for _ in range(count):
+            message = await server.answer()
+            assert message is not None, "the server ended by itself"
+            self._note(message)
+
+    def _note(self, message: Mapping[str, Any]) -> None:
+        name = self._on_their_way.pop(message["id"])
+        thing_id = made(outcome(message))
+        assert self.acknowledged.setdefault(name, thing_id) == thing_id, "a retry answers alike"
+
+
+async def a_world(place: Place) -> World:
+    """A universe with a story and a scene."""
+    async with place.running() as server:
+        world = await _opened(server)
+        assert await server.end() == 0
+    return world
+
+
+async def _opened(server: Server) -> World:
+    async def call(name: str, agent_type: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        params = a_call(name, agent_type, arguments, f"the {name}")
+        return outcome({"result": await server.ask("tools/call", params)})
+
+    keeper, orchestrator = "CanonKeeper", "Orchestrator"
+    universe = (await call("neo4j_create_universe", keeper, {"name": "World"}))["universe_id"]
+    told = {"universe_id": universe, "title": "Story", "story_type": "campaign"}
+    story = (await call("neo4j_create_story", orchestrator, told))["story_id"]
+    played = {
+        "universe_id": universe,
+        "story_id": story,
+        "title": "Scene",
+        "participating_entities": [],
+    }
+    scene = (await call("mongodb_create_scene", orchestrator, played))["scene_id"]
+    return str(universe), str(scene)
+
+
+async def run_race(race: Race, places: Sequence[Place]) -> tuple[World, dict[str, str]]:
+    """The world that was written to, and name and id of every write that was acknowledged."""
+    world = await a_world(places[0])
+    clients = [Client(number, race, place, world) for number, place in enumerate(places)]
+    await asyncio.gather(*(client.run() for client in clients))
+    answered: dict[str, str] = {}
+    for client in clients:
+        answered |= client.acknowledged
+    return world, answered
+
+
+async def kept(store: KeptStore, world: World) -> dict[str, str]:
+    """Name and id of every write that the store holds; it is sound, and nothing is there twice."""
+    try:
+        assert (await store.upkeep.verify(quiet)).findings == ()
+        universe, scene = world
+        pairs: list[tuple[str, str]] = []
+        turns: list[Turn] = []
+        while page := await store.canon.documents.turns(SceneId(scene), after=len(turns) - 1):
+            turns += page
+        assert [turn.index for turn in turns] == list(range(len(turns)))
+        pairs += [(turn.text, turn.id) for turn in turns]
+        query = EntityQuery(spaces=frozenset((SpaceId(universe),)), limit=_PAGE)
+        while page_of := (await store.canon.state.entities(query)).items:
+            pairs += [(each.name, each.id) for each in page_of]
+            query = replace(query, offset=query.offset + _PAGE)
+    finally:
+        await store.close()
+    twice = [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]
+    assert not twice
+    return dict(pairs)

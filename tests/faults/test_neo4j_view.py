@@ -1,0 +1,86 @@
+"""Records in MongoDB with a graph whose server is slow or away: writes go on, and it catches up."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.neo4j import Neo4jDatabase
+from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.bootstrap.moving import quietly
+from canonry.domain.errors import Unavailable
+from canonry.ports.views.state import FactQuery
+from canonry.testing.conformance.kit import present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact
+from tests.conformance import neo4j_store
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.faults.relay import relayed_url
+from tests.mongodb.test_machines import becomes
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def graph_beside(graph: str, folder: Path) -> AsyncIterator[Polyglot]:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    store = await open_polyglot(
+        URL, database=name, folder=folder, beside=BesideServers(graph=graph)
+    )
+    try:
+        yield store
+    finally:
+        await store.close()
+        await dropped(name)
+
+
+async def written(store: Polyglot, names: list[str]) -> int:
+    """Write facts one after the other, none of which may be refused; how many there are now."""
+    for name in names:
+        await Scribe(store.canon, name).make(a_fact(name))
+    return await store.canon.ledger.head(MIDDLE_EARTH)
+
+
+async def shows_all(store: Polyglot, count: int) -> None:
+    """The graph comes to show so many facts by itself, each once; all agree then."""
+    graph = present(store.graph)
+
+    async def is_there() -> bool:
+        try:
+            return (await graph.state.facts(FactQuery(limit=1))).total == count
+        except Unavailable:
+            return False
+
+    assert await becomes(is_there)
+    assert (await store.upkeep.verify(quietly)).findings == ()
+
+
+@pytest.mark.parametrize("harm", ["slow", "away"])
+async def test_writes_go_on_while_the_graph_is_slow_or_away_and_it_catches_up(
+    tmp_path: Path, harm: str
+) -> None:
+    if not neo4j_store.URL:
+        pytest.skip("no Neo4j server: `make servers` starts one")
+    async with (
+        relayed_url(neo4j_store.URL) as (relay, url),
+        graph_beside(url, tmp_path) as store,
+    ):
+        await shows_all(store, await written(store, ["before"]))
+        relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
+        await relay.cut()
+
+        began = asyncio.get_running_loop().time()
+        count = await written(store, [f"{harm} {n}" for n in range(10)])
+        lasted = asyncio.get_running_loop().time() - began
+        relay.delay, relay.away = 0.0, False
+
+        assert lasted < 10 * 2.0
+        await shows_all(store, count)
+        name = store.store.database.name
+    graph = Neo4jDatabase(neo4j_store.URL, name)
+    await graph.open()
+    await neo4j_store.emptied(graph)

@@ -1,0 +1,161 @@
+"""Records in MongoDB with words in OpenSearch: slow, cut off or full, writes and searches go on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from opensearchpy import AsyncOpenSearch
+
+from canonry.adapters.opensearch import open_text
+from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.bootstrap.moving import quietly
+from canonry.domain.errors import Unavailable
+from canonry.domain.recall.passages import Collection
+from canonry.gateway.limits import within
+from canonry.ports.views.text import TextQuery
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.usecases.projection import shared_text
+from tests.conformance import opensearch_text
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.faults.relay import Relay, relayed_url
+from tests.mongodb.test_machines import becomes
+
+pytestmark = pytest.mark.anyio
+SWORD = TextQuery(
+    collection=Collection.FACTS, text="sword", spaces=frozenset((MIDDLE_EARTH,)), limit=100
+)
+FLOOD = "index.blocks.read_only_allow_delete"
+"""What the server sets where its disk is over the flood stage, and takes back by itself."""
+
+
+@asynccontextmanager
+async def opened(words: str, folder: Path) -> AsyncIterator[tuple[Polyglot, str]]:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    store = await open_polyglot(
+        URL, database=name, folder=folder, beside=BesideServers(words=words)
+    )
+    try:
+        yield store, name
+    finally:
+        await store.close()
+        await dropped(name)
+        text = open_text(opensearch_text.URL, name=name)
+        await text.drop()
+        await text.close()
+
+
+@pytest.fixture
+async def relayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Relay, Polyglot, str]]:
+    if not opensearch_text.URL:
+        pytest.skip("no OpenSearch server: `make servers` starts one")
+    monkeypatch.setattr(shared_text, "PATIENCE", 1.0)
+    monkeypatch.setattr(shared_text, "PAUSE", 0.5)
+    async with (
+        relayed_url(opensearch_text.URL) as (relay, url),
+        opened(url, tmp_path) as (store, name),
+    ):
+        yield relay, store, name
+
+
+async def written(store: Polyglot, names: list[str]) -> None:
+    """Write facts one after the other, none of which may be refused."""
+    for name in names:
+        await Scribe(store.canon, name).make(a_fact(name))
+
+
+async def found(store: Polyglot) -> list[str]:
+    return sorted(hit.id for hit in (await store.canon.text.search(SWORD)).hits)
+
+
+async def catches_up(store: Polyglot, name: str, wanted: list[str]) -> None:
+    """The server comes to show these by itself, as anybody finds who asks it alone."""
+    text = open_text(opensearch_text.URL, name=name)
+
+    async def shows() -> bool:
+        try:
+            return sorted(hit.id for hit in (await text.search(SWORD)).hits) == wanted
+        except Unavailable:
+            return False
+
+    assert await becomes(shows)
+    await text.close()
+    assert (await store.upkeep.verify(quietly)).findings == ()
+
+
+@pytest.mark.parametrize("harm", ["slow", "away"])
+async def test_writes_and_searches_go_on_while_the_server_is_slow_or_away(
+    relayed: tuple[Relay, Polyglot, str], harm: str
+) -> None:
+    relay, store, name = relayed
+    await written(store, ["sword before"])
+    assert await found(store) == [ident("sword before")]
+    relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
+    await relay.cut()
+
+    names = [f"sword {n}" for n in range(10)]
+    began = asyncio.get_running_loop().time()
+    await written(store, names)
+    wanted = sorted(ident(each) for each in ("sword before", *names))
+    assert await found(store) == wanted
+    assert asyncio.get_running_loop().time() - began < 10 * 2.0
+    relay.delay, relay.away = 0.0, False
+
+    await catches_up(store, name, wanted)
+
+
+async def test_lines_that_are_cut_leave_each_passage_once(
+    relayed: tuple[Relay, Polyglot, str],
+) -> None:
+    relay, store, name = relayed
+    names = [f"sword {n}" for n in range(30)]
+
+    async def cut() -> None:
+        for _ in range(8):
+            await asyncio.sleep(0.1)
+            await relay.cut()
+
+    await asyncio.gather(cut(), written(store, names))
+
+    await catches_up(store, name, sorted(map(ident, names)))
+
+
+async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
+    if not opensearch_text.URL:
+        pytest.skip("no OpenSearch server: `make servers` starts one")
+    async with relayed_url(opensearch_text.URL) as (relay, url):
+        relay.delay = 30.0
+        text = open_text(url, name="nobody")
+        began = asyncio.get_running_loop().time()
+
+        with pytest.raises(Unavailable) as told:
+            await within(0.5, text.search(SWORD))
+
+        assert told.value.code in {"call.deadline", "text.unavailable"}
+        assert asyncio.get_running_loop().time() - began < 3
+        await text.close()
+
+
+async def test_a_server_whose_disk_is_full_stops_nobody_and_catches_up_when_there_is_room(
+    relayed: tuple[Relay, Polyglot, str],
+) -> None:
+    _, store, name = relayed
+    await written(store, ["sword before"])
+    assert await found(store) == [ident("sword before")]
+    about = {"index": f"{name}-passages"}
+    async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
+        await server.indices.put_settings(body={FLOOD: True}, **about)
+
+        await written(store, ["sword after"])
+        wanted = sorted(map(ident, ("sword before", "sword after")))
+        assert await found(store) == wanted
+        assert [each.where for each in (await store.upkeep.verify(quietly)).findings] == ["words"]
+        await server.indices.put_settings(body={FLOOD: None}, **about)
+
+    await catches_up(store, name, wanted)

@@ -1,0 +1,152 @@
+"""Objects whose server is killed, cut off, silent or full: what was put is there, none hangs."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from random import Random
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.objects import ObjectBlobs, ObjectStore
+from canonry.domain.errors import Unavailable
+from canonry.gateway.limits import within
+from tests.conformance.s3_store import ENDPOINT, KEYS
+from tests.faults.disks import full
+from tests.faults.relay import relayed_url
+from tests.servers.__main__ import Objects
+from tests.servers.processes import PORT
+
+pytestmark = pytest.mark.anyio
+WRITERS, EACH, SIZE = 4, 15, 20_000
+ROOM, TOO_LARGE = 100_000, 150_000
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not ENDPOINT:
+        pytest.skip("no server of objects: `make servers` starts one")
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Objects]:
+    if not ENDPOINT:
+        pytest.skip("no server of objects: `make servers` starts one")
+    own = Objects(name="harmed-objects", port=PORT + 66)
+    own.start()
+    yield own
+    own.stop(signal.SIGKILL)
+
+
+def blobs_at(url: str) -> ObjectBlobs:
+    return ObjectStore(f"s3://canonry-tests/{uuid4().hex}", url).of("somebody")
+
+
+@asynccontextmanager
+async def cleared(blobs: ObjectBlobs) -> AsyncIterator[None]:
+    yield
+    for each in await blobs.digests(limit=1_000):
+        await blobs.delete(each)
+
+
+def a_file(name: str) -> bytes:
+    return name.encode().ljust(SIZE, b".")
+
+
+async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -> set[str]:
+    """The digests that some writers were told of, who go on whatever happens; twice it does."""
+    told: set[str] = set()
+    news: asyncio.Queue[str] = asyncio.Queue()
+
+    async def write(writer: int) -> None:
+        for n in range(EACH):
+            while True:
+                try:
+                    digest = await blobs.put(a_file(f"{writer}/{n}"))
+                except Unavailable:
+                    await asyncio.sleep(0.05)
+                else:
+                    break
+            told.add(digest)
+            news.put_nowait(digest)
+
+    async def harm() -> None:
+        for _ in range(2):
+            for _ in range(EACH):
+                await news.get()
+            await harmed()
+
+    await asyncio.gather(harm(), *(write(each) for each in range(WRITERS)))
+    return told
+
+
+async def require_all(blobs: ObjectBlobs, told: set[str]) -> None:
+    """What was acknowledged is there, once and whole, and nothing else."""
+    files = [a_file(f"{writer}/{n}") for writer in range(WRITERS) for n in range(EACH)]
+    assert told == {sha256(each).hexdigest() for each in files}
+    assert await blobs.digests(limit=1_000) == sorted(told)
+    assert [await blobs.get(sha256(each).hexdigest()) for each in files] == files
+
+
+async def test_a_server_that_is_killed_and_started_again_has_what_it_acknowledged(
+    server: Objects,
+) -> None:
+    blobs = blobs_at(server.url)
+
+    async def kill() -> None:
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await asyncio.to_thread(server.start)
+
+    await require_all(blobs, await put_while(blobs, kill))
+
+
+async def test_lines_that_are_cut_lose_nothing() -> None:
+    async with relayed_url(ENDPOINT) as (relay, url):
+        blobs = blobs_at(url)
+        async with cleared(blobs):
+            await require_all(blobs, await put_while(blobs, relay.cut))
+
+
+@pytest.mark.parametrize("harm", ["silent", "away"])
+async def test_a_call_ends_in_time_while_nothing_answers(harm: str) -> None:
+    async with relayed_url(ENDPOINT) as (relay, url):
+        blobs = blobs_at(url)
+        async with cleared(blobs):
+            digest = await blobs.put(b"before")
+            relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
+            await relay.cut()
+
+            for ask in (blobs.get(digest), blobs.put(b"late")):
+                began = asyncio.get_running_loop().time()
+                with pytest.raises(Unavailable) as told:
+                    await within(0.3, ask)
+                assert told.value.code in {"call.deadline", "blobs.unreachable"}
+                assert asyncio.get_running_loop().time() - began < 3
+            relay.delay, relay.away = 0.0, False
+            await relay.cut()
+
+            late = await blobs.put(b"late")
+            assert await blobs.digests(limit=9) == sorted((digest, late))
+
+
+async def test_a_full_disk_refuses_files_until_there_is_room(server: Objects) -> None:
+    blobs = blobs_at(server.url)
+    first = await blobs.put(b"first")
+    late = Random("late").randbytes(TOO_LARGE)  # the server would pack anything else
+
+    with full(server.process(), ROOM):
+        for _ in range(3):
+            with pytest.raises(Unavailable) as refused:
+                await blobs.put(late)
+            assert refused.value.code == "blobs.unreachable"
+            assert "room" in refused.value.message
+        assert await blobs.get(first) == b"first"
+        assert await blobs.digests(limit=9) == [first]
+    stored = await blobs.put(late)
+
+    assert await blobs.get(stored) == late
+    assert await blobs.digests(limit=9) == sorted((first, stored))
