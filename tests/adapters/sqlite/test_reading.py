@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from canonry.adapters.sqlite import readers
 from canonry.adapters.sqlite.text.passages import BATCH
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.recall.passages import Collection
@@ -43,6 +44,19 @@ async def test_a_query_that_was_stopped_leaves_no_transaction(tmp_path: Path) ->
         await store.ledger.append([an_append("one", made(a_space()))])
         assert (await store.state.entities(EntityQuery())).total == 0
         assert (await store.state.spaces(kind=None, parent=None, limit=1, offset=0)).total == 1
+
+
+async def test_a_query_whose_time_is_over_as_it_begins_leaves_no_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = 3  # steps after which SQLite has begun it and asks whether to go on
+    monkeypatch.setattr(readers, "_STEPS_APART", begun)
+    async with a_store(tmp_path) as store:
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await store.readers.long(endless, together=True, seconds=-1)
+
+        assert await store.readers.long(lambda db: db.in_transaction, together=True)
 
 
 async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> None:

@@ -190,7 +190,9 @@ class Readers:
 def _ask(db: apsw.Connection, watch: _Watch, query: Query[T], *, together: bool) -> T:
     if not together:
         return query(db)
+    until, watch.until = watch.until, math.inf  # nor its beginning, which may be stopped once done
     db.execute("BEGIN")
+    watch.until = until
     try:
         return query(db)
     finally:
