@@ -38,7 +38,7 @@ FAR = 0.02
 
 COMMANDS = {
     "canon open": 7,
-    "canon propose": 22,
+    "canon propose": 18,
     "canon tell": 15,
     "catalog list_projects": 5,
     "narrative neo4j_create_entity": 4,
@@ -52,7 +52,7 @@ COMMANDS = {
 }
 WAITS = {
     "canon open": 6,
-    "canon propose": 13,
+    "canon propose": 11,
     "canon tell": 8,
     "narrative neo4j_create_universe": 6,
     "truth ingest": 6,

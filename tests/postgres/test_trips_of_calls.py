@@ -82,7 +82,7 @@ class Waits:
 
 
 WAITS_WITH_COPY = {
-    "canon propose": 10,
+    "canon propose": 6,
     "canon tell": 5,  # one less each, unless the log was looked at in between
 }
 """Beside a copy one wait tells what is new, and each commit is one more."""

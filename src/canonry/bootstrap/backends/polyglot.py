@@ -96,7 +96,7 @@ async def open_polyglot(
         follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
         opening.push_async_callback(follower.close)
         canon = _over(store, copy.canon, follower, _filing(objects, folder, the_identities))
-        joined = join(canon)
+        joined = join(canon, copied=copy.canon.ledger)
         opening.push_async_callback(joined.finish)
         words = _words(beside, database, canon, opening)
         opening.push_async_callback(ended, kept_up(joined.projector))

@@ -102,4 +102,4 @@ def followed(server: Canon, copy: Canon, follower: Follower) -> Joined:
         name: follower.view(getattr(copy, name))
         for name in ("state", "documents", "text", "catalog", "places")
     }
-    return join(replace(server, **views), foresees=False)
+    return join(replace(server, **views), foresees=False, copied=copy.ledger)

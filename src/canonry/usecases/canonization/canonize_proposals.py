@@ -5,13 +5,13 @@ It may be run again after any interruption: what is decided stays decided, and t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.judging.ordering import in_order
 from canonry.domain.log.commits import Position
-from canonry.domain.log.keys import key_hash, thing_key
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.usecases.canonization.complete_scene import SceneOutcome, outcomes_among
@@ -27,8 +27,7 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_all
 
-_TOUCHES_MAX: Final = 1000
-"""After more commits than this beside the reading, the proposals are read again."""
+_CHANGED: Final = attrgetter("changed_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +106,13 @@ async def _read(
 
     None: they change at this moment, and are read again when they are judged.
     """
-    before = await canon.ledger.touched_since(0, limit=1)
     proposals = await require_all(canon, caller, Proposal, wanted)
     if not while_played:
         await _require_closed_scenes(canon, proposals)
-    spaces = dict.fromkeys(each.space for each in proposals)
-    heads = {space: await canon.ledger.head(space) for space in spaces}
-    since = await canon.ledger.touched_since(before.cursor, limit=_TOUCHES_MAX)
-    keys = {key_hash(thing_key(each.id)) for each in proposals}
-    still = since.keys is not None and since.keys.isdisjoint(keys)
+    newest = {each.space: each.changed_at for each in sorted(proposals, key=_CHANGED)}
+    heads = {space: await canon.ledger.head(space) for space in newest}
+    # Where nothing was written since one of them changed, they are as they were read.
+    still = heads == newest or await require_all(canon, caller, Proposal, wanted) == proposals
     return _Read(
         proposals=proposals,
         positions={space: head if still else None for space, head in heads.items()},

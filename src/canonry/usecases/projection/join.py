@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from canonry.ports.records.ledger import Ledger
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.joined_ledger import JoinedLedger
 from canonry.usecases.projection.projector import Projector
@@ -24,15 +25,15 @@ class Joined:
     finish: Callable[[], Awaitable[None]]
 
 
-def join(canon: Canon, *, foresees: bool = True) -> Joined:
+def join(canon: Canon, *, foresees: bool = True, copied: Ledger | None = None) -> Joined:
     """A canon over the same ports that waits for views which the ledger does not write itself.
 
     A ledger that folds drafts by itself, because it has views beside these, needs nobody who
-    `foresees` what they touch.
+    `foresees` what they touch. `copied` is the log of the store in which views are that follow.
     """
     others = (canon.documents, canon.text, canon.catalog, canon.places)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=others)
-    ledger = JoinedLedger(projector, foresees=foresees)
+    ledger = JoinedLedger(projector, foresees=foresees, copied=copied)
     joined = replace(
         canon,
         ledger=ledger,

@@ -49,8 +49,14 @@ ATTEMPTS_MAX: Final = 5
 class JoinedLedger(Ledger):
     """Says what drafts touch, which needs the views, and waits for the views, which need them."""
 
-    def __init__(self, projector: Projector, *, foresees: bool = True) -> None:
-        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`."""
+    def __init__(
+        self, projector: Projector, *, foresees: bool = True, copied: Ledger | None = None
+    ) -> None:
+        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`.
+
+        Where views follow in a store of their own, its log is `copied`.
+        """
+        self._copied = copied
         self._log = projector.ledger
         self._projector = projector
         self._foresees = foresees
@@ -143,7 +149,8 @@ class JoinedLedger(Ledger):
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
                 self._owe(item.draft.space, outcome.position)
-            elif (call := scope()) is not None:
+            known = isinstance(outcome, Appended) and not outcome.replayed
+            if not known and (call := scope()) is not None:
                 call.told.is_up = False
         if self._foresees:
             call = scope()
@@ -231,7 +238,10 @@ class JoinedLedger(Ledger):
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
-        return await self._log.find(commit_id)
+        log, call = self._log, scope()
+        if self._copied is not None and call is not None and call.told.is_up:
+            log = self._copied  # who writes the same meanwhile is told so by the append
+        return await log.find(commit_id)
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
