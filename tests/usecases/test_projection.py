@@ -1,7 +1,9 @@
 """Joining engines: a view that is dead, stands still or is broken is told, and loses nothing."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from typing_extensions import override
@@ -20,6 +22,7 @@ from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.join import join
+from canonry.usecases.projection.joined_ledger import JoinedLedger
 from canonry.usecases.projection.projector import Projector
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +121,38 @@ async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() 
     await projector.reach(MIDDLE_EARTH, Position(3))
 
     assert [turn.index for turn in await documents.turns(scene)] == [0, 1]
+
+
+async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> None:
+    log, begun, go_on = compose_memory(), asyncio.Event(), [asyncio.Event(), asyncio.Event()]
+
+    class Slow(MemoryState):
+        """Applies a commit when it may."""
+
+        @override
+        async def apply(self, folded: Sequence[Folded]) -> None:
+            for each in folded:
+                begun.set()
+                await go_on[each.position - 1].wait()
+                await super().apply([each])
+
+    scribe, scene = Scribe(log), SceneId(ident("scene"))
+    state, documents = Slow(MemoryStore()), MemoryDocuments(MemoryStore())
+    canon = join(replace(log, state=state, documents=documents)).canon
+    ledger = cast("JoinedLedger", canon.ledger)
+    await scribe.make(a_scene())
+    ledger.owe(MIDDLE_EARTH, Position(1))
+    shown = asyncio.create_task(ledger.settle())
+    await begun.wait()
+    await scribe.make(a_turn("second"))
+    ledger.owe(MIDDLE_EARTH, Position(2))  # by another call, as the first is brought up
+    for event in go_on:
+        event.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    await shown
+
+    assert [turn.index for turn in await canon.documents.turns(scene)] == [0]
 
 
 async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> None:

@@ -25,8 +25,8 @@ _HOLDS: Final = 15.0
 _PATIENCE: Final = 30.0
 _PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.1
-_BELIEVED: Final = 2.0
 _OPEN: Final = "when nobody kept others out of MongoDB"
+_BELIEVED: Final = 2.0
 """So many seconds a call that was told so need not ask again."""
 
 

@@ -63,7 +63,7 @@ class JoinedLedger(Ledger):
         follow = tuple(each for each in projector.others if isinstance(each, Following))
         rest = tuple(each for each in projector.others if each not in follow)
         self._state = _Debt(projector, (projector.state, *follow))
-        self._others = _Debt(projector, rest)
+        self._others = _Debt(projector, rest, after=self._state)
         self._cursor = 0
         self._ended = False
         self._appending = 0
@@ -148,7 +148,7 @@ class JoinedLedger(Ledger):
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
-                self._owe(item.draft.space, outcome.position)
+                self.owe(item.draft.space, outcome.position)
             known = isinstance(outcome, Appended) and not outcome.replayed
             if not known and (call := scope()) is not None:
                 call.told.is_up = False
@@ -172,7 +172,7 @@ class JoinedLedger(Ledger):
             things = await looked_at(self._projector.state, commit.entries)
             await self._log.restore([item], [_touched(commit, things)])
         for item in sealed:
-            self._owe(item.space, item.position)
+            self.owe(item.space, item.position)
         await self.settle()
 
     async def _is_stale(self, item: Append) -> bool:
@@ -228,7 +228,8 @@ class JoinedLedger(Ledger):
                 raise
             return frozenset((ANY,))  # it stands in the log already, and is written no more
 
-    def _owe(self, space: SpaceId, position: Position) -> None:
+    def owe(self, space: SpaceId, position: Position) -> None:
+        """Let whoever asks a view wait until it shows a space up to `position`."""
         self._state.owe(space, position)
         self._others.owe(space, position)
 
@@ -286,8 +287,11 @@ class JoinedLedger(Ledger):
 class _Debt:
     """Views that are to show what was written, and how far they are known to do so."""
 
-    def __init__(self, projector: Projector, views: Sequence[View]) -> None:
+    def __init__(
+        self, projector: Projector, views: Sequence[View], *, after: "_Debt | None" = None
+    ) -> None:
         self.views = views
+        self._after = after
         self.shown: dict[SpaceId, Position] = {}
         self._projector = projector
         self._owed: dict[SpaceId, Position] = {}
@@ -310,6 +314,8 @@ class _Debt:
         async with self._turns[space]:
             if self.shown.get(space, ORIGIN) < position:
                 position = max(position, self._owed.get(space, position))
+                if self._after is not None:  # these are made from what those show
+                    await self._after.reach(space, position)
                 await self._projector.reach(space, position, self.views)
                 self.shown[space] = position
 
