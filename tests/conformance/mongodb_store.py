@@ -1,7 +1,8 @@
 """A server that speaks MongoDB's protocol as contracts see it: each store is a database."""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders, files_of
+from tests.servers.documents import Documents
+from tests.servers.processes import PORT, ROOT
 
 URL = os.environ.get("TEST_MONGODB_URL", "")
 SECOND_URL = os.environ.get("TEST_SECOND_MONGODB_URL", "")
@@ -131,6 +134,17 @@ async def a_view_of_documents(closing: AsyncExitStack) -> MongoDocuments:
     closing.push_async_callback(database.close)
     await database.open()
     return MongoDocuments(database)
+
+
+def server_of_our_own(place: int) -> Iterator[Documents]:
+    """A server that a test may harm, at this place among the ports."""
+    require_server()
+    if not (ROOT / "documents.python").is_file():
+        pytest.skip("no server of documents of our own: `make servers` starts one")
+    own = Documents(name=f"documents-{uuid4().hex}", port=PORT + place)
+    own.start()
+    yield own
+    own.stop(signal.SIGKILL)
 
 
 def require_server() -> None:

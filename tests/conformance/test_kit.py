@@ -13,6 +13,7 @@ from canonry.domain.log.commits import Append, Appended, Outcome, Position
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.facts import Fact
 from canonry.ports.records.ledger import Touched
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery, FactQuery
 from canonry.ports.views.text import TextFound, TextQuery
@@ -98,7 +99,7 @@ def lying(backend: Backend, liar: type[Any]) -> Backend:
     store = canon.state._store
     ports: dict[str, Any] = {}
     if issubclass(liar, MemoryLedger):
-        ports["ledger"] = liar(store, canon.clock, canon.identities)
+        ports["ledger"] = liar(store, Sealer(canon.clock, canon.identities))
     elif issubclass(liar, MemoryState):
         ports["state"] = liar(store)
     else:

@@ -9,11 +9,37 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from canonry.domain.log.commits import Appended
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.usecases.kernel.canon import Canon
 from tests.servers.processes import as_nobody
+
+WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
+"""A fact that says so much fills a small disk soon, and packs badly."""
+
+
+@dataclass
+class Filling:
+    """Writes large facts, and keeps what was acknowledged."""
+
+    canon: Canon
+    acknowledged: set[str] = field(default_factory=set)
+
+    async def write(self, numbers: range) -> None:
+        """One fact for each of these."""
+        for n in numbers:
+            scribe = Scribe(self.canon, f"full {n}")
+            head = await self.canon.ledger.head(MIDDLE_EARTH)
+            draft = scribe.next(made(a_fact(f"{n} {WORDS}")), judged_at=head)
+            (outcome,) = await scribe.append([draft])
+            assert isinstance(outcome, Appended)
+            self.acknowledged.add(draft.draft.id)
 
 
 def bound_files(process: int, room: str) -> None:

@@ -2,9 +2,16 @@
 
 import asyncio
 
+import pytest
+
+from canonry.bootstrap.stores import KeptStore
 from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Outcome
+from canonry.domain.log.commits import Append, Appended, Outcome
+from canonry.gateway.limits import within
 from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH
+from tests.conformance.kills import require_whole
+from tests.faults.relay import Relay
 
 ATTEMPTS_MAX = 200
 
@@ -19,3 +26,21 @@ async def repeated(scribe: Scribe, late: Append) -> Outcome:
         else:
             return outcome
     raise AssertionError("nobody answers")
+
+
+async def require_in_time_and_once(
+    store: KeptStore, relay: Relay, scribe: Scribe, late: Append
+) -> None:
+    """While nothing answers calls end in time; what was sent then is there once afterwards."""
+    for ask in (store.canon.ledger.head(MIDDLE_EARTH), scribe.append([late])):
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(Unavailable) as told:
+            await within(0.5, ask)
+        assert told.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
+        assert asyncio.get_running_loop().time() - began < 3
+    relay.delay, relay.away = 0.0, False
+    await relay.cut()
+
+    assert isinstance(await repeated(scribe, late), Appended)
+    await require_whole(store.canon, store.upkeep, {late.draft.id})
+    assert await store.canon.ledger.head(MIDDLE_EARTH) == 2

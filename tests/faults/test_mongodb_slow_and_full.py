@@ -1,7 +1,6 @@
 """MongoDB slow, silent, cut off or full: it is told in time, and nothing is lost or twice."""
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,20 +12,16 @@ from pymongo.errors import BulkWriteError
 from canonry.adapters.mongodb.faults import as_canonry, is_taken, is_unsure
 from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
 from canonry.domain.errors import CanonryError, Unavailable
-from canonry.domain.log.commits import Appended
-from canonry.gateway.limits import within
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.mongodb_store import URL, dropped, require_server
-from tests.faults.disks import full
+from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
+from tests.faults.disks import WORDS, Filling, full
 from tests.faults.relay import Relay, relayed_url
-from tests.faults.repeating import repeated
+from tests.faults.repeating import require_in_time_and_once
 from tests.servers.documents import Documents
-from tests.servers.processes import PORT, ROOT
 
 pytestmark = pytest.mark.anyio
-WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
 ROOM = 1_500_000
 
 
@@ -49,13 +44,7 @@ async def relayed(tmp_path: Path) -> AsyncIterator[tuple[Relay, Polyglot]]:
 
 @pytest.fixture
 def server() -> Iterator[Documents]:
-    require_server()
-    if not (ROOT / "documents.python").is_file():
-        pytest.skip("no server of documents of our own: `make servers` starts one")
-    own = Documents(name=f"documents-{uuid4().hex}", port=PORT + 91)
-    own.start()
-    yield own
-    own.stop(signal.SIGKILL)
+    yield from server_of_our_own(91)
 
 
 async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(
@@ -85,53 +74,29 @@ async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
     relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
     await relay.cut()
 
-    for ask in (store.canon.ledger.head(MIDDLE_EARTH), scribe.append([late])):
-        began = asyncio.get_running_loop().time()
-        with pytest.raises(Unavailable) as told:
-            await within(0.5, ask)
-        assert told.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
-        assert asyncio.get_running_loop().time() - began < 3
-    relay.delay, relay.away = 0.0, False
-    await relay.cut()
-
-    assert isinstance(await repeated(scribe, late), Appended)
-    await require_whole(store.canon, store.upkeep, {late.draft.id})
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == 2
+    await require_in_time_and_once(store, relay, scribe, late)
 
 
 async def test_a_full_disk_refuses_writes_until_there_is_room(
     server: Documents, tmp_path: Path
 ) -> None:
     async with opened(server.url, tmp_path) as store:
-        acknowledged: set[str] = set()
-
-        async def write(n: int) -> None:
-            scribe = Scribe(store.canon, f"full {n}")
-            head = await store.canon.ledger.head(MIDDLE_EARTH)
-            draft = scribe.next(made(a_fact(f"{n} {WORDS}")), judged_at=head)
-            (outcome,) = await scribe.append([draft])
-            assert isinstance(outcome, Appended)
-            acknowledged.add(draft.draft.id)
-
-        async def write_on() -> None:
-            for n in range(1_000):
-                await write(n)
+        filling = Filling(store.canon)
 
         with full(server.process(), ROOM):
             for _ in range(3):
                 with pytest.raises(Unavailable) as refused:
-                    await write_on()
+                    await filling.write(range(1_000))
                 assert refused.value.code in {"ledger.full", "store.failing"}
                 assert "disk" in refused.value.message
-            assert acknowledged
+            assert filling.acknowledged
             first = ident(f"0 {WORDS}")
             assert first in await store.canon.state.things([first])
-        before = len(acknowledged)
-        for n in range(1_000, 1_005):
-            await write(n)
+        before = len(filling.acknowledged)
+        await filling.write(range(1_000, 1_005))
 
-        assert len(acknowledged) == before + 5
-        await require_whole(store.canon, store.upkeep, acknowledged)
+        assert len(filling.acknowledged) == before + 5
+        await require_whole(store.canon, store.upkeep, filling.acknowledged)
 
 
 @pytest.mark.parametrize(

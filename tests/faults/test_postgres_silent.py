@@ -1,6 +1,5 @@
 """PostgreSQL that does not answer, or is away: a call ends in time, and is repeated once."""
 
-import asyncio
 from pathlib import Path
 from uuid import uuid4
 
@@ -8,15 +7,11 @@ import pytest
 
 from canonry.bootstrap.backends.postgres import open_postgres
 from canonry.bootstrap.backends.postgres_copy import with_copy
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Appended
-from canonry.gateway.limits import within
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from tests.conformance.kills import require_whole
+from canonry.testing.things import a_fact, made
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.relay import relayed_url
-from tests.faults.repeating import repeated
+from tests.faults.repeating import require_in_time_and_once
 
 pytestmark = pytest.mark.anyio
 
@@ -40,17 +35,6 @@ async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
         if harm == "away":
             await relay.cut()
 
-        for ask in (store.canon.ledger.head(MIDDLE_EARTH), scribe.append([late])):
-            began = asyncio.get_running_loop().time()
-            with pytest.raises(Unavailable) as told:
-                await within(0.5, ask)
-            assert told.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
-            assert asyncio.get_running_loop().time() - began < 3
-        relay.delay, relay.away = 0.0, False
-        await relay.cut()
-
-        assert isinstance(await repeated(scribe, late), Appended)
-        await require_whole(store.canon, store.upkeep, {late.draft.id})
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == 2
+        await require_in_time_and_once(store, relay, scribe, late)
         await store.close()
     await dropped(schema)

@@ -46,6 +46,7 @@ from canonry.gateway.tool import (
     Tool,
     Toolset,
 )
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.world import Clock
 from canonry.testing.things import drafted
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -264,7 +265,7 @@ TRUSTED = Principal(trusted=True, authorities=frozenset(Authority))
 def a_canon(clock: Clock | None = None) -> Canon:
     store, clock, identities = MemoryStore(), clock or HandClock(), CountingIdentities()
     return Canon(
-        ledger=MemoryLedger(store, clock, identities),
+        ledger=MemoryLedger(store, Sealer(clock, identities)),
         state=MemoryState(store),
         documents=MemoryDocuments(store),
         text=MemoryText(store),

@@ -13,6 +13,7 @@ from canonry.gateway.cache import Filling, ReplyCache
 from canonry.gateway.replies import replied
 from canonry.gateway.tool import Cached
 from canonry.ports.records.ledger import Touched
+from canonry.ports.records.sealer import Sealer
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.gateway.sample import KEEPER, LAMP, VISITOR, a_canon, a_gateway
 
@@ -27,7 +28,7 @@ class Script(MemoryLedger):
     news: list[frozenset[int] | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        super().__init__(MemoryStore(), HandClock(), CountingIdentities())
+        super().__init__(MemoryStore(), Sealer(HandClock(), CountingIdentities()))
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:

@@ -16,10 +16,9 @@ from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
 from tests.faults.relay import relayed_url
 from tests.servers.documents import Documents
-from tests.servers.processes import PORT, ROOT
 
 pytestmark = pytest.mark.anyio
 WRITER = """
@@ -42,13 +41,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def server() -> Iterator[Documents]:
-    require_server()
-    if not (ROOT / "documents.python").is_file():
-        pytest.skip("no server of documents of our own: `make servers` starts one")
-    own = Documents(name=f"documents-{uuid4().hex}", port=PORT + 89)
-    own.start()
-    yield own
-    own.stop(signal.SIGKILL)
+    yield from server_of_our_own(89)
 
 
 @asynccontextmanager

@@ -38,8 +38,8 @@ FAR = 0.02
 
 COMMANDS = {
     "canon open": 7,
-    "canon propose": 18,
-    "canon tell": 15,
+    "canon propose": 17,
+    "canon tell": 14,
     "catalog list_projects": 5,
     "narrative neo4j_create_entity": 4,
     "narrative neo4j_create_fact": 4,
@@ -52,8 +52,8 @@ COMMANDS = {
 }
 WAITS = {
     "canon open": 6,
-    "canon propose": 11,
-    "canon tell": 8,
+    "canon propose": 10,
+    "canon tell": 7,
     "narrative neo4j_create_universe": 6,
     "truth ingest": 6,
     "world advance-clock": 5,

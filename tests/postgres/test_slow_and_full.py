@@ -11,19 +11,17 @@ import pytest
 
 from canonry.bootstrap.backends.postgres import Shared, open_postgres
 from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN, Appended
-from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.domain.log.commits import ORIGIN
+from canonry.testing.things import MIDDLE_EARTH
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
+from tests.faults.disks import Filling
 from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Postgres
 from tests.servers.processes import PORT, ROOT, home_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 LITTLE, MORE = "size=96m", "size=400m"
-WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
-"""A fact that says so much fills a small disk soon, and packs badly."""
 
 
 @pytest.fixture
@@ -61,33 +59,20 @@ async def test_a_full_disk_refuses_what_it_does_not_keep_and_goes_on_when_there_
 ) -> None:
     server, disk = cramped
     store = await opened(server.url, "full", tmp_path)
-    acknowledged: set[str] = set()
-
-    async def write(n: int) -> None:
-        scribe = Scribe(store.canon, f"full {n}")
-        head = await store.canon.ledger.head(MIDDLE_EARTH)
-        draft = scribe.next(made(a_fact(f"{n} {WORDS}")), judged_at=head)
-        (outcome,) = await scribe.append([draft])
-        assert isinstance(outcome, Appended)
-        acknowledged.add(draft.draft.id)
-
-    async def write_on() -> None:
-        for n in range(20_000):
-            await write(n)
+    filling = Filling(store.canon)
 
     with pytest.raises(Unavailable) as refused:
-        await write_on()
+        await filling.write(range(20_000))
 
     assert refused.value.code in {"ledger.full", "store.unreachable"}
-    assert acknowledged
+    assert filling.acknowledged
     assert await asyncio.to_thread(mount, "-o", f"remount,{MORE}", str(disk)) == 0
     await asyncio.to_thread(server.stop)
     await asyncio.to_thread(server.start)
-    before = set(acknowledged)
-    for n in range(20_000, 20_005):
-        await write(n)
-    assert len(acknowledged) == len(before) + 5
-    await require_whole(store.canon, store.upkeep, acknowledged)
+    before = len(filling.acknowledged)
+    await filling.write(range(20_000, 20_005))
+    assert len(filling.acknowledged) == before + 5
+    await require_whole(store.canon, store.upkeep, filling.acknowledged)
     await store.close()
 
 

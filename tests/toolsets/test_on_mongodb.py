@@ -65,7 +65,7 @@ def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
             name: follower.view(getattr(own, name))
             for name in ("state", "text", "catalog", "places")
         }
-        return join(replace(canon, **views)).canon
+        return join(replace(canon, **views), copied=own.ledger).canon
 
     return compose
 

@@ -32,7 +32,7 @@ class FragileLedger(MemoryLedger):
     """
 
     def __init__(self, whole: MemoryLedger) -> None:
-        super().__init__(whole._store, whole._clock, whole._identities)
+        super().__init__(whole._store, whole._sealer)
         self.kill_at: int | None = None
         self.written_before_death = False
         self.refuses: frozenset[str] = frozenset()

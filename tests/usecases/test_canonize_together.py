@@ -43,7 +43,7 @@ def another_process(canon: Canon, seed: int) -> Canon:
     ledger, state = canon.ledger, canon.state
     assert isinstance(ledger, MemoryLedger)
     assert isinstance(state, MemoryState)
-    own = MemoryLedger(ledger._store, ledger._clock, ledger._identities)
+    own = MemoryLedger(ledger._store, ledger._sealer)
     return replace(canon, ledger=own, state=HesitantState(state, seed))
 
 
@@ -118,7 +118,7 @@ class CrowdedLedger(MemoryLedger):
     """Somebody else changes Frodo before every append that is not exclusive."""
 
     def __init__(self, whole: MemoryLedger, stage: Stage) -> None:
-        super().__init__(whole._store, whole._clock, whole._identities)
+        super().__init__(whole._store, whole._sealer)
         self._stage = stage
         self.intrusions = 0
 

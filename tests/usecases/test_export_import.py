@@ -13,6 +13,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.sealing import Sealed
 from canonry.domain.spaces import SpaceKind
 from canonry.ports.records.ledger import Ledger
+from canonry.ports.records.sealer import Sealer
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.canon import Canon
@@ -177,7 +178,7 @@ class StoppingLedger(MemoryLedger):
 
 async def test_an_interrupted_import_goes_on() -> None:
     lines = await exported(await a_world())
-    ledger = StoppingLedger(MemoryStore(), HandClock(), CountingIdentities())
+    ledger = StoppingLedger(MemoryStore(), Sealer(HandClock(), CountingIdentities()))
     with pytest.raises(Unavailable):
         await imported(ledger, lines)
 

@@ -42,7 +42,7 @@ class BusyLedger(MemoryLedger):
     """
 
     def __init__(self, whole: MemoryLedger) -> None:
-        super().__init__(whole._store, whole._clock, whole._identities)
+        super().__init__(whole._store, whole._sealer)
         self.before: type = EntityDraft
         self.first: Callable[[], Awaitable[Any]] | None = None
 

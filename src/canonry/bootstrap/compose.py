@@ -14,6 +14,7 @@ from canonry.adapters.rules.srd import SrdRulebook
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import memory_filing
 from canonry.domain.policy import Policy
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.kernel.canon import Canon
 
@@ -29,7 +30,7 @@ def compose_memory(
     the_clock = clock or SystemClock()
     the_identities = identities or SystemIdentities()
     return Canon(
-        ledger=MemoryLedger(store, the_clock, the_identities),
+        ledger=MemoryLedger(store, Sealer(the_clock, the_identities)),
         state=MemoryState(store),
         documents=MemoryDocuments(store),
         text=MemoryText(store),

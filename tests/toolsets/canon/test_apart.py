@@ -101,13 +101,15 @@ async def test_claims_of_an_account_are_refused_before_any_of_them_is_written() 
     ann = {"kind": "entity", "name": "Ann", "type": "person"}
     works = {"kind": "relation", "from": "Ann", "type": "works for", "to": "Ann"}
     wrong = {"kind": "correction", "of": "nobody", "field": "phone", "value": "1"}
+    nameless = {"kind": "entity", "name": " ", "type": "person"}
 
     refused = [
         await desk.refused("propose", claims=[ann, claim], space="account")
-        for claim in (works, wrong)
+        for claim in (works, wrong, nameless)
     ]
 
-    assert [error["details"]["path"] for error in refused] == ["/claims/1/type", "/claims/1/of"]
+    told = [error["details"]["path"] for error in refused]
+    assert told == ["/claims/1/type", "/claims/1/of", "/claims/1/name"]
     assert (await desk.call("find", space="account"))["found"] == []
 
 

@@ -32,7 +32,7 @@ class FragileLedger(MemoryLedger):
     """A ledger whose process is killed at an append, before or after that is written."""
 
     def __init__(self, whole: MemoryLedger, *, written: bool) -> None:
-        super().__init__(whole._store, whole._clock, whole._identities)
+        super().__init__(whole._store, whole._sealer)
         self.kill_at: int | None = None
         self.busy = False
         self.appends = 0
@@ -94,7 +94,7 @@ class StuckLedger(MemoryLedger):
     """A ledger at which an append waits until it is set free."""
 
     def __init__(self, whole: MemoryLedger) -> None:
-        super().__init__(whole._store, whole._clock, whole._identities)
+        super().__init__(whole._store, whole._sealer)
         self.free = asyncio.Event()
 
     @override

@@ -10,22 +10,19 @@ from canonry.adapters.memory.store import MemoryStore, collides
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
-from canonry.domain.log.dating import Dating
-from canonry.domain.log.sealing import GENESIS, Sealed, commit_of, fault_in, seal, unseal
+from canonry.domain.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
-from canonry.ports.world import Clock, Identities
+from canonry.ports.records.sealer import Sealer
 
 
 class MemoryLedger(Ledger):
     """One log a space, in a list."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, identities: Identities) -> None:
+    def __init__(self, store: MemoryStore, sealer: Sealer) -> None:
         """Share `store` with the views."""
         self._store = store
-        self._clock = clock
-        self._identities = identities
-        self._dating = Dating(clock.now(), clock.monotonic())
+        self._sealer = sealer
         self._turn = asyncio.Lock()
         self._owner: asyncio.Task[object] | None = None
 
@@ -86,13 +83,7 @@ class MemoryLedger(Ledger):
         log = self._store.log[draft.space]
         previous = log[-1].hash if log else GENESIS
         newest = log[-1].recorded_at if log else None
-        sealed = seal(
-            draft,
-            position=Position(len(log) + 1),
-            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), newest),
-            previous=previous,
-            salts=[self._identities.salt() for _ in draft.entries],
-        )
+        sealed = self._sealer.sealed(draft, after=len(log), newest=newest, previous=previous)
         touched = None if item.foreseen is None else item.foreseen.touched
         self._store.take(sealed, touched, commit_of(draft, sealed, previous))
         return Appended(position=sealed.position, recorded_at=sealed.recorded_at)

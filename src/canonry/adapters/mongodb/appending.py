@@ -5,7 +5,7 @@ and ids refuse it where others were quicker, or where a draft is there already. 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from pymongo.errors import PyMongoError
@@ -26,10 +26,10 @@ from canonry.adapters.mongodb.records import (
     sealed_in,
 )
 from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN, Append, Appended, Outcome, Position, Stale
-from canonry.domain.log.dating import Dating
-from canonry.domain.log.sealing import Sealed, seal
+from canonry.domain.log.commits import ORIGIN, Appended, Outcome, Position, Stale
+from canonry.domain.log.sealing import Sealed
 from canonry.domain.time import Instant
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.records.turns import Call
 from canonry.ports.world import Clock, Identities
 
@@ -63,9 +63,9 @@ class GroupInserter:
         self._database = database
         self._gate = gate
         self._looks = looks
-        self._clock = clock
         self._identities = identities
-        self._dating = Dating(clock.now(), clock.monotonic())
+        self.sealer = Sealer(clock, identities)
+        self.takers: list[Callable[[Sequence[Sealed]], None]] = []
         self._commits = database.collection("commits")
         self._latest = database.latest("commits")
 
@@ -99,18 +99,22 @@ class GroupInserter:
         """What an attempt rests on, asked together.
 
         A draft counts as there once a majority has it; before that its id refuses it once more.
+        Where the log ends is the newest of what was touched: asked apart, it may be past a commit
+        that the other answer does not have, and that would make nothing stale.
         """
-        space = writing.space
+        space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
         known = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
-        touched = self._latest.find(
-            past(space, writing.since), {"position": 1, "hash": 1, "touched": 1}
-        )
-        return await asyncio.gather(
-            self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST),
+        touched = self._latest.find(past(space, before), {"touched": 1, **TIP})
+        there, newest, now = await asyncio.gather(
             known.to_list(),
-            touched.sort("_id", -1).limit(TOUCHED_MAX + 1).to_list(),
+            touched.sort(NEWEST).limit(TOUCHED_MAX + 2).to_list(),
             self._database.now(),
         )
+        if newest or writing.since == ORIGIN:
+            return (newest[0] if newest else None), there, newest, now
+        # The log is shorter than what the drafts rest on, as in a database that was restored.
+        tip = await self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
+        return tip, there, (), now
 
     async def _written(
         self,
@@ -145,23 +149,15 @@ class GroupInserter:
         if made:
             self._looks.wrote(began, made)
             self._database.ends.follow(writing.space, made)
-            writing.tell(tuple(map(sealed_in, made)))
+            written = [sealed_in(each) for each in made]
+            for take in self.takers:
+                take(written)
         return True
 
     def _pause(self, attempt: int) -> float:
         """Somewhere within a time that grows, so that those who met do not meet again."""
         longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
         return longest * self._identities.salt()[0] / 255
-
-    def sealed(self, item: Append, tip: ChainEnd) -> Sealed:
-        """The draft as the commit that follows `tip`."""
-        return seal(
-            item.draft,
-            position=Position(tip.position + 1),
-            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), tip.newest),
-            previous=tip.hash,
-            salts=[self._identities.salt() for _ in item.draft.entries],
-        )
 
 
 _Looked: TypeAlias = tuple[
@@ -177,7 +173,7 @@ class _InsertedGroup:
         items = [item for call in calls for item in call.batch]
         self.space = items[0].draft.space
         self.ids = sorted({item.draft.id for item in items})
-        self.since = min(map(_rests_on, items))
+        self.since = min(item.rests_on for item in items)
         self.lost = 0
         self.outcomes: list[list[Outcome]] = []
         self._appender = appender
@@ -221,7 +217,9 @@ class _InsertedGroup:
                 if stopped:
                     told.append(Stale(head=head))
                     continue
-                sealed = self._appender.sealed(item, end)
+                sealed = self._appender.sealer.sealed(
+                    item.draft, after=end.position, newest=end.newest, previous=end.hash
+                )
                 end.follow(sealed)
                 keys = TOUCHES_ANYTHING if item.foreseen is None else item.foreseen.touched
                 made.append(document_of(sealed, keys, now))
@@ -231,11 +229,6 @@ class _InsertedGroup:
             self.outcomes.append(told)
         return made
 
-    def tell(self, group: Sequence[Sealed]) -> None:
-        """Let each call know what was written with it."""
-        for call in self._calls:
-            call.group = group
-
 
 def _known(stored: StoredCommit, own: frozenset[str]) -> Appended:
     return Appended(
@@ -243,8 +236,3 @@ def _known(stored: StoredCommit, own: frozenset[str]) -> Appended:
         recorded_at=Instant(int(stored["recorded_at"])),
         replayed=stored["hash"] not in own,
     )
-
-
-def _rests_on(item: Append) -> Position:
-    foreseen = item.foreseen
-    return item.judged_at if foreseen is None else min(item.judged_at, foreseen.at)

@@ -6,10 +6,9 @@ together.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
-from typing import Final
 
 from pymongo.errors import PyMongoError
 from typing_extensions import override
@@ -39,17 +38,10 @@ from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, Commit, Outcome, Position
 from canonry.domain.log.sealing import Sealed, fault_in, require_unaltered, unseal
 from canonry.domain.time import Instant
-from canonry.ports.call_scope import answers, scope
+from canonry.ports.call_scope import scope
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.ports.records.turns import Call, Turns
 from canonry.ports.world import Clock, Identities
-
-_KEPT: Final = 200
-_WRITTEN: Final = "written to MongoDB"
-"""What a call wrote last, and what was written with it: so many commits, all of one log.
-
-The views that it brings up need not ask for them.
-"""
 
 
 class MongoLedger(Ledger):
@@ -106,20 +98,16 @@ class MongoLedger(Ledger):
                     call, mine = Call(batch, tried), self._gate.is_mine
                     with suppress(GateClosed):
                         if await self._gate.is_open(mine=mine):
-                            return await self._appended(call, mine=mine)
+                            if not mine:
+                                return await self._turns.append(call)
+                            (outcomes,) = await self._appender.write([call], mine=True)
+                            return outcomes
                 await self._gate.wait()
         raise Unavailable("ledger.busy", "others write without a pause; try again")
 
-    async def _appended(self, call: Call, *, mine: bool) -> Sequence[Outcome]:
-        if mine:
-            (outcomes,) = await self._appender.write([call], mine=True)
-        else:
-            outcomes = await self._turns.append(call)
-        if call.group:
-            before: tuple[Sealed, ...] = answers().get(_WRITTEN, ())
-            follow = before and _place(before[-1], 1) == _place(call.group[0])
-            answers()[_WRITTEN] = ((*before, *call.group) if follow else tuple(call.group))[-_KEPT:]
-        return outcomes
+    @override
+    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+        self._appender.takers.append(take)
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
@@ -142,10 +130,6 @@ class MongoLedger(Ledger):
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        written: tuple[Sealed, ...] = answers().get(_WRITTEN, ())
-        known = [each for each in written if each.position > after]
-        if known and _place(known[0]) == (space, after + 1):
-            return known[:limit]
         async with self._database.working():
             # A short page by its ids: a server may look at a whole collection for a part of it.
             asked = next_after(space, after, limit) if limit <= BATCH else past(space, after)
@@ -208,10 +192,6 @@ class MongoLedger(Ledger):
     async def _exclusive(self) -> AsyncIterator[None]:
         async with self._gate.exclusive():
             yield
-
-
-def _place(sealed: Sealed, more: int = 0) -> tuple[SpaceId, int]:
-    return sealed.space, sealed.position + more
 
 
 def _unfit(fault: str) -> Conflict:

@@ -16,7 +16,6 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import Changes, fold, needs
 from canonry.domain.log.commits import Append, Appended, Commit, Outcome, Position, Stale
-from canonry.domain.log.dating import Dating
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import key_hash
 from canonry.domain.log.sealing import (
@@ -24,11 +23,11 @@ from canonry.domain.log.sealing import (
     Sealed,
     commit_of,
     fault_in,
-    seal,
     unseal,
 )
 from canonry.domain.log.upcasters import ENCODING_VERSION
 from canonry.domain.time import Instant
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.records.turns import Call
 from canonry.ports.world import Clock, Identities
 
@@ -43,9 +42,7 @@ class Appender:
     def __init__(self, name: str, clock: Clock, identities: Identities) -> None:
         """Write into the store called `name`."""
         self._name = name
-        self._clock = clock
-        self._identities = identities
-        self._dating = Dating(clock.now(), clock.monotonic())
+        self.sealer = Sealer(clock, identities)
 
     @property
     def name(self) -> str:
@@ -56,7 +53,7 @@ class Appender:
         """Append what calls ask for, all in one space, each judged after those before it."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
-        since = min(map(_rests_on, items))
+        since = min(item.rests_on for item in items)
         first = {i for item in items if item.foreseen is None for i in needs(item.draft.entries)}
         await run(db, ENTER, (self._name,))
         head, guard, known, touched, rows = await together(
@@ -73,16 +70,6 @@ class Appender:
         await writing.write(group)
         await writing.record(db, space)
         return writing
-
-    def sealed(self, item: Append, tip: LogEnd) -> Sealed:
-        """The draft as the commit that follows `tip`."""
-        return seal(
-            item.draft,
-            position=Position(tip.position + 1),
-            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), tip.newest),
-            previous=tip.hash,
-            salts=[self._identities.salt() for _ in item.draft.entries],
-        )
 
     async def restore(
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
@@ -192,7 +179,9 @@ class Writing:
 
     async def _write(self, item: Append) -> tuple[Sealed, frozenset[str]]:
         previous = self.tip.hash
-        sealed = self._appender.sealed(item, self.tip)
+        sealed = self._appender.sealer.sealed(
+            item.draft, after=self.tip.position, newest=self.tip.newest, previous=previous
+        )
         if item.foreseen is None:
             changes = await _folded(commit_of(item.draft, sealed, previous), self._loading)
             made = MadeCommit(sealed, changes.touched, changes.things)
@@ -202,11 +191,6 @@ class Writing:
         self.made.append(made)
         self._there[item.draft.id] = sealed.position, sealed.recorded_at, sealed.hash
         return sealed, made.touched
-
-
-def _rests_on(item: Append) -> Position:
-    foreseen = item.foreseen
-    return item.judged_at if foreseen is None else min(item.judged_at, foreseen.at)
 
 
 def _is_stale(item: Append, touched: Sequence[PgRow], head: Position) -> bool:

@@ -26,8 +26,8 @@ from canonry.adapters.sqlite.text.text import SqliteText
 from canonry.adapters.sqlite.text.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.turnstile import Turnstile
 from canonry.domain.errors import BrokenInvariant, Unavailable
-from canonry.domain.log.dating import Dating
 from canonry.ports.records.blobs import Blobs
+from canonry.ports.records.sealer import Sealer
 from canonry.ports.world import Clock, Identities
 
 FILE: Final = "canon.db"
@@ -130,8 +130,7 @@ async def open_store(
     checkpoints = Checkpoints(writer, checkpointer, anchor)
     anchor.hold()
     pump = _pump(writer, turnstile, anchor, durability)
-    dating = Dating(clock.now(), clock.monotonic())
-    writing = (pump, Pen(db=writer, clock=clock, identities=identities, dating=dating))
+    writing = (pump, Pen(db=writer, sealer=Sealer(clock, identities)))
     return SqliteStore(
         **ports_over(readers, blobs, writing),
         folder=folder,

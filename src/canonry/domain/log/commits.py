@@ -79,6 +79,12 @@ class Append:
     foreseen: Foreseen | None = None
     looked_at: LookedAt | None = None
 
+    @property
+    def rests_on(self) -> Position:
+        """Where the log stood when the first of what this rests on was read."""
+        seen = self.foreseen
+        return self.judged_at if seen is None else min(self.judged_at, seen.at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Append, Outcome
-from canonry.domain.log.sealing import Sealed
 
 ENTRIES_MAX: Final = 500
 """A group takes no further call after so many entries: their payloads are in memory at once."""
@@ -25,12 +24,10 @@ class Call:
     """Drafts that one caller appends; `tried` are the hashes of what was written of them.
 
     Where the answer of an attempt was lost, the next one knows by these what is the caller's own.
-    `group` is what was written together, where the engine says so.
     """
 
     batch: Sequence[Append]
     tried: set[str] = field(default_factory=set)
-    group: Sequence[Sealed] = ()
     answer: "asyncio.Future[Sequence[Outcome]]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )

@@ -333,3 +333,25 @@ async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evid
         thing = await desk.thing(named, *_EVIDENCE, path=f"{path}/{n}")
         found.append(Evidence(kind=_EVIDENCE[type(thing)], ref=thing.id))
     return tuple(dict.fromkeys(found))
+
+
+def briefly(claim: Mapping[str, Any]) -> str:
+    """What is claimed, as a person would recognise it among others."""
+    match claim["kind"]:
+        case "entity":
+            said = claim["name"]
+        case "relation":
+            said = f"{claim['from']} {claim['type']} {claim['to']}"
+        case "state":
+            signs = [*(f"+{each}" for each in claim.get("tags", ()))]
+            signs += [*(f"-{each}" for each in claim.get("untags", ()))]
+            said = f"{claim['of']} {' '.join(signs)}"
+        case "merge":
+            said = f"{claim['from']} is {claim['to']}"
+        case "retcon":
+            said = f"{claim['of']} never was"
+        case "correction":
+            said = f"{claim['of']}: {claim['field']}"
+        case _:
+            said = claim["says"]
+    return str(said).strip()

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, NotFound, NotSupported
+from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
-from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.truth.files import FileHint
-from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.claims import (
@@ -21,12 +19,14 @@ from canonry.toolsets.canon.claims import (
     UPKEPT,
     Cited,
     ClaimReading,
+    briefly,
     evidence_of,
     in_words_of_claims,
     require_members,
     upkeep_of,
 )
 from canonry.toolsets.canon.desk import SPACE, Desk, checked, desk_of, names, takes
+from canonry.toolsets.canon.recording import record_claims
 from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
 from canonry.toolsets.canon.rows import Row, cut, reply_schema
 from canonry.toolsets.canon.telling import keep_text
@@ -45,9 +45,6 @@ from canonry.usecases.graph.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_snippets import query_snippets
-from canonry.usecases.truth.correct_field import Correction, correct_field
-from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
-from canonry.usecases.truth.relate_entities import NewRelationship, relate_entities
 from canonry.usecases.truth.store_file import GivenFile
 
 SAID: Final = "What was said"
@@ -66,7 +63,7 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     for n, claim in enumerate(claims):
         require_members(claim, n)
     if desk.is_account:
-        return await _account(desk, claims, dry=bool(arguments.get("dry_run")))
+        return await record_claims(desk, claims, dry=bool(arguments.get("dry_run")))
     return await _told(desk, claims, arguments)
 
 
@@ -177,7 +174,7 @@ def _way_out(rows: Sequence[Row]) -> str:
 
 
 def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
-    said = _briefly(claim)
+    said = briefly(claim)
     status = "needs review" if verdict.needs_review else verdict.status.value
     row: Row = {"claim": cut(said, full=False), "verdict": status}
     if verdict.status is ProposalStatus.ACCEPTED and written:
@@ -191,28 +188,6 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
         {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
     ]
     return {**row, **({"against": against[:_AGAINST]} if against else {})}
-
-
-def _briefly(claim: Mapping[str, Any]) -> str:
-    """What is claimed, as a person would recognise it among others."""
-    match claim["kind"]:
-        case "entity":
-            said = claim["name"]
-        case "relation":
-            said = f"{claim['from']} {claim['type']} {claim['to']}"
-        case "state":
-            signs = [*(f"+{each}" for each in claim.get("tags", ()))]
-            signs += [*(f"-{each}" for each in claim.get("untags", ()))]
-            said = f"{claim['of']} {' '.join(signs)}"
-        case "merge":
-            said = f"{claim['from']} is {claim['to']}"
-        case "retcon":
-            said = f"{claim['of']} never was"
-        case "correction":
-            said = f"{claim['of']}: {claim['field']}"
-        case _:
-            said = claim["says"]
-    return str(said).strip()
 
 
 async def _upkeep(
@@ -244,7 +219,7 @@ async def _upkeep(
     asked = [replace(one, evidence=(*one.evidence, *words)) for one in asked]
     decides = desk.caller.actor.agent_type in KEEPERS
     verdict = "accepted" if decides else "needs review"
-    rows: list[Row] = [{"claim": _briefly(claim), "verdict": verdict} for claim in claims]
+    rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
     if not dry:
         ids = await ask_upkeep(desk.canon, step(desk.caller, "upkeep"), desk.space.id, asked)
         for n, proposal_id in enumerate(ids):
@@ -257,96 +232,6 @@ async def _upkeep(
     if dry or not decides:
         reply = {"written": False, **reply}
     return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
-
-
-async def _account(desk: Desk, claims: Sequence[Mapping[str, Any]], *, dry: bool) -> Reply:
-    """Claims about one's own records: each is one's own word, beside what sources say."""
-    for n, claim in enumerate(claims):
-        if claim["kind"] not in {"entity", "relation", "correction"}:
-            message = (
-                f"/claims/{n}: an account keeps records, no {claim['kind']}s; say it as a field "
-                "of an entity (kind correction), decide a merge, or open a space for statements"
-            )
-            raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
-    await _require_known(desk, claims)
-    recorded = await _recorded(desk, claims, dry=dry)
-    rows = [recorded.get(n) or await _own(desk, one, n, dry=dry) for n, one in enumerate(claims)]
-    good = sum(row["verdict"] == "accepted" for row in rows)
-    reply = {"accepted": good, "of": len(rows), "verdicts": rows}
-    return {"written": False, **reply} if dry else reply
-
-
-async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what names nobody, and relations that an account does not have, before any is written.
-
-    Raises:
-        InvalidInput: `relationship.type-unknown`.
-        NotFound: as a name is looked up.
-    """
-    new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
-    for n, claim in enumerate(claims):
-        if claim["kind"] == "relation" and _edge(claim) not in list(TruthRelation):
-            message = f"an account has {', '.join(TruthRelation)}; or say it as a field"
-            raise InvalidInput("relationship.type-unknown", message, path=f"/claims/{n}/type")
-        for end in ("from", "to", "of"):
-            if end in claim and folded(claim[end]) not in new:
-                await desk.entity(claim[end], path=f"/claims/{n}/{end}")
-
-
-def _edge(claim: Mapping[str, Any]) -> str:
-    kind: str = claim["type"]
-    return kind.strip().upper().replace(" ", "_")
-
-
-async def _recorded(
-    desk: Desk, claims: Sequence[Mapping[str, Any]], *, dry: bool
-) -> Mapping[int, Row]:
-    """The claimed entities by their numbers, which are records of one source: all or none."""
-    told = {n: claim for n, claim in enumerate(claims) if claim["kind"] == "entity"}
-    rows: dict[int, Row] = {
-        n: {"claim": claim["name"], "verdict": "accepted"} for n, claim in told.items()
-    }
-    if told and not dry:
-        given = GivenRecords(entities=[_record(claim) for claim in told.values()])
-        recorded = await ingest_records(desk.canon, desk.caller, None, given)
-        for row, made in zip(rows.values(), recorded.records, strict=True):
-            row["id"] = made.entity_id
-    return rows
-
-
-def _record(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = {"description": claim["says"]} if "says" in claim else {}
-    return {"entity_type": claim["type"], **claim.get("fields", {}), "name": claim["name"], **said}
-
-
-async def _own(desk: Desk, claim: Mapping[str, Any], number: int, *, dry: bool) -> Row:
-    """What became of a relation or a correction; a wrong one undoes none of the others."""
-    row: Row = {"claim": _briefly(claim), "verdict": "accepted"}
-    try:
-        return row if dry else {**row, "id": await _said_so(desk, claim, f"/claims/{number}")}
-    except (InvalidInput, Conflict, NotFound) as error:
-        return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
-
-
-async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
-    if claim["kind"] == "relation":
-        from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
-        new = NewRelationship(
-            rel_type=_edge(claim),
-            from_id=from_.id,
-            to_id=to.id,
-            metadata=claim.get("fields", {}),
-        )
-        return (await relate_entities(desk.canon, desk.caller, new)).relation.id
-    entity = await desk.entity(claim["of"], path=f"{path}/of")
-    wrong = Correction(
-        entity_id=entity.id,
-        entity_type=entity.entity_type,
-        field=claim["field"],
-        value=claim["value"],
-    )
-    await correct_field(desk.canon, desk.caller, None, wrong)
-    return entity.id
 
 
 PROPOSE: Final = Tool(

@@ -32,8 +32,8 @@ def join(canon: Canon, *, foresees: bool = True, copied: Ledger | None = None) -
     `foresees` what they touch. `copied` is the log of the store in which views are that follow.
     """
     others = (canon.documents, canon.text, canon.catalog, canon.places)
-    projector = Projector(ledger=canon.ledger, state=canon.state, others=others)
-    ledger = JoinedLedger(projector, foresees=foresees, copied=copied)
+    projector = Projector(ledger=canon.ledger, state=canon.state, others=others, copied=copied)
+    ledger = JoinedLedger(projector, foresees=foresees)
     joined = replace(
         canon,
         ledger=ledger,

@@ -49,14 +49,8 @@ ATTEMPTS_MAX: Final = 5
 class JoinedLedger(Ledger):
     """Says what drafts touch, which needs the views, and waits for the views, which need them."""
 
-    def __init__(
-        self, projector: Projector, *, foresees: bool = True, copied: Ledger | None = None
-    ) -> None:
-        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`.
-
-        Where views follow in a store of their own, its log is `copied`.
-        """
-        self._copied = copied
+    def __init__(self, projector: Projector, *, foresees: bool = True) -> None:
+        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`."""
         self._log = projector.ledger
         self._projector = projector
         self._foresees = foresees
@@ -239,9 +233,9 @@ class JoinedLedger(Ledger):
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
-        log, call = self._log, scope()
-        if self._copied is not None and call is not None and call.told.is_up:
-            log = self._copied  # who writes the same meanwhile is told so by the append
+        log, copied, call = self._log, self._projector.copied, scope()
+        if copied is not None and call is not None and call.told.is_up:
+            log = copied  # who writes the same meanwhile is told so by the append
         return await log.find(commit_id)
 
     @override
@@ -258,9 +252,6 @@ class JoinedLedger(Ledger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        if not cursor and self._cursor:  # the views stand where that cursor was told at least
-            known = await self.touched_since(self._cursor, limit=_FEW)
-            return replace(known, keys=None)
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
             # A reply that is made after this rests on all of it.

@@ -46,6 +46,8 @@ class Projector:
     ledger: Ledger
     state: State
     others: Sequence[View]
+    copied: Ledger | None = None
+    """The log of the store in which the state follows: what others are to show is read there."""
     _turns: Mapping[SpaceId, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock)
     )
@@ -111,7 +113,8 @@ class Projector:
         if view is not self.state:
             # What was appended past that meanwhile may not be in the state yet.
             limit = min(PAGE, position - cursor)
-            commits = await self.ledger.read(space, after=cursor, limit=limit)
+            log = self.copied or self.ledger
+            commits = await log.read(space, after=cursor, limit=limit)
             await view.apply(await self._as_they_are(commits))
             return
         commits = await self.ledger.read(space, after=cursor, limit=PAGE)

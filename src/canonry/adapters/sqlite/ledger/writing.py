@@ -11,9 +11,8 @@ from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Tip
 from canonry.domain.errors import Conflict
 from canonry.domain.log.commits import Append, Appended, Outcome, Position, Stale
-from canonry.domain.log.dating import Dating
-from canonry.domain.log.sealing import Sealed, commit_of, fault_in, seal, unseal
-from canonry.ports.world import Clock, Identities
+from canonry.domain.log.sealing import Sealed, commit_of, fault_in, unseal
+from canonry.ports.records.sealer import Sealer
 
 Payloads = Sequence[bytes]
 """The entries of a draft as they are stored."""
@@ -27,9 +26,7 @@ class Pen:
     """Writes through the one connection that may."""
 
     db: apsw.Connection
-    clock: Clock
-    identities: Identities
-    dating: Dating
+    sealer: Sealer
 
     def append(
         self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[BlobDigests]
@@ -92,13 +89,8 @@ class Pen:
     ) -> Tip:
         draft = item.draft
         newest = tip.recorded_at if tip.position else None
-        sealed = seal(
-            draft,
-            position=Position(tip.position + 1),
-            recorded_at=self.dating.next(self.clock.now(), self.clock.monotonic(), newest),
-            previous=tip.hash,
-            salts=[self.identities.salt() for _ in draft.entries],
-            payloads=payloads,
+        sealed = self.sealer.sealed(
+            draft, after=tip.position, newest=newest, previous=tip.hash, payloads=payloads
         )
         if item.foreseen is None:
             touched = folder.fold(commit_of(draft, sealed, tip.hash))
