@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from canonry.domain.audience import EVERYBODY, Audience, covers
 from canonry.domain.errors import InvalidInput, NotAllowed, NotFound
 from canonry.domain.fields import plain_time
 from canonry.domain.ids import is_uuid
@@ -25,6 +26,7 @@ from canonry.toolsets.canon.desk import (
     checked,
     desk_of,
     named,
+    names,
     takes,
 )
 from canonry.toolsets.canon.roles import CONTRIBUTORS, SOLO
@@ -85,6 +87,9 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
     desk = await desk_of(canon, caller, arguments, "scene")
     desk.require_writable()
+    if desk.is_account and "for" in arguments:
+        message = "nobody but you reads your account; leave out for, or name a space"
+        raise InvalidInput("tell.readers", message, path="/for")
     if closing or forms == ["turns"]:
         return await _turns(desk, arguments)
     if forms == ["records"]:
@@ -119,7 +124,9 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
         done = await ingest_file(desk.canon, desk.caller, account, given)
         return _interpreted(done, title)
     space = desk.require_told("a document", "tell it in your account")
-    kept = await keep_text(desk, space, given, title)
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    kept = await keep_text(desk, space, given, title=title, audience=audience)
     page = await query_snippets(
         desk.canon, desk.caller, kept.source_id, limit=SHOWN_MAX, offset=kept.first
     )
@@ -140,7 +147,13 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
 
 
 async def keep_text(
-    desk: Desk, space: str, given: GivenFile, title: str, doc_id: str | None = None
+    desk: Desk,
+    space: str,
+    given: GivenFile,
+    *,
+    title: str,
+    doc_id: str | None = None,
+    audience: Audience = EVERYBODY,
 ) -> ImportedDocument:
     """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
     media = given.hint.media or ""
@@ -154,6 +167,7 @@ async def keep_text(
         data=given.data,
         kind=kind or DocumentType.PLAIN,
         doc_id=doc_id,
+        audience=audience,
     )
     return await keep_document(
         desk.canon,
@@ -253,7 +267,13 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.scene", message, path="/scene")
     turns = arguments.get("turns") or ()
     spoken = [await _spoken(desk, turn, n) for n, turn in enumerate(turns)]
-    scene, opened = await _scene(desk, arguments, space)
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    scene, opened = await _scene(desk, arguments, space, audience)
+    has_more_readers = not covers(audience, scene.audience)
+    if has_more_readers and arguments.get("end_scene") is not None:
+        message = "more may read the scene than /for names, and so its summary; leave out /for"
+        raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     told: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
         request = TurnRequest(
@@ -262,6 +282,7 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
             entity_id=entity_id,
             text=text,
             resolution_ref=None,
+            audience=audience,
         )
         receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
         told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
@@ -281,6 +302,8 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         reply["closed"] = True
     elif told:
         reply["hint"] = "cite the ids of turns as evidence in propose"
+        if has_more_readers:
+            reply["hint"] += "; the scene itself, its title and summary have more readers"
     return filled(reply)
 
 
@@ -305,14 +328,21 @@ async def _spoken(
     return Speaker.USER, None, checked(f"{by}: {text}", most, path=f"{path}/text")
 
 
-async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | SceneDraft, bool]:
-    """The scene that still takes turns, or else a new one of this title, and whether it is new."""
+async def _scene(
+    desk: Desk, arguments: Arguments, space: str, audience: Audience
+) -> tuple[Scene | SceneDraft, bool]:
+    """The scene that still takes turns, or else a new one of this title, and whether it is new.
+
+    Of several of one title it is the one for the same readers, else the last one.
+    """
     named = arguments["scene"].strip()
     query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
     playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items
-    for scene in reversed(playing):
-        if named.lower() == scene.id or folded(scene.title) == folded(named):
-            return scene, False
+    same = [each for each in playing if folded(each.title) == folded(named)]
+    same.sort(key=lambda each: each.audience == audience)
+    same += [each for each in playing if each.id == named.lower()]
+    if same:
+        return same[-1], False
     if is_uuid(named) or arguments.get("turns") is None:
         found = await desk.thing(named, Scene, path="/scene")
         assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
@@ -323,6 +353,7 @@ async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | 
         place_id=None if place is None else (await desk.entity(place, path="/place")).id,
         at=await desk.time(arguments, "when", at=await story_of_late(desk.canon, desk.space.id)),
         words=_words_of(arguments.get("when")),
+        audience=audience,
     )
     return await open_scene(desk.canon, desk.caller, space, asked), True
 
@@ -340,20 +371,19 @@ TELL: Final = Tool(
     name="tell",
     title="Tell",
     description=(
-        "Keep what was said, seen or sent, as it came; it becomes nobody's truth by that. Text, "
-        "turns of a scene, a file; records in your account. Gives ids to cite in propose."
+        "Keep what was said, seen or sent, as it came; this makes nothing canon. Text, turns of "
+        "a scene, a file; records in your account. Gives ids to cite in propose."
     ),
     input_schema=takes(
         {},
         {
             "text": TEXT.but(description="A document, message, note."),
-            "title": named("What the text or file is called."),
-            "turns": array(_TURN).but(
-                maxItems=TURNS_MAX, description="What was said in a scene, in order."
-            ),
+            "title": named("Name of the text or file."),
+            "turns": array(_TURN).but(maxItems=TURNS_MAX, description="What was said in a scene."),
             "scene": named("Scene by title or id; a new title opens one."),
-            "place": named("Where a new scene takes place."),
-            "when": named("When a new scene takes place, in its world."),
+            "place": named("Place of a new scene."),
+            "when": named("When a new scene plays, in its world."),
+            "for": names("Who alone may know."),
             "end_scene": TEXT.but(description="Summary that closes it."),
             "records": array(ANYTHING).but(
                 maxItems=RECORDS_MAX, description="Objects with type and fields as said."
