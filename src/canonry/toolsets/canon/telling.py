@@ -378,7 +378,7 @@ TELL: Final = Tool(
         {},
         {
             "text": TEXT.but(description="A document, message, note."),
-            "title": named("Name of the text or file."),
+            "title": named("Of the text or file."),
             "turns": array(_TURN).but(maxItems=TURNS_MAX, description="What was said in a scene."),
             "scene": named("Scene by title or id; a new title opens one."),
             "place": named("Place of a new scene."),
