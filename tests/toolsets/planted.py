@@ -15,6 +15,7 @@ from canonry.domain.things.facts import Fact
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
+from canonry.toolsets.canon import CANON
 from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.toolsets.world.kit import an_isle, brought_in
@@ -74,9 +75,11 @@ def tells(answer: str) -> bool:
     return any(word in answer.lower() for word in WORDS)
 
 
-async def planted() -> Planted:
-    """The isle with Ana and Bo, a scene, and the secrets."""
+async def planted(canon: Canon | None = None) -> Planted:
+    """The isle with Ana and Bo, a scene, and the secrets, in memory or in a canon that is there."""
     desk = a_desk()
+    if canon is not None:
+        desk = Desk(canon, Gateway(canon, [CANON]), desk.clock)
     space = (await brought_in(desk.canon, an_isle())).world_id
     desk.spaces = frozenset((SpaceId(space),))
     people = [

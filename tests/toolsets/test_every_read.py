@@ -8,11 +8,13 @@ it is named with a reason.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
+from canonry.bootstrap.embedded import open_embedded
 from canonry.gateway.browsing import PAGE
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
@@ -22,6 +24,9 @@ from canonry.inspector.app import inspector_app
 from canonry.inspector.doors import Unlocked
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
+from canonry.testing.worlds import CountingIdentities
+from canonry.toolsets.canon import CANON
+from canonry.usecases.store.verify_store import verify_store
 from tests.inspector.reader import Reader
 from tests.toolsets.planted import (
     EVERY,
@@ -116,22 +121,38 @@ def require_proof(reads: Iterable[str], telling: Iterable[str]) -> None:
     assert sorted(QUIET.keys() & set(telling)) == [], "these need no exception any longer"
 
 
-@TOOLSETS
-async def test_r1_no_reading_tool_tells_others_secrets(toolset: Toolset) -> None:
-    here = await planted()
+async def telling_tools(here: Planted, toolset: Toolset) -> set[str]:
+    """The reading tools of a toolset by which whoever may know a secret is told one."""
     gateway, telling = here.gateway(toolset), set[str]()
-    reads = [tool for tool in toolset.tools if tool.read_only]
-    for tool in reads:
-        asked = {repr(sorted(given.items(), key=repr)): given for given in asked_of(tool, here)}
-        for given in asked.values():
+    for tool in toolset.tools:
+        asked = asked_of(tool, here) if tool.read_only else ()
+        for given in {repr(sorted(each.items(), key=repr)): each for each in asked}.values():
 
             async def ask(who: Principal, given: Any = given, name: str = tool.name) -> str:
                 return (await gateway.call(name, given, who)).text
 
             if await told_by(here, a_role_of(tool, toolset), ask):
                 telling.add(tool.name)
+    return telling
 
-    require_proof([tool.name for tool in reads], telling)
+
+@TOOLSETS
+async def test_r1_no_reading_tool_tells_others_secrets(toolset: Toolset) -> None:
+    telling = await telling_tools(await planted(), toolset)
+
+    require_proof([tool.name for tool in toolset.tools if tool.read_only], telling)
+
+
+async def test_r1_no_reading_tool_tells_others_secrets_of_a_store_on_disk(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, identities=CountingIdentities())
+    try:
+        telling = await telling_tools(await planted(store.canon), CANON)
+        checked = await verify_store(store.canon.ledger, store.upkeep, lambda *_: None)
+    finally:
+        await store.close()
+
+    require_proof([tool.name for tool in CANON.tools if tool.read_only], telling)
+    assert list(checked.findings) == []
 
 
 @TOOLSETS

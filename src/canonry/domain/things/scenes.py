@@ -44,7 +44,7 @@ class StoryDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story(StoryDraft):
-    """A story in the log, with what the scenes in it make of it."""
+    """A story in the log, with what the scenes in it make of it that everybody may see."""
 
     scene_count: int = 0
     last_order: int = 0
