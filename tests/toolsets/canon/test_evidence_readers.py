@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from canonry.usecases.kernel.passage_parts import passage_changes
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio
@@ -206,9 +207,9 @@ async def test_r1_nobody_keeps_words_that_they_may_not_read() -> None:
         {"scene": "Hall", "turns": [{"by": "gm", "text": WORDS}], "for": ["Bo"]},
     ):
         error = await asking.refused("tell", **given)
-        assert "character whom you play" in error["message"]
+        assert "a character whom you play" in error["message"]
     error = await asking.refused("propose", said=WORDS, claims=[a_secret("gm")])
-    assert "character whom you play" in error["message"]
+    assert "a character whom you play" in error["message"]
 
 
 async def test_r1_a_public_claim_against_a_secret_quotes_nothing_of_it() -> None:
@@ -219,3 +220,34 @@ async def test_r1_a_public_claim_against_a_secret_quotes_nothing_of_it() -> None
 
     assert "whispers" not in json.dumps(reply)
     assert "against" not in reply["verdicts"][0]
+
+
+async def test_r1_a_whisper_and_a_scene_come_out_by_decide_reveal() -> None:
+    desk = await a_game()
+    await desk.call("tell", scene="Hall", turns=[{"by": "gm", "text": "You enter."}])
+    whispered = {"turns": [{"by": "gm", "text": WORDS}], "for": ["gm"]}
+    turn = (await desk.call("tell", scene="Hall", **whispered))["turns"][0]["id"]
+    cellar = (await desk.call("tell", scene="Cellar", **whispered))["scene"]
+    reader = a_desk("Reader", desk)
+
+    assert "zyxophant" not in json.dumps(await reader.call("get", of="Hall"))
+    for one in (turn, cellar):
+        await desk.call("decide", verdict="reveal", of=[one], reason="Bo overhears it")
+
+    assert WORDS in json.dumps(await reader.call("get", of="Hall"))
+    assert WORDS in json.dumps(await reader.call("get", of=cellar))
+
+
+async def test_r1_a_turn_is_not_embedded_with_a_whisper_before_it() -> None:
+    desk = await a_game()
+    said = [{"by": "gm", "text": "You enter."}]
+    await desk.call("tell", scene="Hall", turns=said)
+    whispered = {"turns": [{"by": "gm", "text": WORDS}], "for": ["gm"]}
+    whisper = await desk.call("tell", scene="Hall", **whispered)
+    loud = await desk.call("tell", scene="Hall", turns=[{"by": "gm", "text": "You leave."}])
+    ids = [one["turns"][0]["id"] for one in (whisper, loud)]
+    changes = await passage_changes(desk.canon.state, desk.canon.documents, ids)
+    texts = {part.passage.id: part.text for part in changes.parts}
+
+    assert "You enter." in texts[ids[0]]
+    assert "zyxophant" not in texts[ids[1]]

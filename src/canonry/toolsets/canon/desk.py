@@ -125,8 +125,8 @@ class Desk:
         """
         if not self.caller.viewer.sees(audience):
             message = (
-                f"{path} would keep words for readers without you, so that you could not cite "
-                "them; name a character whom you play"
+                f"{path} would keep words that you may not read yourself, so you could not cite "
+                "them; add a character whom you play to for"
             )
             raise NotAllowed("audience.beyond", message, path=path)
 

@@ -36,7 +36,7 @@ from canonry.toolsets.canon.evidence_readers import (
 from canonry.toolsets.canon.recording import record_claims
 from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
 from canonry.toolsets.canon.rows import Row, cut, reply_schema
-from canonry.toolsets.canon.telling import keep_text
+from canonry.toolsets.canon.telling_documents import keep_text
 from canonry.usecases.canonization.canonize_proposals import (
     canonize_proposals,
     preview_proposals,

@@ -1,20 +1,15 @@
 """Telling: what was said, seen or sent is kept as it came, and gets ids that claims can cite."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.domain.audience import EVERYBODY, Audience, covers
-from canonry.domain.errors import InvalidInput, NotAllowed, NotFound
+from canonry.domain.audience import Audience, covers
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.fields import plain_time
 from canonry.domain.ids import is_uuid
 from canonry.domain.normal_forms import folded
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.excerpts import DocumentType
 from canonry.domain.things.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
-from canonry.domain.things.sources import SourceType
 from canonry.domain.truth.assertions import Warned
-from canonry.domain.truth.files import FileHint
 from canonry.gateway.limits import Limits
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -29,15 +24,11 @@ from canonry.toolsets.canon.desk import (
     names,
     takes,
 )
-from canonry.toolsets.canon.roles import CONTRIBUTORS, SOLO
+from canonry.toolsets.canon.roles import CONTRIBUTORS
 from canonry.toolsets.canon.rows import Row, cut, filled, fitted, reply_schema
+from canonry.toolsets.canon.telling_documents import given_document, keep_text
 from canonry.usecases.canonization.complete_scene import outcomes_among, proposals_of
 from canonry.usecases.canonization.finalize_scene import finalize_scene
-from canonry.usecases.graph.import_documents import (
-    GivenDocument,
-    ImportedDocument,
-    keep_document,
-)
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
@@ -49,7 +40,7 @@ from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
 from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
 from canonry.usecases.truth.record_entities import RecordedAs
-from canonry.usecases.truth.store_file import GivenFile, given_file, read_local
+from canonry.usecases.truth.store_file import GivenFile
 
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500
@@ -60,12 +51,6 @@ _ENTITY_PATH: Final = 2
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
-_PLAIN: Final = "text/plain; charset=utf-8"
-_KINDS: Final = {
-    **{kind.value: kind for kind in DocumentType},
-    ".md": DocumentType.MARKDOWN,
-    ".pdf": DocumentType.PDF,
-}
 _OPEN_MAX: Final = 500
 _TURN: Final = Field(
     takes(
@@ -94,27 +79,7 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         return await _turns(desk, arguments)
     if forms == ["records"]:
         return await _records(desk, arguments["records"])
-    return await _document(desk, arguments, await _given(desk, arguments, forms[0]))
-
-
-async def _given(desk: Desk, arguments: Arguments, form: str) -> GivenFile:
-    """The document, however it came."""
-    title = arguments.get("title") or ""
-    if form == "text":
-        if not arguments["text"].strip():
-            raise InvalidInput("text.empty", "/text is empty; say something", path="/text")
-        hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
-        return GivenFile(data=arguments["text"].encode(), hint=hint)
-    if form == "file":
-        mime = arguments.get("mime_type")
-        if mime is None:
-            message = "say of which type the file is, such as application/pdf"
-            raise InvalidInput("file.mime-type", message, path="/mime_type")
-        return given_file(arguments["file"], mime, title or None)
-    if desk.caller.actor.agent_type != SOLO:
-        message = f"only the agent type {SOLO} reads files of this machine; send it as file"
-        raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
-    return await read_local(desk.canon, arguments["path"], arguments.get("mime_type") or "")
+    return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))
 
 
 async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply:
@@ -143,39 +108,6 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
             "known_before": kept.added == 0 or None,
             "hint": f"{more}cite their ids as evidence in propose",
         }
-    )
-
-
-async def keep_text(
-    desk: Desk,
-    space: str,
-    given: GivenFile,
-    *,
-    title: str,
-    doc_id: str | None = None,
-    audience: Audience = EVERYBODY,
-) -> ImportedDocument:
-    """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
-    media = given.hint.media or ""
-    kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
-    if kind is None and media and not media.startswith("text/"):
-        message = "documents are read here as text, Markdown or PDF; others in your account"
-        raise InvalidInput("document.unsupported", message, path="/mime_type")
-    document = GivenDocument(
-        name=doc_id or title,
-        title=checked(title, desk.canon.policy.limits.name, path="/title"),
-        data=given.data,
-        kind=kind or DocumentType.PLAIN,
-        doc_id=doc_id,
-        audience=audience,
-    )
-    return await keep_document(
-        desk.canon,
-        desk.caller,
-        document,
-        universe_id=space,
-        source_type=SourceType.DOCUMENT,
-        level=CanonLevel.CANON,
     )
 
 
@@ -272,7 +204,10 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     scene, opened = await _scene(desk, arguments, space, audience)
     has_more_readers = not covers(audience, scene.audience)
     if has_more_readers and arguments.get("end_scene") is not None:
-        message = "more may read the scene than /for names, and so its summary; leave out /for"
+        message = (
+            "whoever may read a scene reads its summary, and more may read this one than /for "
+            "names: leave out /for, or tell the summary as a text"
+        )
         raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     told: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
