@@ -14,7 +14,7 @@ from canonry.domain.provenance import Authority
 from canonry.domain.things.facts import Fact
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.gateway.tool import Tool, Toolset
+from canonry.gateway.tool import Prompt, Resource, Tool, Toolset
 from canonry.toolsets.canon import CANON
 from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -64,7 +64,7 @@ KNOWING: Final = ("keeper", "Ana")
 """The readers of `Planted.readers` who may know."""
 
 
-def a_role_of(tool: Tool, toolset: Toolset) -> str:
+def a_role_of(tool: Tool | Resource | Prompt, toolset: Toolset) -> str:
     """An agent type that may call a tool, and may not speak as the game master by itself."""
     roles = toolset.agent_types if "*" in tool.roles else tool.roles & toolset.agent_types
     return min(roles - {"*"} - toolset.masters or roles - {"*"} or {"Reader"})
@@ -162,7 +162,7 @@ def asked_of(tool: Tool, here: Planted) -> Iterator[dict[str, Any]]:
 def _values(name: str, schema: Mapping[str, Any], one: str) -> Iterable[str]:
     if name in _TIMES or schema.get("format") == "date-time":
         return (_LATE,)
-    return schema.get("enum", (one,))
+    return tuple(map(str, schema.get("enum", (one,))))
 
 
 def _is_text(schema: Mapping[str, Any]) -> bool:

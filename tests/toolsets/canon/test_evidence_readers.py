@@ -17,13 +17,13 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("find", {"text": "crown", "limit": 50}),
     ("find", {"kinds": ["document"]}),
     ("find", {"kinds": ["scene"]}),
-    ("find", {"about": ["Ana"]}),
+    ("find", {"about": "Ana"}),
     ("changes", {}),
     ("review", {}),
     ("context", {"of": "Ana"}),
-    ("context", {"ask": "What does the master say of the crown?"}),
+    ("context", {"question": "What does the master say of the crown?"}),
     ("get", {"of": "Ana", "full": True}),
-    ("timeline", {"of": "Ana"}),
+    ("timeline", {"about": "Ana"}),
     ("spaces", {}),
 )
 
@@ -50,7 +50,9 @@ async def told_to(desk: Desk, *, known: str = "zyxophant") -> dict[str, bool]:
     told = {}
     for agent in (*OUTSIDERS, "Keeper"):
         asking = a_desk(agent, desk)
-        answers = [(await asking.outcome(tool, given)).text for tool, given in READS]
+        results = [await asking.outcome(tool, given) for tool, given in READS]
+        assert [each.error for each in results] == [None] * len(READS)
+        answers = [each.text for each in results]
         told[agent] = any(known in answer for answer in answers)
     return told
 
@@ -251,3 +253,16 @@ async def test_r1_a_turn_is_not_embedded_with_a_whisper_before_it() -> None:
 
     assert "You enter." in texts[ids[0]]
     assert "zyxophant" not in texts[ids[1]]
+
+
+async def test_r1_a_game_master_reads_for_whom_a_secret_is() -> None:
+    desk = await a_game()
+    ana = (await desk.call("get", of="Ana"))["id"]
+    await desk.call("propose", said=WORDS, claims=[a_secret("Ana")])
+    brief = await desk.call("context", question="What does Bo know of the crown?")
+    (row,) = (await desk.call("find", about="Crown", kinds=["fact"]))["found"]
+    own = await a_desk("Reader", desk, characters=frozenset((ana,))).call("find", about="Crown")
+
+    assert row["for"] == ["Ana"]
+    assert f"{SECRET} (only for Ana)" in json.dumps(brief)
+    assert "for" not in own["found"][0]
