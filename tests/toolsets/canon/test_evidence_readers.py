@@ -16,7 +16,6 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("find", {"text": "what does the master whisper of the crown"}),
     ("find", {"text": "crown", "limit": 50}),
     ("find", {"kinds": ["document"]}),
-    ("find", {"kinds": ["scene"]}),
     ("find", {"about": "Ana"}),
     ("changes", {}),
     ("review", {}),
