@@ -44,13 +44,12 @@ def test_all_tools_of_the_contract_are_served_and_marked_as_such() -> None:
     assert len(served) == 21
 
 
+AUDIENCE = {"audience": {"type": "array", "items": {"type": "string"}}}
 ALSO: dict[str, dict[str, Any]] = {
-    "mongodb_create_scene": {"time_ref": INSTANT.schema},
+    "mongodb_create_scene": {"time_ref": INSTANT.schema, **AUDIENCE},
+    "mongodb_append_turn": AUDIENCE,
     "composite_canonize_scene": {"summary": {"type": "string"}},
-    **{
-        f"neo4j_create_{noun}": {"audience": {"type": "array", "items": {"type": "string"}}}
-        for noun in ("entity", "fact", "event", "source")
-    },
+    **{f"neo4j_create_{noun}": AUDIENCE for noun in ("entity", "fact", "event", "source")},
     **{
         name: {"detail": {"type": "boolean", "default": False}}
         for name in (

@@ -266,6 +266,8 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
 def _enter_story(folding: Folding, scene: SceneDraft) -> int:
     """Let the story know of its scene; where the story began in the log."""
     story = folding.get(scene.story_id)
+    if isinstance(story, Story) and scene.audience:
+        return story.position  # a number that skips it would tell of it
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
         grown = revised(

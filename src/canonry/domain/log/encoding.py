@@ -55,7 +55,7 @@ from canonry.domain.log.upcasters import ENCODING_VERSION, upcast
 from canonry.domain.observations import Observation
 from canonry.domain.revising import spread
 from canonry.domain.things.proposals import Decision
-from canonry.domain.things.scenes import Turn
+from canonry.domain.things.scenes import Scene, SceneDraft, Turn, TurnDraft
 
 CHANGE_KINDS: Final[dict[type, str]] = {
     SpaceRevised: "space.revised",
@@ -120,7 +120,7 @@ def encode_entry(entry: Entry) -> bytes:
     """The payload of an entry; its kind and version are stored beside it."""
     match entry:
         case Made(thing=draft):
-            return _encoder.encode(_room(STAMPED[type(draft)]) | spread(draft))
+            return _encoder.encode(_briefly(_room(STAMPED[type(draft)]) | spread(draft), draft))
         case ProposalDecided(decision=decision):
             return _encoder.encode(spread(entry) | {"decision": _room(Decision) | spread(decision)})
         case _:
@@ -145,7 +145,19 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
 def encode_thing(thing: Thing) -> bytes:
     """A thing as views store it."""
     kind: Any = type(thing)
-    return _encoder.encode(_room(kind) | spread(thing) if kind in _FIRST else thing)
+    if kind in _FIRST:
+        return _encoder.encode(_briefly(_room(kind) | spread(thing), thing))
+    return _encoder.encode(_briefly(spread(thing), thing) if kind is Scene else thing)
+
+
+def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
+    """The fields of a turn or scene without an audience of everybody.
+
+    Turns are the commonest things by far, and are stored as they were before they had one.
+    """
+    if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:
+        del said["audience"]
+    return said
 
 
 def decode_thing(

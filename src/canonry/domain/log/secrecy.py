@@ -5,16 +5,20 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.audience import EVERYBODY, Audience, narrowest
+from canonry.domain.fields import PROPOSAL_PREFIX
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.things.proposals import ProposalDraft
+from canonry.domain.things.scenes import TurnDraft
 from canonry.domain.things.sources import SnippetDraft
 
 _NAMING: Final = (
     *("entity_id", "from_id", "to_id", "involved", "derives_from", "causes"),
-    *("turn_id", "superseded_by", "replaced_by", "effect"),
+    *("superseded_by", "replaced_by", "effect"),
 )
 _EVIDENCE: Final = "evidence"
+_AUDIENCE: Final = "audience"
+_PLAYED: Final = ("scene_id", "turn_id")
 
 
 def under(
@@ -62,23 +66,30 @@ def _names(said: Any, *, evidence: bool) -> Iterator[str]:
             yield value
         elif value is not None:
             yield from value
+    if isinstance(said, ProposalDraft) and _AUDIENCE in said.original:
+        evidence = False  # who proposes it has said who may know, whoever may read the evidence
+    if evidence or isinstance(said, TurnDraft):
+        places = (getattr(said, name, None) for name in _PLAYED)
+        yield from (one for one in places if one is not None)
     cited: Any = getattr(said, _EVIDENCE, ()) if evidence else ()
     yield from (one.ref for one in (cited if isinstance(cited, tuple) else (cited,)))
     if isinstance(said, SnippetDraft):
         yield said.source_id
     if isinstance(said, ProposalDraft):
-        yield from _ids_in(said.content)
+        yield from ids_in(said.content)
 
 
-def _ids_in(content: Any) -> Iterator[str]:
+def ids_in(content: Any) -> Iterator[str]:
+    """The ids of things and of proposals that a content names."""
     match content:
         case str():
-            yield from (content,) if is_uuid(content) else ()
+            named = content.removeprefix(PROPOSAL_PREFIX)
+            yield from (named,) if is_uuid(named) else ()
         case Mapping():
             for each in content.values():
-                yield from _ids_in(each)
+                yield from ids_in(each)
         case list() | tuple():
             for each in content:
-                yield from _ids_in(each)
+                yield from ids_in(each)
         case _:
             return

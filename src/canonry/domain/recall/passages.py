@@ -97,7 +97,7 @@ def _recorded(thing: Thing) -> Passage | None:
             # The commonest by far: written out, because handing filters on costs a quarter more.
             return Passage(
                 id=thing.id,
-                space=thing.space,
+                space=homed(thing).space,
                 collection=Collection.SCENES,
                 kind="turn",
                 text=thing.text,

@@ -19,11 +19,12 @@ _WAITS: Final = "needs review by the game master"
 _ONE: Final = {
     Scene: ("location_ref",),
     Turn: ("entity_id", "resolution_ref"),
-    Memory: ("linked_fact_id",),
+    Memory: ("linked_fact_id", "scene_id"),
     Entity: ("derives_from", "replaced_by"),
-    Fact: ("replaces", "replaced_by", "superseded_by", "proposal_id"),
-    Event: ("replaced_by", "proposal_id"),
-    Relation: ("replaced_by", "superseded_by", "proposal_id"),
+    Fact: ("replaces", "replaced_by", "superseded_by", "proposal_id", "scene_id"),
+    Event: ("replaced_by", "proposal_id", "scene_id"),
+    Relation: ("replaced_by", "superseded_by", "proposal_id", "scene_id"),
+    Proposal: ("scene_id", "turn_id"),
 }
 """The fields of each kind that name one thing, or none."""
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import EntityId, SceneId, SourceId, SpaceId, StoryId, TurnId
 from canonry.domain.moments import AFTER_ALL, StoryPlace
 from canonry.domain.time import Instant
@@ -43,7 +44,7 @@ class StoryDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story(StoryDraft):
-    """A story in the log, with what the scenes in it make of it."""
+    """A story in the log, with what the scenes in it make of it that everybody may see."""
 
     scene_count: int = 0
     last_order: int = 0
@@ -83,6 +84,7 @@ class SceneDraft:
     time_words: str | None = None
     said_at: Instant | None = None
     source_id: SourceId | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ class TurnDraft:
     text: str
     resolution_ref: str | None
     said_at: Instant | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from typing import Any
 
 from canonry.domain.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
-from canonry.domain.ids import RelationId
+from canonry.domain.ids import RelationId, SceneId
 from canonry.domain.log.entries import AudienceChanged, RelationEnded
 from canonry.domain.recall.passages import Collection
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery, Spaces
 from canonry.ports.views.text import TextQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
@@ -17,6 +18,9 @@ from canonry.testing.things import (
     a_fact,
     a_named,
     a_relation,
+    a_scene,
+    a_story,
+    a_turn,
     an_observation,
     ident,
     made,
@@ -121,3 +125,35 @@ class SecretsContract(Contract):
         assert await known(ANYBODY) == (1, 0, 1)
         assert await known(SAM) == (1, 1, 1)
         assert await known(ALL_SEEING) == (1, 1, 0)
+
+    @requirement(
+        "state:secrets:scenes",
+        because="A scene and a turn that few may read must be found, listed and counted for them.",
+    )
+    async def test_scenes_and_turns_for_few_are_told_to_them_alone(self, backend: Backend) -> None:
+        """A whisper in an open scene, and a scene for few, as views narrow them for a viewer."""
+        scribe = Scribe(backend.canon)
+        await scribe.write(*made(a_story(), a_scene("hall"), a_scene("cellar", audience=FOR_SAM)))
+        await scribe.write(*made(a_turn("loud", scene="hall")))
+        await scribe.write(*made(a_turn("golden whisper", scene="hall", audience=FOR_SAM)))
+        await scribe.write(*made(a_turn("golden echo", scene="cellar", audience=FOR_SAM)))
+
+        async def known(viewer: Viewer) -> tuple[list[str], list[str], int]:
+            canon = backend.canon.for_viewer(viewer)
+            scenes = await canon.documents.scenes(SceneQuery(spaces=frozenset((MIDDLE_EARTH,))))
+            turns = await canon.documents.turns(SceneId(ident("hall")))
+            last = await canon.documents.turns(SceneId(ident("hall")), last=1)
+            assert list(last) == list(turns[-1:])
+            asked = TextQuery(
+                collection=Collection.SCENES, text="golden", spaces=frozenset((MIDDLE_EARTH,))
+            )
+            found = await canon.text.search(asked)
+            assert scenes.total == len(scenes.items)
+            titles = sorted(each.title for each in scenes.items)
+            return titles, [each.text for each in turns], len(found.hits)
+
+        assert await known(ANYBODY) == (["hall"], ["loud"], 0)
+        assert await known(SAM) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
+        assert await known(ALL_SEEING) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
+        stories = await backend.canon.state.stories(MIDDLE_EARTH, limit=9, offset=0)
+        assert [each.scene_count for each in stories.items] == [1]

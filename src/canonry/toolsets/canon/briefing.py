@@ -118,7 +118,8 @@ def _line(row: Row) -> str:
     when = f" ({row['when']})" if row.get("when") else ""
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
     cited = "" if row["kind"] == "entity" else f" {{{row['id']}}}"
-    return f"{text}{since}{when}{where}{cited}".replace("\n", " ")
+    few = f" (only for {', '.join(row['for'])})" if row.get("for") else ""
+    return f"{text}{since}{when}{where}{few}{cited}".replace("\n", " ")
 
 
 def _cost(line: str) -> int:

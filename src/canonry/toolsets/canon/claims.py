@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.domain.audience import character
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.fields import PROPOSAL_PREFIX
 from canonry.domain.ids import is_uuid
@@ -106,7 +105,6 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "merge": ("from", "to"),
     "retcon": ("of", "says"),
 }
-_READERS: Final = frozenset({"gm", "everyone"})
 _ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
 _ABOUT: Final = frozenset({"fact", "event"})
 _ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where"})
@@ -237,7 +235,9 @@ class ClaimReading:
         if isinstance(value, list):
             require_few(value, path)
         if name == "for":
-            return [await self._reader(each, f"{path}/{n}") for n, each in enumerate(value)]
+            return [
+                await self.desk.reader(each, path=f"{path}/{n}") for n, each in enumerate(value)
+            ]
         if name in _ENTITIES:
             if isinstance(value, list):
                 return [await self._entity(each, f"{path}/{n}") for n, each in enumerate(value)]
@@ -264,12 +264,6 @@ class ClaimReading:
                 raise may_mean(along, path) from None
             return self.declared[along[0]]
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
-
-    async def _reader(self, text: str, path: str) -> str:
-        """Somebody who may know: as it is written, or the character of that name."""
-        if text in _READERS or ":" in text:
-            return text
-        return character((await self.desk.entity(text, path=path)).id)
 
     async def _other(self, name: str, text: str, path: str) -> str:
         return (await self.desk.thing(text, _OTHERS[name], path=path)).id

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from canonry.domain.audience import EVERYBODY, Audience, audience_in, character
 from canonry.domain.calendars.dates import spoken
 from canonry.domain.calendars.reckoning import GREGORIAN
-from canonry.domain.errors import InvalidInput, NotSupported
+from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Thing
 from canonry.domain.normal_forms import folded
@@ -38,6 +39,7 @@ PAGING: Final[Mapping[str, Field]] = {
     "cursor": TEXT.but(description="next of the last reply."),
 }
 _NAMED_MAX: Final = 50
+_READERS: Final = frozenset({"gm", "everyone"})
 
 
 def named(description: str) -> Field:
@@ -96,6 +98,37 @@ class Desk:
         require_few(texts, path)
         found = [await self.entity(each, path=f"{path}/{n}") for n, each in enumerate(texts)]
         return list({each.id: each for each in found}.values())
+
+    async def reader(self, text: str, *, path: str) -> str:
+        """Somebody who may know: as it is written, or the character of that name."""
+        if text in _READERS or ":" in text:
+            return text
+        return character((await self.entity(text, path=path)).id)
+
+    async def audience(self, arguments: Arguments) -> Audience:
+        """Who alone may know of what a call keeps; everybody where it does not say.
+
+        Raises:
+            InvalidInput: `audience.malformed`, or as names are found.
+        """
+        if (texts := arguments.get("for")) is None:
+            return EVERYBODY
+        require_few(texts, "/for")
+        readers = [await self.reader(each, path=f"/for/{n}") for n, each in enumerate(texts)]
+        return audience_in(readers, path="/for")
+
+    def require_reader(self, audience: Audience, *, path: str) -> None:
+        """Refuse to keep words that whoever keeps them may not read.
+
+        Raises:
+            NotAllowed: `audience.beyond`.
+        """
+        if not self.caller.viewer.sees(audience):
+            message = (
+                f"{path} would keep words that you may not read yourself, so you could not cite "
+                "them; add a character whom you play to for"
+            )
+            raise NotAllowed("audience.beyond", message, path=path)
 
     async def time(
         self,

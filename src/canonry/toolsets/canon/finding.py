@@ -224,11 +224,16 @@ async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
                 canon, caller, thing.id, after=page.offset - 1, limit=page.limit
             )
             told: Sequence[Thing] = turns.turns
-            total = turns.total if then is None else thing.turn_count
+            at_end = then is None and turns.following is None
+            total = page.offset + len(told) if at_end else turns.total
             if then is not None:
                 ids = [each.id for each in told]
                 told = list((await read_as_known(canon, caller, thing.space, ids, then)).values())
-            return row | await _inside(desk, told, total, page, "turns_said")
+            reply = await _inside(desk, told, total, page, "turns_said")
+            if "next" in reply:  # turns for others may lie between those that are told
+                last = turns.turns[len(reply["turns_said"]) - 1]
+                reply["next"] = str(last.index + 1)
+            return row | reply
         case Source():
             asked = {"limit": page.limit, "offset": page.offset}
             parts = await query_snippets(canon, caller, thing.id, **asked)

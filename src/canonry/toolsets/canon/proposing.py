@@ -1,15 +1,17 @@
 """Proposing: one or many claims with their evidence, judged at once or kept for who decides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from canonry.domain.audience import Audience, narrowest
 from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.upkeep import ids_of
 from canonry.domain.truth.files import FileHint
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -26,10 +28,15 @@ from canonry.toolsets.canon.claims import (
     upkeep_of,
 )
 from canonry.toolsets.canon.desk import SPACE, Desk, checked, desk_of, names, takes
+from canonry.toolsets.canon.evidence_readers import (
+    hints_on_readers,
+    readers_of_claims,
+    with_hints,
+)
 from canonry.toolsets.canon.recording import record_claims
 from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
 from canonry.toolsets.canon.rows import Row, cut, reply_schema
-from canonry.toolsets.canon.telling import keep_text
+from canonry.toolsets.canon.telling_documents import keep_text
 from canonry.usecases.canonization.canonize_proposals import (
     canonize_proposals,
     preview_proposals,
@@ -44,11 +51,14 @@ from canonry.usecases.canonization.propose_changes import (
 from canonry.usecases.graph.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep, require_possible
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import audience_for
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.store_file import GivenFile
 
 SAID: Final = "What was said"
 """The document that keeps the words with which claims are backed."""
+SAID_TO_FEW: Final = "What was said to few"
+"""The same for the words behind claims that not everybody may know; one for each audience."""
 _SAID_ID: Final = "said"
 _AGAINST: Final = 5
 _LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)
@@ -78,25 +88,33 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
     if any(claim["kind"] in UPKEPT for claim in claims):
         return await _upkeep(desk, claims, cited, said, dry=dry)
     suggestions = await ClaimReading(desk, cited).suggestions(claims)
+    readers = await readers_of_claims(canon, suggestions)
+    hints = await hints_on_readers(canon, suggestions, readers)
     with in_words_of_claims(claims):
         if said is not None:
             await require_changes(canon, caller, space, suggestions)
-            words = await _said(desk, said)
+            words = await _said(desk, said, narrowest(readers))
             suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
+            if len(set(readers)) > 1:  # words for few prove what more may know of
+                suggestions = list(map(_for_readers, suggestions, readers))
         if "authority" not in arguments and cited.authority not in _LOWER:
             suggestions = await _overruling_nothing(desk, suggestions)
         if dry:
             foretold = await foretell_changes(canon, caller, space, suggestions)
-            return _verdicts(claims, foretold, written=False)
+            return with_hints(_verdicts(claims, foretold, written=False), hints)
         ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return _verdicts(claims, judged, written=True)
+        return with_hints(_verdicts(claims, judged, written=True), hints)
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
-    return _verdicts(claims, foreseen, written=False) | {
-        "kept": True,
-        "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",
-    }
+    kept = "kept for a Keeper, who decides; these are the verdicts that it would get now"
+    reply = _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
+    return with_hints(reply, hints)
+
+
+def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:
+    """The same claim, which says itself who may know of it."""
+    return replace(asked, content={**asked.content, "audience": list(readers) or "everyone"})
 
 
 def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
@@ -136,12 +154,16 @@ def _undoes(asked: Suggestion, verdict: ProposalVerdict) -> bool:
     return accepted and bool(verdict.conflicts) and "replaces" not in asked.content
 
 
-async def _said(desk: Desk, words: str) -> tuple[Evidence, ...]:
-    """The words as a passage of the document that keeps what was said, to cite."""
+async def _said(desk: Desk, words: str, readers: Audience) -> tuple[Evidence, ...]:
+    """The words as a passage of the document that keeps what was said to `readers`, to cite."""
     text = checked(words, desk.canon.policy.limits.snippet, path="/said")
+    desk.require_reader(readers, path="/said")
     given = GivenFile(data=text.encode(), hint=FileHint(mime_type="text/plain; charset=utf-8"))
     inner = replace(desk, caller=step(desk.caller, "said"))
-    kept = await keep_text(inner, desk.space.id, given, SAID, _SAID_ID)
+    title = SAID_TO_FEW if readers else SAID
+    kept = await keep_text(
+        inner, desk.space.id, given, title=title, doc_id=_SAID_ID, audience=readers
+    )
     page = await query_snippets(
         desk.canon, desk.caller, kept.source_id, limit=kept.snippets, offset=kept.first
     )
@@ -215,7 +237,9 @@ async def _upkeep(
                 authority=cited.authority,
             )
         )
-    words = await _said(desk, said) if said is not None else ()
+    about = [*(i for one in asked for i in ids_of(one.upkeep)), *(e.ref for e in _cited_by(asked))]
+    readers = await audience_for(desk.canon, about, None)
+    words = await _said(desk, said, readers) if said is not None else ()
     asked = [replace(one, evidence=(*one.evidence, *words)) for one in asked]
     decides = desk.caller.actor.agent_type in KEEPERS
     verdict = "accepted" if decides else "needs review"
@@ -234,19 +258,23 @@ async def _upkeep(
     return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
 
 
+def _cited_by(asked: Sequence[UpkeepAsked]) -> Iterator[Evidence]:
+    return (each for one in asked for each in one.evidence)
+
+
 PROPOSE: Final = Tool(
     name="propose",
     title="Propose",
     description=(
-        "Claim what is to be true, one claim or many, with evidence from tell. Each is judged by "
-        "rules; the verdict names what stands against it. Entities claimed together can be named "
-        "by the others. Who decides carries out corrections, merges, retcons."
+        "Claim what is true, one claim or many, with evidence from tell. Rules judge each; the "
+        "verdict names what stands against it. Claims can name entities claimed along with them. "
+        "Keepers carry out corrections, merges, retcons."
     ),
     input_schema=takes(
         {"claims": array(CLAIM).but(minItems=1, maxItems=CLAIMS_MAX, description="Any order.")},
         {
             "evidence": names("What all rest on: ids or titles from tell."),
-            "said": TEXT.but(description="Or the words, which are kept and cited."),
+            "said": TEXT.but(description="Or the words, kept and cited."),
             "authority": enum(*Authority).but(
                 description="Whose word: source (document), gm (overrules), player, system."
             ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, get_args
 
 from canonry.domain.audience import EVERYBODY as ALL
 from canonry.domain.errors import InvalidInput
@@ -29,7 +29,7 @@ from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
 from canonry.toolsets.canon.rows import Row, fitted, reply_schema, rows_of
 from canonry.toolsets.canon.unclear import read_values, unclear_values
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
-from canonry.usecases.canonization.change_audience import change_audience
+from canonry.usecases.canonization.change_audience import Kept, change_audience
 from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
 from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.canonization.waive_conflict import waive_conflict
@@ -268,7 +268,7 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_told("a secret", "what you keep there is yours alone")
     (one,) = _exactly(of, 1)
-    thing = await desk.thing(one, Fact, Event, Relation, Entity, path="/of/0")
+    thing = await desk.thing(one, *get_args(Kept), path="/of/0")
     reason = _reason(arguments, "how it came out")
     told = await change_audience(desk.canon, desk.caller, thing.id, ALL, reason=reason)
     return {"revealed": list(told.ids[:_SHOWN])}

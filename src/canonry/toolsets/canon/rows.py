@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from canonry.domain.audience import Reader
 from canonry.domain.fields import PROPOSAL_PREFIX
 from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.log.entries import THING_KINDS, Thing
@@ -16,6 +17,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.things.upkeep import Correcting, Merging, Retconning, read_upkeep
+from canonry.domain.things.veils import audience_of
 from canonry.domain.time import parse_instant, render_instant
 from canonry.gateway.shapes import TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
@@ -77,15 +79,32 @@ def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -
 async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) -> list[Row]:
     """The things as rows, with the names of what they are about."""
     listed = list(things)
+    masters = desk.caller.viewer.masters
+    readers = [audience_of(each) if masters else () for each in listed]
     ids = {i for each in listed for i in named_in(each)}
+    ids |= {_named_by(one) for each in readers for one in each}
     seen = desk.canon.seen_by(desk.caller)
     found = await seen.things(ids)
     names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
     rows = [row_of(each, names, found, full=full) for each in listed]
+    for row, audience in zip(rows, readers, strict=True):
+        if audience:  # a game master must see what they may not tell everybody
+            row["for"] = [_called(one, names) for one in audience]
     return [
         _in_its_calendar(desk, row) if isinstance(each, Fact | Event | Relation) else row
         for row, each in zip(rows, listed, strict=True)
     ]
+
+
+def _named_by(reader: Reader) -> str:
+    """The id of the character that a reader is, if they are one."""
+    return reader.partition(":")[2]
+
+
+def _called(reader: Reader, names: Names) -> str:
+    """A reader as `for` in a claim names them."""
+    found = names.get(_named_by(reader))
+    return reader if found is None else found.name
 
 
 def _in_its_calendar(desk: Desk, row: Row) -> Row:

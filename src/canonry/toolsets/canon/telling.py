@@ -1,19 +1,15 @@
 """Telling: what was said, seen or sent is kept as it came, and gets ids that claims can cite."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput, NotAllowed, NotFound
+from canonry.domain.audience import Audience, covers
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.fields import plain_time
 from canonry.domain.ids import is_uuid
 from canonry.domain.normal_forms import folded
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.excerpts import DocumentType
 from canonry.domain.things.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
-from canonry.domain.things.sources import SourceType
 from canonry.domain.truth.assertions import Warned
-from canonry.domain.truth.files import FileHint
 from canonry.gateway.limits import Limits
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -25,17 +21,14 @@ from canonry.toolsets.canon.desk import (
     checked,
     desk_of,
     named,
+    names,
     takes,
 )
-from canonry.toolsets.canon.roles import CONTRIBUTORS, SOLO
+from canonry.toolsets.canon.roles import CONTRIBUTORS
 from canonry.toolsets.canon.rows import Row, cut, filled, fitted, reply_schema
+from canonry.toolsets.canon.telling_documents import given_document, keep_text
 from canonry.usecases.canonization.complete_scene import outcomes_among, proposals_of
 from canonry.usecases.canonization.finalize_scene import finalize_scene
-from canonry.usecases.graph.import_documents import (
-    GivenDocument,
-    ImportedDocument,
-    keep_document,
-)
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
@@ -47,7 +40,7 @@ from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
 from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
 from canonry.usecases.truth.record_entities import RecordedAs
-from canonry.usecases.truth.store_file import GivenFile, given_file, read_local
+from canonry.usecases.truth.store_file import GivenFile
 
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500
@@ -58,12 +51,6 @@ _ENTITY_PATH: Final = 2
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
-_PLAIN: Final = "text/plain; charset=utf-8"
-_KINDS: Final = {
-    **{kind.value: kind for kind in DocumentType},
-    ".md": DocumentType.MARKDOWN,
-    ".pdf": DocumentType.PDF,
-}
 _OPEN_MAX: Final = 500
 _TURN: Final = Field(
     takes(
@@ -85,31 +72,14 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
     desk = await desk_of(canon, caller, arguments, "scene")
     desk.require_writable()
+    if desk.is_account and "for" in arguments:
+        message = "nobody but you reads your account; leave out for, or name a space"
+        raise InvalidInput("tell.readers", message, path="/for")
     if closing or forms == ["turns"]:
         return await _turns(desk, arguments)
     if forms == ["records"]:
         return await _records(desk, arguments["records"])
-    return await _document(desk, arguments, await _given(desk, arguments, forms[0]))
-
-
-async def _given(desk: Desk, arguments: Arguments, form: str) -> GivenFile:
-    """The document, however it came."""
-    title = arguments.get("title") or ""
-    if form == "text":
-        if not arguments["text"].strip():
-            raise InvalidInput("text.empty", "/text is empty; say something", path="/text")
-        hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
-        return GivenFile(data=arguments["text"].encode(), hint=hint)
-    if form == "file":
-        mime = arguments.get("mime_type")
-        if mime is None:
-            message = "say of which type the file is, such as application/pdf"
-            raise InvalidInput("file.mime-type", message, path="/mime_type")
-        return given_file(arguments["file"], mime, title or None)
-    if desk.caller.actor.agent_type != SOLO:
-        message = f"only the agent type {SOLO} reads files of this machine; send it as file"
-        raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
-    return await read_local(desk.canon, arguments["path"], arguments.get("mime_type") or "")
+    return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))
 
 
 async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply:
@@ -119,7 +89,9 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
         done = await ingest_file(desk.canon, desk.caller, account, given)
         return _interpreted(done, title)
     space = desk.require_told("a document", "tell it in your account")
-    kept = await keep_text(desk, space, given, title)
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    kept = await keep_text(desk, space, given, title=title, audience=audience)
     page = await query_snippets(
         desk.canon, desk.caller, kept.source_id, limit=SHOWN_MAX, offset=kept.first
     )
@@ -136,32 +108,6 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
             "known_before": kept.added == 0 or None,
             "hint": f"{more}cite their ids as evidence in propose",
         }
-    )
-
-
-async def keep_text(
-    desk: Desk, space: str, given: GivenFile, title: str, doc_id: str | None = None
-) -> ImportedDocument:
-    """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
-    media = given.hint.media or ""
-    kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
-    if kind is None and media and not media.startswith("text/"):
-        message = "documents are read here as text, Markdown or PDF; others in your account"
-        raise InvalidInput("document.unsupported", message, path="/mime_type")
-    document = GivenDocument(
-        name=doc_id or title,
-        title=checked(title, desk.canon.policy.limits.name, path="/title"),
-        data=given.data,
-        kind=kind or DocumentType.PLAIN,
-        doc_id=doc_id,
-    )
-    return await keep_document(
-        desk.canon,
-        desk.caller,
-        document,
-        universe_id=space,
-        source_type=SourceType.DOCUMENT,
-        level=CanonLevel.CANON,
     )
 
 
@@ -253,7 +199,16 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.scene", message, path="/scene")
     turns = arguments.get("turns") or ()
     spoken = [await _spoken(desk, turn, n) for n, turn in enumerate(turns)]
-    scene, opened = await _scene(desk, arguments, space)
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    scene, opened = await _scene(desk, arguments, space, audience)
+    has_more_readers = not covers(audience, scene.audience)
+    if has_more_readers and arguments.get("end_scene") is not None:
+        message = (
+            "whoever may read a scene reads its summary, and more may read this one than /for "
+            "names: leave out /for, or tell the summary as a text"
+        )
+        raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     told: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
         request = TurnRequest(
@@ -262,6 +217,7 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
             entity_id=entity_id,
             text=text,
             resolution_ref=None,
+            audience=audience,
         )
         receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
         told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
@@ -281,6 +237,8 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         reply["closed"] = True
     elif told:
         reply["hint"] = "cite the ids of turns as evidence in propose"
+        if has_more_readers:
+            reply["hint"] += "; the scene itself, its title and summary have more readers"
     return filled(reply)
 
 
@@ -305,14 +263,21 @@ async def _spoken(
     return Speaker.USER, None, checked(f"{by}: {text}", most, path=f"{path}/text")
 
 
-async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | SceneDraft, bool]:
-    """The scene that still takes turns, or else a new one of this title, and whether it is new."""
+async def _scene(
+    desk: Desk, arguments: Arguments, space: str, audience: Audience
+) -> tuple[Scene | SceneDraft, bool]:
+    """The scene that still takes turns, or else a new one of this title, and whether it is new.
+
+    Of several of one title it is the one for the same readers, else the last one.
+    """
     named = arguments["scene"].strip()
     query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
     playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items
-    for scene in reversed(playing):
-        if named.lower() == scene.id or folded(scene.title) == folded(named):
-            return scene, False
+    same = [each for each in playing if folded(each.title) == folded(named)]
+    same.sort(key=lambda each: each.audience == audience)
+    same += [each for each in playing if each.id == named.lower()]
+    if same:
+        return same[-1], False
     if is_uuid(named) or arguments.get("turns") is None:
         found = await desk.thing(named, Scene, path="/scene")
         assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
@@ -323,6 +288,7 @@ async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | 
         place_id=None if place is None else (await desk.entity(place, path="/place")).id,
         at=await desk.time(arguments, "when", at=await story_of_late(desk.canon, desk.space.id)),
         words=_words_of(arguments.get("when")),
+        audience=audience,
     )
     return await open_scene(desk.canon, desk.caller, space, asked), True
 
@@ -340,20 +306,19 @@ TELL: Final = Tool(
     name="tell",
     title="Tell",
     description=(
-        "Keep what was said, seen or sent, as it came; it becomes nobody's truth by that. Text, "
-        "turns of a scene, a file; records in your account. Gives ids to cite in propose."
+        "Keep what was said, seen or sent, as it came; this makes nothing canon. Text, turns of "
+        "a scene, a file; records in your account. Gives ids to cite in propose."
     ),
     input_schema=takes(
         {},
         {
             "text": TEXT.but(description="A document, message, note."),
-            "title": named("What the text or file is called."),
-            "turns": array(_TURN).but(
-                maxItems=TURNS_MAX, description="What was said in a scene, in order."
-            ),
+            "title": named("Of the text or file."),
+            "turns": array(_TURN).but(maxItems=TURNS_MAX, description="What was said in a scene."),
             "scene": named("Scene by title or id; a new title opens one."),
-            "place": named("Where a new scene takes place."),
-            "when": named("When a new scene takes place, in its world."),
+            "place": named("Place of a new scene."),
+            "when": named("When a new scene plays, in its world."),
+            "for": names("Who alone may know."),
             "end_scene": TEXT.but(description="Summary that closes it."),
             "records": array(ANYTHING).but(
                 maxItems=RECORDS_MAX, description="Objects with type and fields as said."

@@ -6,7 +6,7 @@ The schema has been applied before, so types and enums hold here; ids come out i
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, TypeVar
 
-from canonry.domain.audience import audience_in
+from canonry.domain.audience import EVERYBODY, Audience, audience_in
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.judging.making import Backing, SpokenTime
@@ -174,6 +174,11 @@ def backing_of(arguments: Arguments) -> Backing:
         spoken=_spoken_of(arguments),
         audience=optional_of(arguments, "audience", audience_in),
     )
+
+
+def audience_of(arguments: Arguments) -> Audience:
+    """Who alone may know; everybody unless the call says otherwise."""
+    return optional_of(arguments, "audience", audience_in) or EVERYBODY
 
 
 def _spoken_of(arguments: Arguments) -> SpokenTime | None:

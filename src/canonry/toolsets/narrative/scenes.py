@@ -25,6 +25,7 @@ from canonry.toolsets.narrative.arguments import (
     DETAIL,
     PAGING,
     QUERY_MAX,
+    audience_of,
     instant_of,
     optional_of,
     optional_text,
@@ -38,6 +39,7 @@ from canonry.toolsets.narrative.arguments import (
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
 from canonry.toolsets.narrative.rows import Listing, RowShape, gist
 from canonry.toolsets.narrative.shapes import (
+    AUDIENCE,
     PROPOSAL,
     SCENE,
     SCENE_STATUS,
@@ -110,6 +112,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         participant_ids=uuids_of(arguments, "participating_entities"),
         time_ref=instant_of(arguments, "time_ref"),
         time_words=time_words_of(arguments, "time_ref"),
+        audience=audience_of(arguments),
     )
     return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
@@ -206,7 +209,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Open a scene in a story, with its participants and place; turns follow.",
         _create,
         gives=_CREATED,
-        also={"time_ref": INSTANT},
+        also={"time_ref": INSTANT, "audience": AUDIENCE},
     ),
     contract_tool(
         "mongodb_get_scene",

@@ -19,13 +19,14 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
     PAGE_DEFAULT,
     QUERY_MAX,
+    audience_of,
     limit_of,
     optional_uuid,
     text_of,
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool
-from canonry.toolsets.narrative.shapes import NAMED_TURNS
+from canonry.toolsets.narrative.shapes import AUDIENCE, NAMED_TURNS
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
@@ -49,6 +50,7 @@ async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_id=_entity_of(arguments, speaker),
         text=text_of(arguments, "text", canon.policy.limits.turn),
         resolution_ref=arguments.get("resolution_ref"),
+        audience=audience_of(arguments),
     )
     receipt = await append_turn(canon, caller, request)
     return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
@@ -91,6 +93,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Append what the user, the game master or an entity says in an active scene.",
         _append,
         gives=_APPENDED,
+        also={"audience": AUDIENCE},
     ),
     reading_tool(
         "mongodb_get_turns",

@@ -35,6 +35,7 @@ from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -45,7 +46,7 @@ from canonry.usecases.kernel.commit_change import Change, audiences_of, commit_c
 from canonry.usecases.kernel.every_item import every_item, every_match
 from canonry.usecases.kernel.lookup import require_evidence
 
-Kept: TypeAlias = Entity | Relation | Fact | Event | Source
+Kept: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
 _CHANGES: Final = (
     *(RelationEnded, RelationResumed, RelationRetconned),
     *(FactSuperseded, FactResumed, FactRetconned, EventRetconned),
@@ -144,6 +145,8 @@ async def _told_together(
         ids += await _observed(canon, thing)
     if isinstance(thing, Source):
         ids += await _snippets(canon, thing)
+    if isinstance(thing, Scene):
+        ids += await _said_in(canon, thing)
     if isinstance(thing, Relation):
         ids += await _said_again(canon, thing, audience)
     ids += await _said_since(canon, thing, entries)
@@ -203,6 +206,8 @@ async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
     found: list[str] = [thing.id]
     if isinstance(thing, Source):
         found += await _snippets(canon, thing)
+    if isinstance(thing, Scene):
+        found += await _said_in(canon, thing)
     if isinstance(thing, Entity):
         spaces, family = frozenset((thing.space,)), family_of(thing)
         found += await _observed(canon, thing)
@@ -226,6 +231,12 @@ async def _observed(canon: Canon, entity: Entity) -> list[str]:
 async def _snippets(canon: Canon, source: Source) -> list[str]:
     snippets = every_item(partial(canon.documents.snippets, source.id))
     return [each.id async for each in snippets]
+
+
+async def _said_in(canon: Canon, scene: Scene) -> list[str]:
+    """The turns of a scene; more than can change at once is refused as too wide."""
+    turns = await canon.documents.turns(scene.id, limit=ALONG_MAX)
+    return [each.id for each in turns if each.audience == scene.audience]
 
 
 async def _entities_last(canon: Canon, ids: Sequence[str]) -> list[str]:
@@ -258,6 +269,6 @@ async def _require_untold(canon: Canon, thing: Kept) -> None:
         heirs: set[str | None] = {one.superseded_by for one in near}
         heirs |= {veil.superseded_by for one in near for veil in one.veils}
         changed = changed or thing.id in heirs
-    if changed and not isinstance(thing, Entity | Source):
+    if changed and not isinstance(thing, Entity | Source | Scene | Turn):
         message = "it changed what others know of: end it, and tell it again to fewer"
         raise Conflict("audience.told", message, conflicts=[thing.id])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.excerpts import DocumentType, Excerpt
@@ -26,7 +27,8 @@ from canonry.usecases.kernel.receipts import the_made
 class GivenDocument:
     """A file: `place` tells apart where files lie, and `folder` is the name of the folder.
 
-    With a `doc_id` it is a document, or a new edition of one, that goes by this id.
+    With a `doc_id` it is a document, or a new edition of one, that goes by this id. What is for
+    another `audience` is another document, although it says the same.
     """
 
     name: str
@@ -37,6 +39,7 @@ class GivenDocument:
     place: str | None = None
     folder: str = ""
     doc_id: str | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,19 +123,21 @@ async def _kept(
     home: _Home,
 ) -> ImportedDocument:
     source_type = home.source_type
-    known = [s for s in await _sources(canon, home.space) if s.source_type is source_type]
+    found = [s for s in await _sources(canon, home.space) if s.source_type is source_type]
+    known = [each for each in found if each.audience == given.audience]
     source = await _source_among(canon, known, given, excerpts)
     if source is None:
         new = NewSource(
             space=home.space,
-            doc_id=_free_id(given, known),
+            doc_id=_free_id(given, found if given.doc_id is None else known),
             title=given.title,
             edition=None,
             origin=given.place,
             source_type=source_type,
             level=home.level,
+            audience=given.audience or None,
         )
-        key = f"source {source_type} {new.doc_id} {new.origin}"
+        key = " ".join(("source", source_type, new.doc_id, str(new.origin), *given.audience))
         source = the_made(
             await create_source(canon, replace(caller, idempotency_key=key), new), SourceDraft
         )

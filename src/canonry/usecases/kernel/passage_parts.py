@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from canonry.domain.audience import covers
 from canonry.domain.ids import SceneId, SpaceId
 from canonry.domain.json_values import encode_json
 from canonry.domain.log.entries import Thing
@@ -125,7 +126,7 @@ async def passage_changes(
 
 
 async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[str, Turn]:
-    """The turn before each of `turns`, by the later one's id."""
+    """The turn before each of `turns`, by the later one's id, if all its readers may read it."""
     known = {(turn.scene_id, turn.index): turn for turn in turns}
     found: dict[str, Turn] = {}
     for turn in turns:
@@ -133,7 +134,7 @@ async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[s
         if turn.index > 0 and place not in known:
             for earlier in await documents.turns(turn.scene_id, after=turn.index - 2, limit=1):
                 known[earlier.scene_id, earlier.index] = earlier
-        if place in known:
+        if place in known and covers(known[place].audience, turn.audience):
             found[turn.id] = known[place]
     return found
 

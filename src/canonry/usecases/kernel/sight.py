@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from canonry.domain.audience import Viewer, is_open, space_of
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import SceneId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
 from canonry.domain.spaces import SpaceKind
@@ -28,6 +28,7 @@ from canonry.usecases.kernel.space_kinds import SpaceKinds
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]
+_TURNS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +259,26 @@ def _when(thing: Any) -> tuple[Any, ...]:
     return (*getattr(thing, "rank", (thing.created_at, 0)), thing.id)
 
 
+async def _turns(
+    seeing: Seeing,
+    ask: Asking,
+    scene: SceneId,
+    *,
+    last: int | None = None,
+    after: int = -1,
+    limit: int = _TURNS,
+) -> Sequence[Any]:
+    """So many of the turns that the viewer may read, although others lie between them."""
+    found: list[Any] = []
+    while last is not None or len(found) < limit:
+        some = await ask(scene, after=after, limit=_TURNS)
+        found += await seeing.told(some)
+        if len(some) < _TURNS:
+            break
+        after = some[-1].index
+    return found[:limit] if last is None else found[max(0, len(found) - last) :]
+
+
 def _cut(items: Sequence[Any], limit: int, offset: int) -> Page[Any]:
     return Page(items=items[offset : offset + limit], total=len(items))
 
@@ -270,6 +291,8 @@ _SPECIAL: Final[Mapping[str, Callable[..., Awaitable[Any]]]] = {
     "facts_stating": _in_space,
     "facts_framed": _in_space,
     "sources": _page_in_space,
+    "turns": _turns,
+    "snippets": _page_of_owner,
     "observations": _log_of_owner,
     "observations_newest": _page_of_owner,
     "observations_from": _page_of_owner,

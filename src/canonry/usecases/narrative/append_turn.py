@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from canonry.domain.audience import EVERYBODY, Audience, covers
 from canonry.domain.ids import EntityId, NewId, TurnId
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import thing_key
@@ -17,13 +18,17 @@ from canonry.usecases.kernel.staging import require_active, require_instances
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """A turn as it is asked for; `entity_id` stands exactly where an entity speaks."""
+    """A turn as it is asked for; `entity_id` stands exactly where an entity speaks.
+
+    Nobody reads it who may not see its scene, whoever its `audience` is.
+    """
 
     scene_id: str
     speaker: Speaker
     entity_id: str | None
     text: str
     resolution_ref: str | None
+    audience: Audience = EVERYBODY
 
 
 async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Receipt:
@@ -60,7 +65,8 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             require_instances(space, (entity,), path="/entity_id")
             reads |= {thing_key(request.entity_id), thing_key(entity.id)}
             speaker = entity.id
-            if not family_of(entity) & {*scene.participants, scene.location_ref}:
+            heard = covers(request.audience, scene.audience)  # a whisper shows nobody there
+            if heard and not family_of(entity) & {*scene.participants, scene.location_ref}:
                 entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
         turn = TurnDraft(
             id=TurnId(new_id("turn")),
@@ -70,6 +76,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             entity_id=speaker,
             text=request.text,
             resolution_ref=request.resolution_ref,
+            audience=request.audience,
         )
         return Change(entries=(*entries, Made(thing=turn)), reads=frozenset(reads))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId, NewId, SceneId, SpaceId, StoryId
 from canonry.domain.log.entries import Made
@@ -35,6 +36,7 @@ class SceneRequest:
     participant_ids: Sequence[str]
     time_ref: Instant | None = None
     time_words: str | None = None
+    audience: Audience = EVERYBODY
 
 
 async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> Receipt:
@@ -64,6 +66,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
             time_ref=request.time_ref,
             time_words=request.time_words,
             status=SceneStatus.ACTIVE,
+            audience=request.audience,
         )
         staged = participants if location is None else (*participants, location)
         named = (*request.participant_ids, *([request.location_id] if request.location_id else ()))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import SpaceId, StoryId
 from canonry.domain.things.scenes import SceneDraft, Story, StoryDraft, StoryStatus, StoryType
 from canonry.domain.time import Instant
@@ -28,6 +29,7 @@ class SceneAsked:
     participant_ids: Sequence[str] = ()
     at: Instant | None = None
     words: str | None = None
+    audience: Audience = EVERYBODY
 
 
 async def open_scene(
@@ -50,6 +52,7 @@ async def open_scene(
         participant_ids=asked.participant_ids,
         time_ref=asked.at,
         time_words=asked.words,
+        audience=asked.audience,
     )
     return the_made(await create_scene(canon, step(caller, "scene"), request), SceneDraft)
 
