@@ -18,7 +18,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.server.batches import BATCHING, Batch, BatchedResponse, read_batch
 from canonry.server.callers import (
     REVISION,
     SESSION,
@@ -27,6 +26,7 @@ from canonry.server.callers import (
     header,
     until_answered,
 )
+from canonry.server.messages.batches import BATCHING, Batch, BatchedResponse, read_batch
 
 _SURROGATES: Final = (b"\\ud", b"\\uD")
 _REWRITTEN: Final = 1 << 20
@@ -58,7 +58,7 @@ class _Head(msgspec.Struct):
 _HEAD: Final = msgspec.json.Decoder(_Head)
 
 
-class _Asked(msgspec.Struct, rename="camel"):
+class _WantedRevision(msgspec.Struct, rename="camel"):
     """The revision of the protocol that a client wants to speak."""
 
     protocol_version: str = ""
@@ -67,7 +67,7 @@ class _Asked(msgspec.Struct, rename="camel"):
 class _Greeting(msgspec.Struct):
     """The parameters of the request that opens a session."""
 
-    params: _Asked = msgspec.field(default_factory=_Asked)
+    params: _WantedRevision = msgspec.field(default_factory=_WantedRevision)
 
 
 _GREETED: Final = msgspec.json.Decoder(_Greeting)

@@ -16,10 +16,10 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from canonry.gateway.face import Face
-from canonry.server.batches import BATCHING, Batch, BatchedLines, read_batch
 from canonry.server.greeting import Handlers, greet
-from canonry.server.lines import decode, encode
 from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.messages.batches import BATCHING, Batch, BatchedLines, read_batch
+from canonry.server.messages.lines import decode, encode
 from canonry.server.opening import Bound, OpenGateway, Opening
 from canonry.server.options import ServerOptions
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from canonry.server.callers import header
-from canonry.server.lines import decode, refusal
+from canonry.server.messages.lines import decode, refusal
 
 BATCHING: Final = "2025-03-26"
 """The only revision of the protocol with batches."""
@@ -22,7 +22,7 @@ _BAD: Final = 400
 _ACCEPTED: Final = 202
 _PARTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
-Part = tuple[bytes, types.JSONRPCMessage]
+BatchPart = tuple[bytes, types.JSONRPCMessage]
 
 
 class Batch:
@@ -30,7 +30,7 @@ class Batch:
 
     def __init__(self, parts: Sequence[bytes]) -> None:
         """Read each part of the array."""
-        self.messages: list[Part] = []
+        self.messages: list[BatchPart] = []
         self.answers: list[bytes] = []
         self.due: set[int | str] = set()
         for each in parts:
