@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.authority import may
+from canonry.gateway.catalogue import narrowed
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.server.binding import _tool_entry
 from tests.toolsets.canon.comparing import COMPARED
@@ -23,13 +24,12 @@ BUDGETS = {
 """The most tokens of the whole list of a toolset."""
 
 
-def tokens(toolset: Toolset, role: str | None, *, contract_only: bool = False) -> tuple[int, int]:
+def tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
     """How many tools a role is shown, and about how many tokens their list is."""
     shown = [
         _tool_entry(tool, toolset)
         for tool in toolset.tools
-        if (role is None or may(toolset, tool.roles, role))
-        and not (contract_only and tool.extension)
+        if role is None or may(toolset, tool.roles, role)
     ]
     size = len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
     return len(shown), -(-size // CHARACTERS_A_TOKEN)
@@ -73,11 +73,12 @@ async def _sessions() -> str:
 
 
 def _rows() -> Iterator[str]:
-    for toolset in load_toolsets(TOOLSETS):
+    every = load_toolsets(TOOLSETS)
+    for toolset, contract in zip(every, narrowed(every, contract_only=True), strict=True):
         named = sorted(toolset.agent_types - ANYONE)
         for role in (None, *named):
             count, size = tokens(toolset, role)
-            _, published = tokens(toolset, role, contract_only=True)
+            _, published = tokens(contract, role)
             alone = f"{published:,}" if published != size else ""
             who = "everybody together" if role is None and named else role or "everybody"
             yield f"| {toolset.name} | {who} | {count} | {size:,} | {alone} |\n"

@@ -192,6 +192,15 @@ def test_row_8_a_text_that_would_lose_something_as_a_whole_number_is_refused(tex
     assert refusal(WANTED, {"name": "a", "n": text}).details["path"] == "/n"
 
 
+@pytest.mark.parametrize("given", [{"n": "5"}, {"share": "0.25"}, {"n": None}])
+def test_t2_an_exact_schema_mends_nothing(given: dict[str, Any]) -> None:
+    check = compile_arguments(WANTED, exact=True)
+    assert check({"name": "a"}) == compile_arguments(WANTED)({"name": "a"})
+    with pytest.raises(InvalidInput) as refused:
+        check({"name": "a", **given})
+    assert refused.value.details["path"] == f"/{next(iter(given))}"
+
+
 def test_row_8_a_text_stays_a_text_where_one_is_wanted() -> None:
     assert compile_arguments(WANTED)({"name": "5", "n": "6"}) == {"name": "5", "n": 6}
 

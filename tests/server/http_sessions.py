@@ -18,13 +18,19 @@ AS_KEEPER: Final = {"dev.canonry/agent": {"agent_id": "keeper-9", "agent_type": 
 class Session:
     """One session, opened at once; `id` is its own."""
 
-    def __init__(self, address: str, token: str | None = None, path: str = "/mcp") -> None:
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        path: str = "/mcp",
+        revision: str = "2025-06-18",
+    ) -> None:
         self._url = address + path
         self._headers = dict(ACCEPT)
         if token is not None:
             self._headers["authorization"] = f"Bearer {token}"
         self._client = httpx2.Client(timeout=PATIENCE)
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+        hello = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
         self.opening = self.post({"id": 1, "method": "initialize", "params": hello})
         self.id = self.opening.headers.get("mcp-session-id", "")
         self._headers["mcp-session-id"] = self.id
@@ -44,7 +50,10 @@ class Session:
 
     def post(self, message: Message, **headers: str) -> httpx2.Response:
         """Send a message of JSON-RPC."""
-        body = json.dumps({"jsonrpc": "2.0", **message})
+        return self.post_body(json.dumps({"jsonrpc": "2.0", **message}), **headers)
+
+    def post_body(self, body: str | bytes, **headers: str) -> httpx2.Response:
+        """Send a body as it is."""
         return self._client.post(self._url, content=body, headers={**self._headers, **headers})
 
     def ping(self) -> int:

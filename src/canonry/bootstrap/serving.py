@@ -55,7 +55,7 @@ def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -
                 seconds=settings.deadline, per_minute=None if rate is None else max(1, int(rate))
             ),
             unknown_properties=settings.allow_unknown_properties,
-            published_rates=settings.published_rates,
+            published_rates=settings.published_rates or settings.contract_only,
         ),
         audit=FailureAudit() if settings.log_level == "warning" else Audit(),
     )

@@ -94,7 +94,9 @@ class Settings(StoreSettings):
         FLAG, "Keep the store in memory only; it ends with the process.", default=False
     )
     contract_only: bool = setting(
-        FLAG, "Hide the tools that the published contract does not have.", default=False
+        FLAG,
+        "Serve the published contract alone: its tools, arguments, types, defaults and rates.",
+        default=False,
     )
     tools: tuple[str, ...] | None = setting(
         NAMES, "The only tools to serve; * stands for any letters.", told="all"

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput
 from canonry.domain.texts.data_marks import STORED_IS_DATA, as_word
+from canonry.gateway.contract import keep_to_contract
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import meant, pointer, shown
@@ -92,8 +93,9 @@ def narrowed(
 ) -> tuple[Toolset, ...]:
     """The toolsets as far as they are to be served.
 
-    `contract_only` leaves the extensions out and gives each the title of its contract, `read_only`
-    leaves out what writes, and `only` all but these names, in which `*` stands for any letters.
+    `contract_only` leaves the extensions out, gives each toolset the title of its contract, and
+    each tool its arguments. `read_only` leaves out what writes, and `only` all but these names, in
+    which `*` stands for any letters.
 
     Raises:
         InvalidInput: `tool.unknown`, a name of `only` fits nothing.
@@ -104,7 +106,7 @@ def narrowed(
         replace(
             each.published() if contract_only else each,
             tools=tuple(
-                tool
+                keep_to_contract(tool) if contract_only else tool
                 for tool in each.tools
                 if not (contract_only and tool.extension)
                 and (tool.read_only or not read_only)
@@ -176,7 +178,7 @@ def _offered_tool(
         toolset=toolset,
         thing=tool,
         limits=limits if tool.limits is None else tool.limits.under(limits),
-        check=compiled_when_called(schema, unknown_properties=unknown_properties),
+        check=compiled_when_called(schema, unknown_properties=unknown_properties, exact=tool.exact),
         run=tool.run,
         result_of=replied,
         compose=tool.compose,

@@ -1,11 +1,15 @@
-"""A contract that is published as a file: read once, when somebody first asks what it says."""
+"""A contract that is published as a file, and a tool exactly as its contract publishes it."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,18 @@ class ContractFile:
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
         """Name -> what the contract says of the tool."""
         return _entries(self)
+
+
+def keep_to_contract(tool: Tool) -> Tool:
+    """The tool with the members, defaults and types of its contract, which mends no value."""
+    own = tool.published
+    if own is None:
+        return replace(tool, exact=True)
+
+    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        return await tool.run(canon, caller, {**own.given, **arguments})
+
+    return replace(tool, input_schema=own.schema, accepted_schema=own.accepted, run=run, exact=True)
 
 
 @cache

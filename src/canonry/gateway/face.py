@@ -17,10 +17,13 @@ class Face:
     title: str = ""
     """What clients show; by default a name of ours with that of the toolset in it."""
     instructions: str = ""
+    contract_instructions: str = ""
+    """What stands in their place where some of them are about tools beyond the contract."""
 
     def published(self) -> Self:
-        """The same under the title that its contract gives the server."""
-        return replace(self, title=self.server_name)
+        """The same under the title that its contract gives the server, about its tools alone."""
+        told = self.contract_instructions or self.instructions
+        return replace(self, title=self.server_name, instructions=told)
 
     def told(self) -> dict[str, Any]:
         """What it says, as the toolset behind it says it too."""

@@ -54,6 +54,19 @@ class Cached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedArguments:
+    """The arguments of a tool exactly as its contract has them, where the tool takes more.
+
+    `given` are the values of members that the contract lacks; the tool gets them with every call.
+    Arguments are held against `accepted` where the contract takes other words for the same.
+    """
+
+    schema: Schema
+    accepted: Schema | None = None
+    given: Arguments = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A named operation that an agent may call.
 
@@ -70,7 +83,8 @@ class Tool:
     `accepted_schema` where a contract answers wrong ones with a result. `limits` take the place
     of the server's, but no call takes longer than the operator allows; `per_minute` are the calls
     that its contract publishes for each user. `app` is the resource that shows its replies, in
-    clients that can.
+    clients that can. `published` are the arguments of a server that keeps to the contract alone.
+    Such a server is `exact`: it refuses a value of another type instead of mending it.
     """
 
     name: str
@@ -92,6 +106,8 @@ class Tool:
     consistency: str | None = None
     deterministic: bool | None = None
     app: str | None = None
+    published: PublishedArguments | None = None
+    exact: bool = False
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
 
 

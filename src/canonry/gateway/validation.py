@@ -1,7 +1,8 @@
 """The published schema of a tool, compiled once: refuses with a path, and fills in the defaults.
 
 What a model often sends and can mean one thing only is mended before it is refused: null for an
-argument that may be left out, and a number in a text where the schema wants the number.
+argument that may be left out, and a number in a text where the schema wants the number. An exact
+schema mends nothing.
 """
 
 import re
@@ -40,10 +41,12 @@ Given = dict[str, Any]
 
 
 def compiled_when_called(
-    schema: Schema, *, unknown_properties: bool = False
+    schema: Schema, *, unknown_properties: bool = False, exact: bool = False
 ) -> Callable[[Given], Given]:
     """As `compile_arguments`, at the first call: of many tools few are ever called."""
-    compiled = cache(partial(compile_arguments, schema, unknown_properties=unknown_properties))
+    compiled = cache(
+        partial(compile_arguments, schema, unknown_properties=unknown_properties, exact=exact)
+    )
 
     def check(arguments: Given) -> Given:
         return compiled()(arguments)
@@ -52,13 +55,14 @@ def compiled_when_called(
 
 
 def compile_arguments(
-    schema: Schema, *, unknown_properties: bool = False
+    schema: Schema, *, unknown_properties: bool = False, exact: bool = False
 ) -> Callable[[Given], Given]:
     """A function that checks arguments against `schema` and returns them with defaults filled in.
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
-    declare are refused unless `unknown_properties`. The arguments given are never changed; a
-    default value is shared between calls and must not be changed either.
+    declare are refused unless `unknown_properties`. Where the check is `exact`, a value of another
+    type is refused and not mended. The arguments given are never changed; a default value is
+    shared between calls and must not be changed either.
 
     The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
     with the path, the violated keyword and further `problems`.
@@ -76,8 +80,8 @@ def compile_arguments(
 
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
-            arguments = mended(arguments, schema)
-            if not is_valid(arguments):
+            arguments = arguments if exact else mended(arguments, schema)
+            if exact or not is_valid(arguments):
                 begun = _begun(arguments)
                 explained = arguments if is_valid(begun) else begun
                 raise _refusal(validator.iter_errors(explained), schema)

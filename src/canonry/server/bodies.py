@@ -18,7 +18,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.server.callers import SESSION, account_of, ask_oneself, header, until_answered
+from canonry.server.callers import (
+    REVISION,
+    SESSION,
+    account_of,
+    ask_oneself,
+    header,
+    until_answered,
+)
+from canonry.server.messages.batches import BATCHING, Batch, BatchedResponse, read_batch
 
 _SURROGATES: Final = (b"\\ud", b"\\uD")
 _REWRITTEN: Final = 1 << 20
@@ -48,6 +56,21 @@ class _Head(msgspec.Struct):
 
 
 _HEAD: Final = msgspec.json.Decoder(_Head)
+
+
+class _WantedRevision(msgspec.Struct, rename="camel"):
+    """The revision of the protocol that a client wants to speak."""
+
+    protocol_version: str = ""
+
+
+class _Greeting(msgspec.Struct):
+    """The parameters of the request that opens a session."""
+
+    params: _WantedRevision = msgspec.field(default_factory=_WantedRevision)
+
+
+_GREETED: Final = msgspec.json.Decoder(_Greeting)
 
 
 class InFlight:
@@ -136,7 +159,14 @@ class RequestBodies(RequestBodyLimitMiddleware):
         session, size = header(scope["headers"], SESSION), len(waiting[0])
         version = header(scope["headers"], _VERSION)
         known = None
+        batches = scope.get(REVISION) == BATCHING and version in (None, BATCHING.encode())
+        batch = read_batch(waiting[0]) if batches else None
+        if batch is not None:
+            await self._hand_on_each(batch, scope, receive, send)
+            return
         if version is None or version in _HANDSHAKES:
+            if session is None:
+                scope[REVISION] = _revision_in(waiting[0])
             known = _judged(waiting[0])
             waiting[0] = _readable(waiting[0])
         if isinstance(known, Response):
@@ -149,6 +179,20 @@ class RequestBodies(RequestBodyLimitMiddleware):
             await self._answer((session, str(known)), scope, replay, send)
         if known is None and session is not None and size > _SMALL:
             await ask_oneself(self.app, scope, "POST", session, _NOTHING)
+
+    async def _hand_on_each(
+        self, batch: Batch | bytes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Hand on the messages of a batch, one after the other, and answer them together."""
+        if isinstance(batch, bytes):
+            await Response(batch, 400, media_type="application/json")(scope, receive, send)
+            return
+        response = BatchedResponse(send)
+        for body, _ in batch.messages:
+            await self._hand_on([body], scope, receive, response.relay)
+            if response.failed:
+                return
+        await response.finish(batch, scope, receive)
 
     async def _answer(
         self, claim: tuple[bytes, str], scope: Scope, receive: Receive, send: Send
@@ -190,6 +234,14 @@ def _judged(body: bytes) -> int | str | Response | None:
     if bytes(head.method) == b'"initialize"' and len(body) > _GREETING:
         return _TOO_LARGE
     return known
+
+
+def _revision_in(body: bytes) -> str | None:
+    """The revision that a session is opened with; the server speaks every one that has batches."""
+    try:
+        return _GREETED.decode(body).params.protocol_version if len(body) <= _GREETING else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def _refused(problem: str, known: int | str | None) -> Response:

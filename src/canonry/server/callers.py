@@ -10,6 +10,8 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.types import ASGIApp, Message, Scope, Send
 
 SESSION: Final = MCP_SESSION_ID_HEADER.encode()
+REVISION: Final = "canonry.revision"
+"""Where a scope holds the revision of the protocol with which its session was opened."""
 _FIXED: Final = (
     (b"content-type", b"application/json"),
     (b"accept", b"application/json, text/event-stream"),

@@ -12,7 +12,14 @@ from typing import Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from canonry.server.callers import SESSION, account_of, ask_oneself, header, until_answered
+from canonry.server.callers import (
+    REVISION,
+    SESSION,
+    account_of,
+    ask_oneself,
+    header,
+    until_answered,
+)
 from canonry.server.options import HttpLimits
 from canonry.server.seats import KEPT, Full, Seats
 
@@ -36,13 +43,14 @@ _TOO_MANY: Final = PlainTextResponse(
 class Session:
     """One session: whose it is, how it is reached, and what of it is in flight."""
 
-    __slots__ = ("app", "calls", "key", "owner", "scope", "streams")
+    __slots__ = ("app", "calls", "key", "owner", "revision", "scope", "streams")
 
     def __init__(self, app: ASGIApp, key: bytes, scope: Scope) -> None:
         """`app` serves it, and `scope` is that of the request that opened it."""
         self.app = app
         self.key = key
         self.owner = account_of(scope)
+        self.revision = scope.get(REVISION)
         self.scope: Scope = {name: scope[name] for name in _OF_A_CALLER if name in scope}
         self.calls = 0
         self.streams = 0
@@ -137,7 +145,7 @@ class Sessions:
         session.calls += not listens
         self._seats.place(session.owner, session, session.rank)
         with until_answered(send, put_away) as ending:
-            await app(scope, receive, watch)
+            await app({**scope, REVISION: session.revision}, receive, watch)
 
     async def _seat(self, session: Session) -> bool:
         """Give a new session its place, and whatever stands in its way an end."""

@@ -17,8 +17,9 @@ from mcp.shared.message import SessionMessage
 
 from canonry.gateway.face import Face
 from canonry.server.greeting import Handlers, greet
-from canonry.server.lines import decode, encode
 from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.messages.batches import BATCHING, Batch, BatchedLines, read_batch
+from canonry.server.messages.lines import decode, encode
 from canonry.server.opening import Bound, OpenGateway, Opening
 from canonry.server.options import ServerOptions
 
@@ -141,6 +142,8 @@ class _Output(_Stream):
         self.idle = asyncio.Event()
         self.idle.set()
         self._finished = asyncio.Event()
+        self.batches = BatchedLines(self.put)
+        self.takes_batches = False
         threading.Thread(target=self._write, name="stdout", daemon=True).start()
 
     def expect(self, request: int | str) -> None:
@@ -152,6 +155,7 @@ class _Output(_Stream):
         """No answer to `request` is due any more."""
         if request is not None:
             self.unanswered.discard(request)
+            self.batches.take(request, None)
         if not self.unanswered:
             self.idle.set()
 
@@ -159,9 +163,15 @@ class _Output(_Stream):
         """Queue a message; waits only while the client leaves very much unread."""
         message = item.message
         await self._room.wait()
-        self.put(encode(message))
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self.settle(message.id)
+        line = encode(message)
+        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self.put(line)
+            return
+        if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
+            self.takes_batches = message.result["protocolVersion"] == BATCHING
+        if not self.batches.take(message.id, line):
+            self.put(line)
+        self.settle(message.id)
 
     def put(self, line: bytes) -> None:
         """Queue a line."""
@@ -215,6 +225,7 @@ class _Input(_Stream):
         self._opening = opening
         self._drain = drain
         self._lines: deque[bytes | None] = deque()
+        self._batched: deque[types.JSONRPCMessage] = deque()
         self._arrived = asyncio.Event()
         self._permits = threading.Semaphore(_LINES_AHEAD)
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
@@ -230,6 +241,10 @@ class _Input(_Stream):
             StopAsyncIteration: there are no more, and everything read has been answered.
         """
         while True:
+            if self._batched:
+                part = self._batched.popleft()
+                self._account(part)
+                return SessionMessage(part)
             while not self._lines:
                 self._arrived.clear()
                 await self._arrived.wait()
@@ -241,7 +256,12 @@ class _Input(_Stream):
                     await asyncio.wait_for(self._output.idle.wait(), self._drain)
                 raise StopAsyncIteration
             self._permits.release()
-            message = decode(line)
+            batch = read_batch(line) if self._output.takes_batches else None
+            if isinstance(batch, Batch):
+                self._batched.extend(message for _, message in batch.messages)
+                self._output.batches.open(batch)
+                continue
+            message = decode(line) if batch is None else batch
             if isinstance(message, bytes):
                 self._output.put(message)
             elif message is not None:

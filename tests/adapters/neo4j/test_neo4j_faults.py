@@ -9,8 +9,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from neo4j import AsyncManagedTransaction
 
 from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
+from canonry.adapters.neo4j.database import fetched
 from canonry.bootstrap.moving import quietly
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import ORIGIN
@@ -26,6 +28,7 @@ from tests.conformance.test_memory import open_memory
 from tests.faults.disks import full
 from tests.faults.relay import relayed_url
 from tests.faults.test_neo4j_view import graph_beside, shows_all, written
+from tests.mongodb.test_machines import becomes
 from tests.servers.graph import Graph
 from tests.servers.processes import PASSWORD, PORT
 
@@ -37,6 +40,12 @@ ENDLESS = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN coun
 RUNNING = (
     "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH 'UNWIND range'"
     " RETURN count(*)"
+)
+
+HALF_APPLIED = "MATCH (c:_Cursor {store: $store, space: $space}) SET c.turn = true, c.position = 2"
+WAITING = (
+    "SHOW TRANSACTIONS YIELD currentQuery, status"
+    " WHERE currentQuery CONTAINS '_Cursor' AND status STARTS WITH 'Blocked' RETURN count(*)"
 )
 
 
@@ -170,6 +179,30 @@ async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> 
                     break
                 await asyncio.sleep(0.05)
             assert await database.rows(RUNNING) == [[0]]
+
+
+async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> None:
+    """The server shows a commit piece by piece; with a cursor ahead of it, folding went wrong."""
+    made = await some_facts(1)
+    async with graphs() as graph:
+        database = await graph.database()
+        state = Neo4jState(database)
+        await state.apply(made)
+        asked: list[asyncio.Task[int]] = []
+
+        async def apply(db: AsyncManagedTransaction) -> None:
+            await fetched(db, HALF_APPLIED, {"store": database.name, "space": MIDDLE_EARTH})
+            asked.append(asyncio.create_task(state.cursor(MIDDLE_EARTH)))
+
+            async def answered_or_waits() -> bool:
+                waiting = await database.rows(WAITING)
+                return asked[0].done() or waiting[0][0] > 0
+
+            assert await becomes(answered_or_waits)
+
+        await database.writing(apply)
+
+        assert await asked[0] == 2
 
 
 async def test_whoever_cannot_reach_the_server_is_told_why() -> None:

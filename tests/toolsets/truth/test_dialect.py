@@ -71,5 +71,5 @@ def test_every_code_of_the_contract_has_a_row() -> None:
 def test_the_wait_is_told_in_seconds() -> None:
     error = Unavailable("limits.rate", "slow down", retry_after=1.5)
     body = dialect(error, tool="ingest", caller=None)
-    assert body.data["details"]["retry_after_seconds"] == 1.5
+    assert body.data["details"]["retry_after_seconds"] == 2
     assert code_of(error, "ingest") == "RATE_LIMIT_EXCEEDED"

@@ -15,7 +15,12 @@ from canonry.ports.views.pages import Page
 from canonry.ports.views.selections import Selection
 from canonry.ports.views.view import Folded, View
 
-_CURSOR: Final = "MATCH (c:_Cursor {store: $store, space: $space}) RETURN c.position"
+# A reader of Neo4j may see one half of a commit before the other. Writing the same value changes
+# nothing and waits for the lock of whoever applies: all that the cursor stands for shows then.
+_CURSOR: Final = """
+MATCH (c:_Cursor {store: $store, space: $space}) SET c.turn = true
+RETURN c.position
+"""
 
 
 class Neo4jView(View):

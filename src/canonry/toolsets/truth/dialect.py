@@ -1,5 +1,6 @@
 """The truth dialect: every error as the contract's envelope, by code, class and kind of call."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ _TABLE: Final = DialectTable(
     codes=CODES,
     internal="INTERNAL_ERROR",
 )
+_OTHER_TYPE: Final = ("/relationship_type", "enum")
+"""How a schema with the seven types refuses another."""
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
 _UPLOADS: Final = frozenset({"upload_file"})
@@ -58,7 +61,7 @@ def dialect(
     status = published()["errors"][code]
     details = {**error.details, "reason": error.code, "retryable": error.retryable}
     if "retry_after" in details:
-        details["retry_after_seconds"] = details.pop("retry_after")
+        details["retry_after_seconds"] = math.ceil(details.pop("retry_after"))
     said: dict[str, Any] = {
         "code": code,
         "message": error.message,
@@ -80,4 +83,5 @@ def code_of(error: CanonryError, tool: str) -> str:
             return "DB_UPDATE_FAILED"
         entry = entries().get(tool)
         return "DB_INSERT_FAILED" if entry and not entry["read_only"] else "DB_QUERY_FAILED"
-    return _TABLE.word(error)
+    told = (error.details.get("path"), error.details.get("keyword"))
+    return _TABLE.codes["relationship.type-unknown"] if told == _OTHER_TYPE else _TABLE.word(error)

@@ -7,7 +7,7 @@ from canonry.domain.world.atlas import Route
 from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, Shape, array, enum, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import tick_of
-from canonry.toolsets.world.contract import READERS, lenient, with_shapes
+from canonry.toolsets.world.contract import READERS, nullable, with_shapes, with_texts
 from canonry.toolsets.world.extensions import DONE, KEY, NAME, Request, builders_tool, word
 from canonry.toolsets.world.shapes import REALM, TIE
 from canonry.toolsets.world.telling import told
@@ -70,7 +70,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "borders, serves, is allied with or at war with. Null: there is no such realm."
         ),
         input_schema=_ASKED,
-        accepted_schema=lenient(_ASKED),
+        accepted_schema=with_texts(nullable(_ASKED)),
         output_schema=with_shapes({"anyOf": [_CONTEXT.schema, {"type": "null"}]}),
         roles=READERS,
         run=_get_realm_context,

@@ -6,7 +6,16 @@ from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.shapes import UUID, Field, obj
-from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
+from canonry.gateway.tool import (
+    ANYONE,
+    Arguments,
+    Cached,
+    PublishedArguments,
+    Reply,
+    Run,
+    Schema,
+    Tool,
+)
 from canonry.toolsets.narrative.arguments import DETAIL, PAGING, page_of, uuid_of
 from canonry.toolsets.narrative.contract.spoken_times import spoken
 from canonry.toolsets.narrative.rows import Listing
@@ -44,9 +53,11 @@ def contract_tool(
 ) -> Tool:
     """A tool of the contract; its schema and roles come from the published file.
 
-    `also` are arguments that the contract does not have; all of them may be left out.
+    `also` are arguments that the contract does not have; all of them may be left out. A client
+    that keeps to the contract cannot ask for `detail`, and gets whole rows.
     """
     entry = entries()[name]
+    given = {"detail": True} if also and "detail" in also else {}
     schema = _with_legacy_classes(entry["inputSchema"])
     if also:
         more = {argument: each.schema for argument, each in also.items()}
@@ -63,6 +74,11 @@ def contract_tool(
         destructive=destructive,
         idempotent=reads or idempotent,
         cached=cached,
+        published=PublishedArguments(
+            schema=entry["inputSchema"],
+            accepted=_with_legacy_classes(entry["inputSchema"]),
+            given=given,
+        ),
     )
 
 

@@ -1,10 +1,11 @@
 """The published contract: names, request and response schemas, limits and errors of every tool."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.limits import Limits
-from canonry.gateway.tool import ANYONE, Run, Tool
+from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
 
 CONTRACT: Final = ContractFile(__name__, "truth.json")
 published = CONTRACT.published
@@ -35,7 +36,26 @@ def truth_tool(name: str, run: Run) -> Tool:
         consistency=entry["consistency"],
         deterministic=entry["deterministic"],
         limits=_FILES if "file_content" in entry["input"]["properties"] else _NUMBERS,
+        published=PublishedArguments(
+            schema=published_input(entry), given=entry.get("contract_given", {})
+        ),
     )
+
+
+def published_input(entry: Mapping[str, Any]) -> Schema:
+    """What the contract itself has a tool take: without our additions, and with its defaults."""
+    ours = dict.fromkeys(entry.get("additive_input", ()))
+    without = _patched(entry["input"], {"properties": ours})
+    return dict(_patched(without, entry.get("contract_input", {})))
+
+
+def _patched(value: Any, patch: Any) -> Any:
+    """The value after a JSON merge patch (RFC 7396), in which null takes a member away."""
+    if not isinstance(patch, dict):
+        return patch
+    old = value if isinstance(value, dict) else {}
+    new = {name: _patched(old.get(name), each) for name, each in patch.items()}
+    return {name: each for name, each in {**old, **new}.items() if patch.get(name, "") is not None}
 
 
 def resolved(schema: Any) -> Any:

@@ -1,11 +1,11 @@
 """The contract as data: names, Tool IDs, schemas and roles of the tools, in `world.json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.tool import Run, Tool
+from canonry.gateway.tool import PublishedArguments, Run, Schema, Tool
 
 CONTRACT: Final = ContractFile(__name__, "world.json")
 published = CONTRACT.published
@@ -27,9 +27,10 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
     """A tool of the contract; schema, roles, Tool ID and wording come from the file.
 
     `accepts` is the schema that arguments are held against where the contract answers wrong ones
-    with an empty result instead of an error; otherwise they are held against it leniently.
+    with an empty result instead of an error; otherwise null is as good as missing.
     """
     entry = entries()[name]
+    contract = nullable(entry["inputSchema"]) if accepts is None else accepts
     description = entry["description"]
     if "deprecated" in entry:
         description = f"Deprecated: {entry['deprecated']}. {description}"
@@ -38,24 +39,32 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
         title=title_of(name),
         description=description,
         input_schema=entry["inputSchema"],
-        accepted_schema=lenient(entry["inputSchema"]) if accepts is None else accepts,
+        accepted_schema=with_texts(contract) if accepts is None else accepts,
         output_schema=with_shapes(entry["outputSchema"]),
         roles=frozenset(entry["allowedAgentTypes"]),
         run=run,
         read_only=True,
         idempotent=True,
         aliases=(entry["toolId"], *entry.get("aliases", ())),
+        published=PublishedArguments(schema=entry["inputSchema"], accepted=contract),
     )
 
 
-def lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool's schema as arguments are held against it: null is missing, numbers come as text."""
+def nullable(schema: Schema) -> Schema:
+    """A tool's schema as the contract reads arguments: null is as good as missing."""
+    return _with_types(schema, lambda name, _: () if name in schema["required"] else ("null",))
+
+
+def with_texts(schema: Schema) -> Schema:
+    """A tool's schema with numbers that may come as text."""
+    return _with_types(schema, lambda _, types: ("string",) if "number" in types else ())
+
+
+def _with_types(schema: Schema, more: Callable[[str, list[str]], Iterable[str]]) -> Schema:
     properties = dict(schema["properties"])
     for name, told in properties.items():
         types = [told["type"]] if isinstance(told["type"], str) else told["type"]
-        more = ["string"] if "number" in types else []
-        more += [] if name in schema["required"] else ["null"]
-        properties[name] = {**told, "type": list(dict.fromkeys([*types, *more]))}
+        properties[name] = {**told, "type": list(dict.fromkeys([*types, *more(name, types)]))}
     return {**schema, "properties": properties}
 
 

@@ -79,7 +79,8 @@ async def propose(
         return await _answer(canon, world.space, read, stopped.verdict.proposal)
     except Unavailable:
         reason = "the record of this proposal could not be written"
-        return _refused(sent, refusal("audit.unavailable", reason))
+        proposal_id = read.envelope.proposal_id.lower()
+        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
     _tell(canon, EventName.PROPOSAL_ACCEPTED, read)
     if due is None or due <= world.now:
         await _apply(canon, caller, world, known)
@@ -234,14 +235,14 @@ async def _refuse(
         await commit_change(canon, unkeyed, world.space, prepare)
     except CanonryError:
         reason = "the record of this refusal could not be written"
-        return _refused(sent, refusal("audit.unavailable", reason))
+        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
     return _refused(sent, rejection, proposal_id)
 
 
-def _refused(sent: Any, rejection: Rejection, proposal_id: str = "") -> Decided:
+def _refused(sent: Any, rejection: Rejection, proposal_id: str) -> Decided:
     return Decided(
-        proposal_id=proposal_id or _uuid_in(sent, "proposalId"),
-        correlation_id=_uuid_in(sent, "correlationId"),
+        proposal_id=proposal_id,
+        correlation_id=_uuid_in(sent, "correlationId") or proposal_id,
         accepted=False,
         gates_passed=passed_before(rejection),
         rejection=rejection,

@@ -79,7 +79,7 @@ def decided(proposal: Proposal) -> Decided:
     rejection = None if told is None else read_value(dict(told), Rejection)
     return Decided(
         proposal_id=proposal.id,
-        correlation_id=str(proposal.content.get("correlationId", "")),
+        correlation_id=str(proposal.content.get("correlationId") or proposal.id),
         accepted=rejection is None,
         gates_passed=ORDER if "withdrawn" in details else passed_before(rejection),
         rejection=rejection,

@@ -40,12 +40,15 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
     try:
         message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValueError:
-        problem = "Invalid request: this is no JSON-RPC message"
-        return _refusal(types.INVALID_REQUEST, problem, known)
+        return refusal("this is no JSON-RPC message", known)
     if isinstance(message, types.JSONRPCNotification) and "id" in value:
-        problem = "Invalid request: the id of a request is a string or an integer"
-        return _refusal(types.INVALID_REQUEST, problem, None)
+        return refusal("the id of a request is a string or an integer", None)
     return message
+
+
+def refusal(problem: str, request: object) -> bytes:
+    """The answer to a request that is none of the protocol."""
+    return _refusal(types.INVALID_REQUEST, f"Invalid request: {problem}", request)
 
 
 def _lost_its_id(message: types.JSONRPCMessage, line: bytes) -> bool:

@@ -1,0 +1,1 @@
+"""Messages of JSON-RPC as they come in: lines of standard input, and batches."""
