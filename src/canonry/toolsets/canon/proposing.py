@@ -30,6 +30,7 @@ from canonry.toolsets.canon.recording import record_claims
 from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
 from canonry.toolsets.canon.rows import Row, cut, reply_schema
 from canonry.toolsets.canon.telling import keep_text
+from canonry.toolsets.canon.unlinked import with_links
 from canonry.usecases.canonization.canonize_proposals import (
     canonize_proposals,
     preview_proposals,
@@ -77,7 +78,8 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
     cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
     if any(claim["kind"] in UPKEPT for claim in claims):
         return await _upkeep(desk, claims, cited, said, dry=dry)
-    suggestions = await ClaimReading(desk, cited).suggestions(claims)
+    reading = ClaimReading(desk, cited)
+    suggestions = await reading.suggestions(claims)
     with in_words_of_claims(claims):
         if said is not None:
             await require_changes(canon, caller, space, suggestions)
@@ -87,16 +89,17 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
             suggestions = await _overruling_nothing(desk, suggestions)
         if dry:
             foretold = await foretell_changes(canon, caller, space, suggestions)
-            return _verdicts(claims, foretold, written=False)
+            return await with_links(reading, claims, _verdicts(claims, foretold, written=False))
         ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return _verdicts(claims, judged, written=True)
+        return await with_links(reading, claims, _verdicts(claims, judged, written=True))
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
-    return _verdicts(claims, foreseen, written=False) | {
+    kept = _verdicts(claims, foreseen, written=False) | {
         "kept": True,
         "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",
     }
+    return await with_links(reading, claims, kept)
 
 
 def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:

@@ -1,0 +1,77 @@
+"""Unlinked claims: facts and events that are linked to nobody, or not to all that they name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.domain.json_values import encode_json
+from canonry.domain.things.entities import Entity
+from canonry.toolsets.canon.claims import ClaimReading
+from canonry.toolsets.canon.rows import Row
+from canonry.usecases.queries.find_mentioned import Mentions, find_near
+from canonry.usecases.queries.find_named import candidate
+
+_SHOWN: Final = 3
+"""Claims that one hint speaks of."""
+
+
+async def with_links(reading: ClaimReading, claims: Sequence[Mapping[str, Any]], reply: Row) -> Row:
+    """The reply, with a hint where claims are linked to nobody or a name fits several."""
+    hints = [reply["hint"]] if "hint" in reply else []
+    open_ones = [
+        (claims[n], reply["verdicts"][n].get("id"), mentions)
+        for n, mentions in reading.mentions.items()
+        if mentions.unclear or not (mentions.found or claims[n].get("who"))
+    ]
+    hints += [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
+    if len(open_ones) > _SHOWN:
+        hints.append(f"{len(open_ones) - _SHOWN} further claims are not linked either")
+    return {**reply, "hint": "; ".join(hints)} if hints else reply
+
+
+async def _hint(
+    reading: ClaimReading, claim: Mapping[str, Any], made: str | None, mentions: Mentions
+) -> str:
+    says = claim["says"].strip()
+    if mentions.unclear:
+        linked = "none of them: " + ", ".join(
+            f"{name} may mean {' or '.join(_told(bearers))}"
+            for name, bearers in mentions.unclear.items()
+        )
+        near = next(iter(mentions.unclear.values()))
+    else:
+        near = await find_near(reading.desk.canon, reading.desk.space.id, says)
+        linked = f"no entity; nearest: {', '.join(_told(near))}" if near else "no entity"
+    if not near:
+        return f'"{says}" is linked to {linked}; if it is about one, name it in about'
+    [about, *_] = _references(near)
+    call = encode_json({"claims": [_linked(claim, made, about, mentions)]}).decode()
+    return f'"{says}" is linked to {linked}. If {next(_told(near))} is meant: propose {call}'
+
+
+def _linked(
+    claim: Mapping[str, Any], made: str | None, about: str, mentions: Mentions
+) -> dict[str, Any]:
+    """The claim as it would be linked, in place of what was made of it."""
+    replaced = {"replaces": made} if made and claim["kind"] == "fact" else {}
+    others = [each or name for name, each in mentions.found.items()]
+    return {**claim, "about": [about, *others], **replaced}
+
+
+def _told(near: Sequence[Entity | str]) -> Iterator[str]:
+    names = _names(near)
+    for one, name in zip(near, names, strict=True):
+        twice = names.count(name) > 1 and isinstance(one, Entity)
+        yield candidate(one) if twice and isinstance(one, Entity) else name
+
+
+def _references(near: Sequence[Entity | str]) -> list[str]:
+    """What names each of them to another call: its name, or its id where others bear that too."""
+    names = _names(near)
+    return [
+        one.id if isinstance(one, Entity) and names.count(name) > 1 else name
+        for one, name in zip(near, names, strict=True)
+    ]
+
+
+def _names(near: Sequence[Entity | str]) -> list[str]:
+    return [one.name if isinstance(one, Entity) else one for one in near]
