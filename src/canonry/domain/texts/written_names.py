@@ -7,6 +7,7 @@ to it: "Anna Huber" says nothing of Anna Berg.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -25,7 +26,7 @@ _PART_MIN: Final = 2
 _AROUND: Final = '"()[],.;:!?'
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[-.'\u00b7\u30fb][^\W_]+)*")
-_GENITIVE: Final = re.compile(r"'s$", re.IGNORECASE)
+_GENITIVES: Final = ("'s", "'S")
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
@@ -77,18 +78,22 @@ def names_written(text: str) -> list[WrittenName]:
     """
     plain = plain_signs(text)
     words = [found.span() for found in islice(_WORD.finditer(_shape(plain)), _WORDS_MAX)]
-    terms = terms_of(plain)
-    stops = frozenset[str]().union(*(STOP_WORDS[e] for e in (*languages_of(terms), DEFAULT)))
+    stops = _stops(languages_of(terms_of(plain)))
     whole = [*_spaced(plain, words, stops), *_unspaced(plain, words)]
     whole.sort(key=lambda each: (each.start, -each.end))
     return [*whole, *_parts(plain, words, stops)]
+
+
+@cache
+def _stops(languages: tuple[str, ...]) -> frozenset[str]:
+    return STOP_WORDS[DEFAULT].union(*(STOP_WORDS[each] for each in languages))
 
 
 def unknown_name(text: str) -> str | None:
     """The first run of capitalised words that may name somebody, as it is written."""
     plain = plain_signs(text)
     runs = (plain[e.start : e.end] for e in names_written(text) if e.part)
-    return next((_GENITIVE.sub("", run) for run in runs), None)
+    return next(map(_without_genitive, runs), None)
 
 
 def is_part_of(form: str, name: str) -> bool:
@@ -106,6 +111,10 @@ def name_parts(name: str) -> frozenset[str]:
     """The words of a name of several words by each of which its bearer may be meant."""
     words = words_of_name(name).split()
     return frozenset(filter(_may_be_part, words)) if len(words) > 1 else frozenset()
+
+
+def _without_genitive(written: str) -> str:
+    return written[:-2] if written.endswith(_GENITIVES) else written
 
 
 def _may_be_part(word: str) -> bool:
@@ -130,9 +139,10 @@ def _spaced(
         for count, (_, end) in enumerate(words[first : first + _NAME_WORDS], start=1):
             small = count == 1 and plain[start].islower()
             written = plain[start:end]
-            for each in dict.fromkeys((written, _GENITIVE.sub("", written))):
-                if not small or each not in stops:
-                    yield WrittenName(start, end, folded(each), small)
+            if not small or written not in stops:
+                yield WrittenName(start, end, folded(written), small)
+            if written.endswith(_GENITIVES):
+                yield WrittenName(start, end, folded(written[:-2]), small)
 
 
 def _unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenName]:
@@ -159,13 +169,14 @@ def _parts(
     first = 0
     while first < len(words):
         last = _run_end(plain, words, first)
-        begin = first
-        while begin < last and plain[slice(*words[begin])].casefold() in stops | _TITLES:
-            begin += 1
-        start, end = words[begin][0], words[last][1]
-        form = words_of_name(_GENITIVE.sub("", plain[start:end]))
-        if plain[start].isupper() and form not in stops and _may_be_part(form):
-            yield WrittenName(start, end, form, part=True)
+        if plain[words[first][0]].isupper():
+            begin = first
+            while begin < last and plain[slice(*words[begin])].casefold() in stops | _TITLES:
+                begin += 1
+            start, end = words[begin][0], words[last][1]
+            form = words_of_name(_without_genitive(plain[start:end]))
+            if plain[start].isupper() and form not in stops and _may_be_part(form):
+                yield WrittenName(start, end, form, part=True)
         first = last + 1
 
 
@@ -178,7 +189,7 @@ def _run_end(plain: str, words: Sequence[tuple[int, int]], first: int) -> int:
         between = plain[words[at - 1][1] : words[at][0]]
         before = plain[slice(*words[at - 1])]
         titled = between.strip() == "." and before.casefold() in _TITLES
-        if (between.strip() and not titled) or _GENITIVE.search(before):
+        if (between.strip() and not titled) or before.endswith(_GENITIVES):
             break
         word = plain[slice(*words[at])]
         if word[:1].isupper():

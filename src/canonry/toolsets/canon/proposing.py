@@ -89,17 +89,19 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
             suggestions = await _overruling_nothing(desk, suggestions)
         if dry:
             foretold = await foretell_changes(canon, caller, space, suggestions)
-            return await with_links(reading, claims, _verdicts(claims, foretold, written=False))
+            verdicts = _verdicts(claims, foretold, written=False)
+            return await with_links(reading, claims, suggestions, verdicts)
         ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return await with_links(reading, claims, _verdicts(claims, judged, written=True))
+        verdicts = _verdicts(claims, judged, written=True)
+        return await with_links(reading, claims, suggestions, verdicts)
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
     kept = _verdicts(claims, foreseen, written=False) | {
         "kept": True,
         "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",
     }
-    return await with_links(reading, claims, kept)
+    return await with_links(reading, claims, suggestions, kept)
 
 
 def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:

@@ -1,12 +1,14 @@
 """Unlinked claims: facts and events that are linked to nobody, or not to all that they name."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from canonry.domain.json_values import encode_json
+from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
 from canonry.toolsets.canon.claims import ClaimReading
 from canonry.toolsets.canon.rows import Row
+from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.queries.find_mentioned import Mentions, find_near
 from canonry.usecases.queries.find_named import candidate
 
@@ -14,11 +16,16 @@ _SHOWN: Final = 3
 """Claims that one hint speaks of."""
 
 
-async def with_links(reading: ClaimReading, claims: Sequence[Mapping[str, Any]], reply: Row) -> Row:
+async def with_links(
+    reading: ClaimReading,
+    claims: Sequence[Mapping[str, Any]],
+    suggestions: Sequence[Suggestion],
+    reply: Row,
+) -> Row:
     """The reply, with a hint where claims are linked to nobody or a name fits several."""
     hints = [reply["hint"]] if "hint" in reply else []
     open_ones = [
-        (claims[n], reply["verdicts"][n].get("id"), mentions)
+        (_Open(claims[n], suggestions[n].evidence, reply["verdicts"][n].get("id")), mentions)
         for n, mentions in reading.mentions.items()
         if mentions.unclear or not (mentions.found or claims[n].get("who"))
     ]
@@ -28,10 +35,23 @@ async def with_links(reading: ClaimReading, claims: Sequence[Mapping[str, Any]],
     return {**reply, "hint": "; ".join(hints)} if hints else reply
 
 
-async def _hint(
-    reading: ClaimReading, claim: Mapping[str, Any], made: str | None, mentions: Mentions
-) -> str:
-    says = claim["says"].strip()
+class _Open(NamedTuple):
+    """A claim that is not linked, what it rests on, and what was made of it."""
+
+    claim: Mapping[str, Any]
+    evidence: Sequence[Evidence]
+    made: str | None
+
+    def linked(self, about: Sequence[str]) -> Mapping[str, Any]:
+        """The call that links it, in place of what was made of it."""
+        is_fact = self.made is not None and self.claim["kind"] == "fact"
+        claim = {**self.claim, "about": about, **({"replaces": self.made} if is_fact else {})}
+        evidence = [each.ref for each in self.evidence]
+        return {"claims": [claim], **({"evidence": evidence} if evidence else {})}
+
+
+async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> str:
+    says = unlinked.claim["says"].strip()
     if mentions.unclear:
         linked = "none of them: " + ", ".join(
             f"{name} may mean {' or '.join(_told(bearers))}"
@@ -43,18 +63,9 @@ async def _hint(
         linked = f"no entity; nearest: {', '.join(_told(near))}" if near else "no entity"
     if not near:
         return f'"{says}" is linked to {linked}; if it is about one, name it in about'
-    [about, *_] = _references(near)
-    call = encode_json({"claims": [_linked(claim, made, about, mentions)]}).decode()
+    others = [bearer or name for name, bearer in mentions.found.items()]
+    call = encode_json(unlinked.linked([_references(near)[0], *others])).decode()
     return f'"{says}" is linked to {linked}. If {next(_told(near))} is meant: propose {call}'
-
-
-def _linked(
-    claim: Mapping[str, Any], made: str | None, about: str, mentions: Mentions
-) -> dict[str, Any]:
-    """The claim as it would be linked, in place of what was made of it."""
-    replaced = {"replaces": made} if made and claim["kind"] == "fact" else {}
-    others = [each or name for name, each in mentions.found.items()]
-    return {**claim, "about": [about, *others], **replaced}
 
 
 def _told(near: Sequence[Entity | str]) -> Iterator[str]:

@@ -27,7 +27,9 @@ from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.canon import Canon
 
 CANDIDATES: Final = 10
-_BEGINNING: Final = 2
+_BEGINNING: Final = 3
+"""Characters of what a name looks like, with its mark, in which those that are near it agree."""
+
 _WORDS_NEAR: Final = 60
 _NONE: Final[Page[Entity]] = Page(items=[], total=0)
 
@@ -63,6 +65,8 @@ async def find_mentioned(
     unclear: dict[str, Sequence[Entity | str]] = {}
     taken: list[WrittenName] = []
     for each in written:
+        if keys[each] not in pages and not also:
+            continue
         if any(each.start < one.end and one.start < each.end for one in taken):
             continue
         page, name = pages.get(keys[each], _NONE), plain[each.start : each.end]
@@ -81,19 +85,14 @@ async def find_mentioned(
 async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]:
     """Those who share a word of their name with a text that names nobody, or are called alike."""
     words = [word for word in words_of_name(text).split()[:_WORDS_NEAR] if not is_stop_word(word)]
-    keys = dict.fromkeys(form for word in words for form in (word, part_mark(word), _look(word)))
-    pages = await _identified(canon, space, keys)
+    pages = await _identified(canon, space, dict.fromkeys((*words, *map(part_mark, words))))
     near = {each.id: each for page in pages.values() for each in page.items}
     if not near and (name := unknown_name(text)) is not None:
-        begun = folded(name)[:_BEGINNING]
+        begun = look_mark(EntityType.CHARACTER, name)[:_BEGINNING]
         pages = await _identified(canon, space, (begun,), begins=True)
         begin = [each for page in pages.values() for each in page.items]
         near = {e.id: e for e in begin if get_close_matches(name, (e.name, *e.name.split()))}
     return list(near.values())[:CANDIDATES]
-
-
-def _look(word: str) -> str:
-    return look_mark(EntityType.CHARACTER, word)
 
 
 async def _identified(
