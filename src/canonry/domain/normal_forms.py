@@ -76,6 +76,11 @@ def without_ignored(text: str) -> str:
     return seen if seen.strip() else text
 
 
+def signs_in_place(text: str) -> str:
+    """The text with `'` and `-` for every sign of their kind; each character keeps its place."""
+    return text.translate(_SIGNS)
+
+
 def plain_signs(text: str) -> str:
     """The text with its letters composed, `'` and `-` for their kind, and nothing invisible.
 
@@ -83,7 +88,7 @@ def plain_signs(text: str) -> str:
     """
     if text.isascii():
         return text.replace("`", "'")
-    plain = _JOINING_DASH.sub("-", without_ignored(text)).translate(_SIGNS)
+    plain = signs_in_place(_JOINING_DASH.sub("-", without_ignored(text)))
     return unicodedata.normalize("NFC", plain)
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from canonry.domain.normal_forms import folded, plain_signs
-from canonry.domain.texts.stems import DEFAULT, STOP_WORDS, languages_of
+from canonry.domain.texts.stems import STOP_WORDS, languages_of
 from canonry.domain.texts.words import terms_of
 
 _WORDS_MAX: Final = 60
@@ -78,7 +78,9 @@ def names_written(text: str) -> list[WrittenName]:
     """
     plain = plain_signs(text)
     words = [found.span() for found in islice(_WORD.finditer(_shape(plain)), _WORDS_MAX)]
-    stops = _stops(languages_of(terms_of(plain)))
+    # Names say nothing of the language: Mia is a name here, and Italian for "my".
+    small = (plain[start:end] for start, end in words if plain[start].islower())
+    stops = _stops(languages_of(terms_of(" ".join(small))))
     whole = [*_spaced(plain, words, stops), *_unspaced(plain, words)]
     whole.sort(key=lambda each: (each.start, -each.end))
     return [*whole, *_parts(plain, words, stops)]
@@ -86,7 +88,7 @@ def names_written(text: str) -> list[WrittenName]:
 
 @cache
 def _stops(languages: tuple[str, ...]) -> frozenset[str]:
-    return STOP_WORDS[DEFAULT].union(*(STOP_WORDS[each] for each in languages))
+    return frozenset[str]().union(*(STOP_WORDS[each] for each in languages))
 
 
 def unknown_name(text: str) -> str | None:
