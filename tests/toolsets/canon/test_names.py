@@ -260,3 +260,20 @@ async def test_r6_a_thing_that_is_written_small_is_meant_as_it_is_written() -> N
 
     assert await about(desk, linked) == ["checkout"]
     assert await about(desk, unlinked) == []
+
+
+@pytest.mark.parametrize("named", ["Anna", "anna", "Mrs. Berg", "Berg", "Aunt Anna"])
+async def test_n2_an_argument_means_the_one_whom_the_same_words_mean_in_a_fact(named: str) -> None:
+    desk = await a_house("Anna Berg", "Annabel", "Bergen Lorn")
+
+    assert (await desk.call("get", of=named))["name"] == "Anna Berg"
+    assert await about(desk, await stated(desk, "The hair is red", about=[named])) == ["Anna Berg"]
+
+
+async def test_n2_who_is_named_in_full_is_meant_by_the_first_name_after_it() -> None:
+    desk = await a_house("Anna Berg", "Anna Huber")
+
+    reply = await stated(desk, "Anna Berg came to Graz. Anna was tired")
+
+    assert await about(desk, reply) == ["Anna Berg"]
+    assert "hint" not in reply

@@ -109,6 +109,15 @@ def words_of_name(name: str) -> str:
     return " ".join(filter(None, words))
 
 
+def part_meant(name: str) -> str:
+    """The words of a name without titles before them, as its parts are compared."""
+    words = words_of_name(name).split()
+    titles = 0
+    while titles < len(words) - 1 and words[titles] in _TITLES:
+        titles += 1
+    return " ".join(words[titles:])
+
+
 def name_parts(name: str) -> frozenset[str]:
     """The words of a name of several words by each of which its bearer may be meant."""
     words = words_of_name(name).split()

@@ -1,6 +1,6 @@
 """Unlinked claims: facts and events that are linked to nobody, or not to all that they name."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from canonry.domain.json_values import encode_json
@@ -54,35 +54,31 @@ async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> s
     says = unlinked.claim["says"].strip()
     if mentions.unclear:
         linked = "none of them: " + ", ".join(
-            f"{name} may mean {' or '.join(_told(bearers))}"
+            f"{name} may mean {_told(bearers, ' or ')}"
             for name, bearers in mentions.unclear.items()
         )
         near = next(iter(mentions.unclear.values()))
     else:
         near = await find_near(reading.desk.canon, reading.desk.space.id, says)
-        linked = f"no entity; nearest: {', '.join(_told(near))}" if near else "no entity"
+        linked = f"no entity; nearest: {_told(near, ', ')}" if near else "no entity"
     if not near:
         return f'"{says}" is linked to {linked}; if it is about one, name it in about'
     others = [bearer or name for name, bearer in mentions.found.items()]
-    call = encode_json(unlinked.linked([_references(near)[0], *others])).decode()
-    return f'"{says}" is linked to {linked}. If {next(_told(near))} is meant: propose {call}'
+    name, reference = _called(near)[0]
+    call = encode_json(unlinked.linked([reference, *others])).decode()
+    return f'"{says}" is linked to {linked}. If {name} is meant: propose {call}'
 
 
-def _told(near: Sequence[Entity | str]) -> Iterator[str]:
-    names = _names(near)
-    for one, name in zip(near, names, strict=True):
-        twice = names.count(name) > 1 and isinstance(one, Entity)
-        yield candidate(one) if twice and isinstance(one, Entity) else name
-
-
-def _references(near: Sequence[Entity | str]) -> list[str]:
-    """What names each of them to another call: its name, or its id where others bear that too."""
-    names = _names(near)
+def _called(near: Sequence[Entity | str]) -> list[tuple[str, str]]:
+    """What each is called, and what names it to another call: an id where names are equal."""
+    names = [one.name if isinstance(one, Entity) else one for one in near]
     return [
-        one.id if isinstance(one, Entity) and names.count(name) > 1 else name
+        (candidate(one), one.id)
+        if isinstance(one, Entity) and names.count(name) > 1
+        else (name, name)
         for one, name in zip(near, names, strict=True)
     ]
 
 
-def _names(near: Sequence[Entity | str]) -> list[str]:
-    return [one.name if isinstance(one, Entity) else one for one in near]
+def _told(near: Sequence[Entity | str], between: str) -> str:
+    return between.join(name for name, _ in _called(near))

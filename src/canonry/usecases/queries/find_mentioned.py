@@ -75,6 +75,8 @@ async def find_mentioned(
             continue
         taken.append(each)
         if len(bearers) > 1:
+            if len(bearers.keys() & found.keys()) == 1:  # named in full elsewhere in the text
+                continue
             unclear[name] = [bearer or key for key, bearer in bearers.items()]
             continue
         [(key, bearer)] = bearers.items()
