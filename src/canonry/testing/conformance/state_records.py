@@ -6,11 +6,9 @@ from typing import Any
 
 from canonry.domain.ids import EntityId, SourceId
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
-from canonry.domain.normal_forms import folded
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.identifiers import part_mark
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.ports.views.state import (
     EntityQuery,
@@ -101,30 +99,6 @@ class RecordsContract(Contract):
             "new@lee.org": ["Ann Lee"],
             "ann lee": ["Ann Lee"],
         }
-
-    @requirement(
-        "state:identified:signs",
-        because="Programs turn an apostrophe or a hyphen into signs that nobody types.",
-    )
-    async def test_r6_names_are_found_in_whatever_signs_they_were_told(
-        self, backend: Backend
-    ) -> None:
-        """A name is found under its plain signs, and a character also under each of its words."""
-        scribe = Scribe(backend.canon)
-        names = ("Maeve O\u2019Brien", "Anne\u2011Sophie Zoe\u0308", "Ann\u00adA  Berg")
-        for name in names:
-            await scribe.write(*a_named(name, entity_type="character"))
-        await scribe.write(*a_named("O\u02bcBrien Hall", entity_type="location"))
-
-        assert await bearing(backend, *map(folded, names)) == {
-            "maeve o'brien": [names[0]],
-            "anne-sophie zo\u00eb": [names[1]],
-            "anna berg": [names[2]],
-        }
-        words = [part_mark(each) for each in ("maeve", "obrien", "zo\u00eb", "berg", "hall")]
-        assert await bearing(backend, *words) == dict(
-            zip(words[:4], ([names[0]], [names[0]], [names[1]], [names[2]]), strict=True)
-        )
 
     @requirement(
         "state:identified:begins",
