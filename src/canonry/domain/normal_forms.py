@@ -18,6 +18,15 @@ _IGNORED: Final = re.compile(
 )
 """What Unicode calls default ignorable: soft hyphens, joiners, marks of direction and the like."""
 
+_APOSTROPHES: Final = (
+    "`\u00b4\u02b9\u02bb\u02bc\u02bd\u02c8\u055a\u05f3\u2018\u2019\u201b\u2032\ua78c\uff07\uff40"
+)
+_HYPHENS: Final = "\u02d7\u058a\u05be\u2010\u2011\u2012\u2043\u2212\ufe63\uff0d"
+_SIGNS: Final = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_HYPHENS, "-"))
+"""Other signs that people and programs write for an apostrophe or a hyphen."""
+
+_JOINING_DASH: Final = re.compile(r"(?<=\w)\u2013(?=\w)")
+
 _EMAIL: Final = re.compile(
     r"(?<![^\s@<>,;:\"()])[^\s@<>,;:\"()]++@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+"
 )
@@ -26,7 +35,6 @@ _EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
 _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
-_SILENT: Final = re.compile("['\u2019\u02bc`]")
 LONG: Final = 2_000
 """A text with more characters is no name or address that others write differently."""
 
@@ -68,15 +76,35 @@ def without_ignored(text: str) -> str:
     return seen if seen.strip() else text
 
 
+def signs_in_place(text: str) -> str:
+    """The text with `'` and `-` for every sign of their kind; each character keeps its place."""
+    return text.translate(_SIGNS)
+
+
+def plain_signs(text: str) -> str:
+    """The text with its letters composed, `'` and `-` for their kind, and nothing invisible.
+
+    Case, spaces and all other signs stay, so that names are read in it as `folded` compares them.
+    """
+    if text.isascii():
+        return text.replace("`", "'")
+    plain = signs_in_place(_JOINING_DASH.sub("-", without_ignored(text)))
+    return unicodedata.normalize("NFC", plain)
+
+
 def folded(text: str) -> str:
-    """The text in compatibility form, case folded, with single spaces and nothing invisible."""
+    """The form in which names are compared.
+
+    It is the compatibility form, case folded, with plain signs, single spaces and nothing
+    invisible.
+    """
     return _folded(text) if len(text) <= LONG else _fold(text)
 
 
 def _fold(text: str) -> str:
     if text.isascii():
-        return " ".join(text.casefold().split())
-    once = without_ignored(unicodedata.normalize("NFKC", text)).casefold()
+        return " ".join(text.replace("`", "'").casefold().split())
+    once = without_ignored(unicodedata.normalize("NFKC", plain_signs(text))).casefold()
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", once)).strip()
 
 
@@ -91,7 +119,7 @@ def words_only(text: str) -> str:
     """
     if len(text) > LONG:
         return folded(text)
-    plain = _SILENT.sub("", folded(text))
+    plain = folded(text).replace("'", "")
     if "." in plain:
         plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
     if plain.isascii():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotFound
+from canonry.domain.normal_forms import folded
 from canonry.gateway.catalogue import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Arguments, Reply, Resource, Run, Shelf, Shelved
@@ -82,8 +83,8 @@ async def complete(
 
 def beginning(named: Iterable[tuple[str, str]], word: str, offset: int, limit: int) -> Shelved:
     """A page of those whose value or name begins with `word`, for shelves that see all at once."""
-    wanted = word.casefold()
-    fit = [pair for pair in named if any(each.casefold().startswith(wanted) for each in pair)]
+    wanted = folded(word)
+    fit = [pair for pair in named if any(folded(each).startswith(wanted) for each in pair)]
     return fit[offset : offset + limit], len(fit)
 
 

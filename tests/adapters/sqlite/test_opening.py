@@ -6,8 +6,10 @@ import apsw
 import pytest
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.domain.truth.identifiers import part_mark
+from canonry.ports.views.state import IdentifierQuery
 from canonry.testing.scribe import an_append
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_space, a_turn, an_entity, made
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio
@@ -91,6 +93,21 @@ async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> Non
 
     assert rows(tmp_path, "SELECT * FROM listing") == before
     assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
+
+
+async def test_r6_names_that_an_older_version_folded_otherwise_are_found(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        named = a_named("Maeve O\u2019Brien", entity_type="character")
+        await store.ledger.append([an_append("one", (*made(a_space()), *named))])
+    rows(tmp_path, "DELETE FROM identifiers")
+    rows(tmp_path, "UPDATE meta SET value = 15 WHERE name = 'views'")
+
+    keys = ("maeve o'brien", part_mark("maeve"))
+    async with a_store(tmp_path) as store:
+        found = await store.state.entities_identified(IdentifierQuery(keys=keys))
+
+    names = {key: [each.name for each in page.items] for key, page in found.items()}
+    assert names == {key: ["Maeve O\u2019Brien"] for key in keys}
 
 
 async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:

@@ -297,3 +297,11 @@ async def test_t11_evidence_that_is_far_back_is_told_by_whose_it_is_alone() -> N
     reply = await desk.ingest({"entity_type": "contact", "name": "Ann Lee"})
     (pair,) = reply["possible_duplicates"]
     assert pair["evidence"][1] == {"entity_id": first, "fields": {}}
+
+
+@pytest.mark.parametrize("sign", ["'", "\u2019", "\u02bc", "\u00b4", "`"])
+async def test_r6_a_record_is_met_by_its_title_in_any_signs(sign: str) -> None:
+    desk = a_desk()
+    task = await desk.entity(entity_type="task", title="Call O\u2019Brien about 10\u201111")
+
+    assert list(await met(desk, f"call o{sign}brien about 10-11")) == [task]

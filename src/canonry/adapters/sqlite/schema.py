@@ -16,7 +16,7 @@ from canonry.domain.log.keys import key_hash
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 15
+VIEWS_VERSION: Final = 16
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.log.entries import Thing
+from canonry.domain.normal_forms import plain_signs
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.revising import revised
 from canonry.domain.spaces import Space, SpaceKind
@@ -105,11 +106,12 @@ def _named(project: str, sort: str, name: str) -> str:
 def fold(text: str) -> str:
     """The form under which texts are compared without regard to case or to how they are encoded.
 
-    Canonically equal texts fold alike; letters that only look alike do not.
+    Canonically equal texts fold alike, and so do apostrophes and hyphens of any kind; letters that
+    only look alike do not.
     """
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFD", text).casefold()
+    folded = unicodedata.normalize("NFD", plain_signs(text)).casefold()
     return unicodedata.normalize("NFC", folded)
 
 

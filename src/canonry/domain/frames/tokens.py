@@ -6,6 +6,7 @@ from functools import lru_cache
 from operator import methodcaller
 from typing import Final, TypeAlias
 
+from canonry.domain.normal_forms import plain_signs
 from canonry.domain.texts.stems import stem_of
 from canonry.domain.vocabularies.frame_words import (
     BASES,
@@ -27,9 +28,8 @@ class Token:
 
 Tokens: TypeAlias = tuple[Token, ...]
 
-_QUOTES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": " ",
-                                "\u201d": " ", '"': " ", "\u2026": ".", "\u2014": ", ",
-                                "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
+_QUOTES: Final = str.maketrans({"\u201c": " ", "\u201d": " ", '"': " ", "\u2026": ".",
+                                "\u2014": ", ", "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), methodcaller("expand", to) if "\\" in to else to)
     for pattern, to in (
@@ -78,7 +78,7 @@ _LONG: Final = 600
 @lru_cache(maxsize=16_384)
 def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
     """The sentences that state something, as tokens; questions state nothing."""
-    text = statement[:_LONG].translate(_QUOTES)
+    text = plain_signs(statement[:_LONG]).translate(_QUOTES)
     for pattern, to in _REWRITES:
         text = pattern.sub(to, text)
     found = (part for part in _SENTENCE.findall(text) if part.strip() and not part.endswith("?"))

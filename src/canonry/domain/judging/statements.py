@@ -13,6 +13,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import changes_of
 from canonry.domain.normal_forms import folded
 from canonry.domain.texts.statements import plain_statement
+from canonry.domain.texts.written_names import is_part_of
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.state_tags import normal_tag
 
@@ -30,7 +31,7 @@ def stated_tag(
     subject, verb, said = folded(statement).rstrip(" .!").rpartition(" is ")
     if not verb or entity.entity_class is EntityClass.ARCHETYPE:
         return None
-    if plain_statement(subject) not in map(plain_statement, entity.known_as):
+    if not _names(plain_statement(subject), entity):
         return None
     words = said.split()
     holds = words[:2] != ["no", "longer"]
@@ -38,6 +39,12 @@ def stated_tag(
     known = {normal_tag(one): one for group in groups for one in group}
     known |= {normal_tag(one.tag): one.tag for one in changes_of(entity)}
     return (known[tag], holds) if tag in known else None
+
+
+def _names(subject: str, entity: Entity) -> bool:
+    """Whether the subject of a statement about this entity alone is it, by its name or a part."""
+    names = entity.known_as
+    return subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)
 
 
 def as_state(candidate: Candidate, view: SliceView) -> Candidate:

@@ -7,7 +7,6 @@ from typing import Final
 
 from canonry.domain.normal_forms import folded
 
-_SILENT: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'"})
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _SIGNS: Final = frozenset("'+#&%/\u00b0")
 _INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
@@ -17,7 +16,7 @@ _INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
 @lru_cache(maxsize=16_384)
 def plain_statement(statement: str) -> str:
     """The statement without case, punctuation and articles; what nothing is left of stays."""
-    plain = folded(statement).translate(_SILENT)
+    plain = folded(statement)
     parts = _INNER.split(plain)  # the signs within numbers are every second one
     parts[::2] = [part.translate(_SAID) for part in parts[::2]]
     kept = "".join(parts)

@@ -79,6 +79,11 @@ _STOPPED_IN: Final = {
 }
 
 
+def is_stop_word(term: str) -> bool:
+    """Whether a term, as `terms_of` cuts it, says nothing about a text in some language."""
+    return term in _STOPPED_IN
+
+
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
     """The languages with the most stop words among `terms`; several where they are equal."""
     stops = [term for term in terms if term in _STOPPED_IN]

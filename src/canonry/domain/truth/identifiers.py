@@ -23,6 +23,7 @@ from canonry.domain.normal_forms import (
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.look_alikes import skeleton, unaccented, without_sightless
+from canonry.domain.texts.written_names import name_parts
 from canonry.domain.things.entities import LABEL_MAX, Entity, says
 from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
@@ -35,6 +36,7 @@ from canonry.domain.truth.identity_keys import (
     rule_of,
 )
 from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.domain.vocabularies.narrative_types import EntityType
 
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 KEY_MARK: Final = "\x1e"
@@ -42,6 +44,9 @@ KEY_MARK: Final = "\x1e"
 
 LOOK_MARK: Final = "\x1d"
 """Before what a name looks like."""
+
+PART_MARK: Final = "\x1c"
+"""Before a word of somebody's name."""
 
 _CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
@@ -167,6 +172,18 @@ def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     return frozenset([look for look in looks if look != LOOK_MARK])
 
 
+def part_mark(form: str) -> str:
+    """A part of a name as its entity bears it: the last of its words."""
+    return PART_MARK + form.rpartition(" ")[2][:KEY_MAX]
+
+
+def parts_in(entity_type: str, name: str) -> frozenset[str]:
+    """The words of a name by which a character is meant, as their entity bears them."""
+    if entity_type != EntityType.CHARACTER:
+        return _NOTHING
+    return frozenset(map(part_mark, name_parts(name)))
+
+
 _NOTHING: Final = frozenset[str]()
 
 
@@ -224,8 +241,10 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
     if text is None:
         return _NOTHING
     special = _special_form(entity_type, field, one)
-    looks = looks_in(entity_type, {field: one}) if field in _CALLED else _NOTHING
-    return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *looks))
+    called = field in _CALLED
+    looks = looks_in(entity_type, {field: one}) if called else _NOTHING
+    parts = parts_in(entity_type, one) if called else _NOTHING
+    return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *looks, *parts))
 
 
 def found_under(borne: str) -> str:
@@ -249,6 +268,11 @@ def meant_by(text: str) -> tuple[str, ...]:
         person_name(text),
     )
     return tuple(dict.fromkeys(form[:KEY_MAX] for form in forms if form))
+
+
+def other_form(entity_type: str, name: str) -> str | None:
+    """The form of a name without titles or legal form, where its type has one."""
+    return _special_form(entity_type, NAME, name)
 
 
 def _special_form(entity_type: str, field: str, given: str) -> str | None:

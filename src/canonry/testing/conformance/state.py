@@ -8,7 +8,7 @@ from typing import Any
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.derived_schemas import schema_id_of
-from canonry.domain.truth.identifiers import found_under, key_mark, look_mark
+from canonry.domain.truth.identifiers import found_under, key_mark, look_mark, part_mark
 from canonry.domain.vocabularies.schemas import FieldSpec, IdentityRule, RegisteredSchema
 from canonry.ports.views.state import IdentifierQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
@@ -84,6 +84,27 @@ class IdentityContract(Contract):
         assert await found(backend, *texts) == {each: [ann] for each in texts}
         await scribe.write(EntityRetconned(entity_id=merged, replaced_by=None, reason=""))
         assert await found(backend, *texts) == {}
+
+    @requirement(
+        "state:identified:signs",
+        because="Programs turn an apostrophe or a hyphen into signs that nobody types.",
+    )
+    async def test_r6_names_are_found_in_whatever_signs_they_were_told(
+        self, backend: Backend
+    ) -> None:
+        """A name is found under its plain signs, and a character also under each of its words."""
+        scribe = Scribe(backend.canon)
+        maeve, zoe, anna = "Maeve O\u2019Brien", "Anne\u2011Sophie Zoe\u0308", "Ann\u00ada  Berg"
+        for name in (maeve, zoe, anna):
+            await scribe.write(*a_named(name, entity_type="character"))
+        await scribe.write(*a_named("O\u02bcBrien Hall", entity_type="location"))
+
+        words = {"maeve": maeve, "obrien": maeve, "zo\u00eb": zoe, "berg": anna}
+        texts = {"maeve o'brien": maeve, "anne-sophie zo\u00eb": zoe, "anna berg": anna}
+        texts |= {part_mark(word): name for word, name in words.items()}
+        assert await found(backend, *texts, part_mark("hall")) == {
+            text: [ident(name)] for text, name in texts.items()
+        }
 
     @requirement(
         "state:identified:keys",

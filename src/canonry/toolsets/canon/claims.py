@@ -19,11 +19,12 @@ from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.things.upkeep import Correcting, Merging, Retconning, UpkeepAct
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.shapes import TEXT, Field, enum
 from canonry.gateway.text import meant
 from canonry.toolsets.canon.desk import ANYTHING, Desk, checked, named, names, require_few, takes
 from canonry.usecases.canonization.create_proposal import Suggestion
-from canonry.usecases.queries.find_mentioned import find_mentioned
+from canonry.usecases.queries.find_mentioned import Mentions, find_mentioned
 from canonry.usecases.queries.find_named import begins_word_of, may_mean
 
 CLAIMS_MAX: Final = 20
@@ -183,6 +184,9 @@ class ClaimReading:
     desk: Desk
     cited: Cited
     declared: dict[str, str] = field(default_factory=dict)
+    people: set[str] = field(default_factory=set)
+    mentions: dict[int, Mentions] = field(default_factory=dict)
+    """Whom the claims name in their words alone, by the numbers of these claims."""
 
     async def suggestions(self, claims: Sequence[Mapping[str, Any]]) -> list[Suggestion]:
         """The claims as proposals, in their order.
@@ -193,15 +197,17 @@ class ClaimReading:
         for n, claim in enumerate(claims):
             require_members(claim, n)
             if claim["kind"] == "entity":
-                self._declare(claim["name"], n)
+                self._declare(claim, n)
         return [await self._suggestion(claim, n) for n, claim in enumerate(claims)]
 
-    def _declare(self, name: str, number: int) -> None:
-        form = folded(name)
+    def _declare(self, claim: Mapping[str, Any], number: int) -> None:
+        form = folded(claim["name"])
         if form in self.declared:
             message = "two entities of one name are claimed at once; tell them apart by name"
             raise InvalidInput("claim.repeats", message, path=f"/claims/{number}/name")
         self.declared[form] = f"$claim{number}"
+        if folded(claim["type"]) == EntityType.CHARACTER:
+            self.people.add(form)
 
     async def _suggestion(self, claim: Mapping[str, Any], number: int) -> Suggestion:
         path = f"/claims/{number}"
@@ -213,7 +219,7 @@ class ClaimReading:
         if kind == "entity":
             content["ref"] = self.declared[folded(claim["name"])]
         elif kind in _ABOUT and not claim.get("about"):
-            content["involved_entity_ids"] = await self._mentioned(claim)
+            content["involved_entity_ids"] = await self._mentioned(claim, number)
         evidence = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
         return Suggestion(
             type=_TYPES[kind],
@@ -223,12 +229,12 @@ class ClaimReading:
             authority=self.cited.authority,
         )
 
-    async def _mentioned(self, claim: Mapping[str, Any]) -> list[str]:
+    async def _mentioned(self, claim: Mapping[str, Any], number: int) -> list[str]:
         """Whom the words of a claim name that says nothing else of whom it is about."""
-        found = await find_mentioned(
-            self.desk.canon, self.desk.space.id, claim["says"], self.declared
+        mentions = self.mentions[number] = await find_mentioned(
+            self.desk.canon, self.desk.space.id, claim["says"], self.declared, self.people
         )
-        return [bearer or self.declared[name] for name, bearer in found.items()]
+        return [bearer or self.declared[name] for name, bearer in mentions.found.items()]
 
     async def _value(self, name: str, value: Any, path: str) -> Any:
         """The value with ids for names, those of entities claimed along included."""

@@ -37,6 +37,7 @@ from canonry.toolsets.canon.recording import record_claims
 from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
 from canonry.toolsets.canon.rows import Row, cut, reply_schema
 from canonry.toolsets.canon.telling_documents import keep_text
+from canonry.toolsets.canon.unlinked import with_links
 from canonry.usecases.canonization.canonize_proposals import (
     canonize_proposals,
     preview_proposals,
@@ -87,9 +88,14 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
     cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
     if any(claim["kind"] in UPKEPT for claim in claims):
         return await _upkeep(desk, claims, cited, said, dry=dry)
-    suggestions = await ClaimReading(desk, cited).suggestions(claims)
+    reading = ClaimReading(desk, cited)
+    suggestions = await reading.suggestions(claims)
     readers = await readers_of_claims(canon, suggestions)
     hints = await hints_on_readers(canon, suggestions, readers)
+
+    async def replied(reply: Reply) -> Reply:
+        return with_hints(await with_links(reading, claims, suggestions, reply), hints)
+
     with in_words_of_claims(claims):
         if said is not None:
             await require_changes(canon, caller, space, suggestions)
@@ -101,15 +107,15 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
             suggestions = await _overruling_nothing(desk, suggestions)
         if dry:
             foretold = await foretell_changes(canon, caller, space, suggestions)
-            return with_hints(_verdicts(claims, foretold, written=False), hints)
+            return await replied(_verdicts(claims, foretold, written=False))
         ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return with_hints(_verdicts(claims, judged, written=True), hints)
+        return await replied(_verdicts(claims, judged, written=True))
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
     kept = "kept for a Keeper, who decides; these are the verdicts that it would get now"
     reply = _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
-    return with_hints(reply, hints)
+    return await replied(reply)
 
 
 def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:

@@ -14,12 +14,13 @@ from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.texts.written_names import is_part_of, part_meant
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact
 from canonry.domain.things.scenes import Scene, Story
 from canonry.domain.things.sources import Source
 from canonry.domain.truth.accounts import entity_id_behind
-from canonry.domain.truth.identifiers import meant_by
+from canonry.domain.truth.identifiers import meant_by, part_mark
 from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EntityQuery, IdentifierQuery
@@ -125,7 +126,7 @@ async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type
 
 async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
     """Those that are called so now; else were or are also called so; else begin so, by a word."""
-    entities = await _entities(canon, space, named) if _asks(kinds, Entity) else []
+    entities = await _entities(canon, space, meant_by(named)) if _asks(kinds, Entity) else []
     titled = await _titled(canon, space, kinds)
     wanted = folded(named)
     own: list[Thing] = [each for each in entities if folded(each.name) == wanted]
@@ -138,9 +139,14 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
         return []
     begun: list[Thing] = []
     if _asks(kinds, Entity):
-        begun += await _entities(canon, space, wanted, begins=True)
+        begun += await _entities(canon, space, (wanted,), begins=True)
     begun += [each for each in titled if any(t.startswith(wanted) for t in _titles(each))]
-    return begun or await _by_word(canon, space, wanted, titled, kinds)
+    part = part_meant(named)
+    whole = [each for each in begun if any(is_part_of(part, name) for name in _names(each))]
+    if not whole and _asks(kinds, Entity):
+        bearers = await _entities(canon, space, (part_mark(part),))
+        whole += [each for each in bearers if any(is_part_of(part, e) for e in each.known_as)]
+    return whole or begun or await _by_word(canon, space, wanted, titled, kinds)
 
 
 async def _by_word(
@@ -162,9 +168,8 @@ async def _by_word(
 
 
 async def _entities(
-    canon: Canon, space: SpaceId, named: str, *, begins: bool = False
+    canon: Canon, space: SpaceId, keys: tuple[str, ...], *, begins: bool = False
 ) -> list[Entity]:
-    keys = (named,) if begins else meant_by(named)
     if not keys:
         return []
     query = IdentifierQuery(
@@ -186,6 +191,12 @@ async def _titled(canon: Canon, space: SpaceId, kinds: Sequence[type]) -> list[T
         sources = (await canon.state.sources(space, limit=PAGE_MAX, offset=0)).items
         found += [each for each in sources if each.level is not CanonLevel.RETCONNED]
     return found
+
+
+def _names(thing: Thing) -> tuple[str, ...]:
+    if isinstance(thing, Entity):
+        return thing.known_as
+    return _titles(thing) if isinstance(thing, Titled) else ()
 
 
 def _titles(thing: Titled) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
-VIEWS_VERSION: Final = 3
+VIEWS_VERSION: Final = 4
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _MIGRATIONS: Final = tuple(

@@ -31,6 +31,11 @@ def subjects_of(one: Frame, other: Frame, setting: Setting) -> Subjects:
     return _alias(one, other, setting)
 
 
+def is_shorter(one: Phrase, other: Phrase) -> bool:
+    """Whether one is the other's name or a part of it, as a first name is."""
+    return one.name and other.name and one.words <= other.words
+
+
 def heads(frame: Frame) -> frozenset[str]:
     """The heads of the subject: one, or those of all that are named together."""
     return frozenset(phrase.head for phrase in _members(frame))
@@ -83,6 +88,8 @@ def _alias(one: Frame, other: Frame, setting: Setting) -> Subjects:
     if not setting.standing or setting.standing != setting.claimed or one.group or other.group:
         return Subjects.OTHER
     mine, theirs = one.subject[0], other.subject[0]
+    if is_shorter(mine, theirs) or is_shorter(theirs, mine):
+        return Subjects.SAME if len(one.subject) == len(other.subject) == 1 else Subjects.OTHER
     if mine.words & theirs.words or mine.head in other.words or theirs.head in one.words:
         return Subjects.OTHER
     owned = any(p.role == "of" for p in (*one.subject[1:], *other.subject[1:]))

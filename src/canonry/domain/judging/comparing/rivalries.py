@@ -6,7 +6,7 @@ from canonry.domain.frames.frames import Frame, Phrase, words_of
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.comparing.findings import Clash, Rule, Setting, contradiction, possible
-from canonry.domain.judging.comparing.frame_subjects import Subjects, heads, subjects_of
+from canonry.domain.judging.comparing.frame_subjects import Subjects, heads, is_shorter, subjects_of
 from canonry.domain.vocabularies.frame_words import BOUND, ONCE, PLACES_OF, PLACING, RULING
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
@@ -40,8 +40,11 @@ def number_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     mine, theirs = (*one.subject, *one.phrases), (*other.subject, *other.phrases)
     if len(mine) != len(theirs) or one.past != other.past:
         return None
+    linked = bool(setting.standing) and setting.standing == setting.claimed
     found: Clash | None = None
     for first, second in zip(mine, theirs, strict=True):
+        if linked and (is_shorter(first, second) or is_shorter(second, first)):
+            continue
         numbers = _numbers(first, second)
         if numbers is None:
             return None

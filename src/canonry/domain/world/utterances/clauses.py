@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import Final
 
 from canonry.domain.frames.tokens import lemma
+from canonry.domain.normal_forms import signs_in_place
 from canonry.domain.world.utterances import lexicon
 from canonry.domain.world.utterances.lexicon import VerbForm, direction_of, forms_of
 
 _WORD: Final = re.compile(
-    r"[\"\u201c\u201d\u201e\u00ab\u00bb]|[^\W_]+(?:['\u2019][^\W_]+)*['\u2019]?|[.!?\u2026\n]|[,;:]|//|[()\[\]]"
+    r"[\"\u201c\u201d\u201e\u00ab\u00bb]|[^\W_]+(?:'[^\W_]+)*'?|[.!?\u2026\n]|[,;:]|//|[()\[\]]"
 )
 _QUOTES: Final = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
 _ENDS: Final = frozenset(".!?\u2026\n")
@@ -67,8 +68,8 @@ class SpokenClause:
 def words_in(text: str) -> list[SpokenWord]:
     """The words and signs of a text, in lower case."""
     found = []
-    for match in _WORD.finditer(text):
-        shown = match[0].casefold().replace("\u2019", "'")
+    for match in _WORD.finditer(signs_in_place(text)):
+        shown = match[0].casefold()
         owns = shown.endswith(("'s", "'")) and len(shown) > 1
         plain = shown.removesuffix("'s").removesuffix("'") if owns else shown.replace("'", "")
         found.append(SpokenWord(plain, match.start(), match.end(), owns))

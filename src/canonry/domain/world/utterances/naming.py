@@ -1,17 +1,21 @@
 """Naming: which of the known things a phrase names, or which of them it may name."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from canonry.domain.frames.tokens import lemma
+from canonry.domain.normal_forms import plain_signs
 from canonry.domain.texts.words import terms_of
 from canonry.domain.vocabularies.world_types import MOVERS, WorldType
 from canonry.domain.world.utterances import lexicon
 from canonry.domain.world.utterances.clauses import SpokenWord
 from canonry.domain.world.utterances.frames import EntityRef, MeantThing, Nameable
 
+_WITHIN_A_WORD: Final = re.compile(r"(?<=\w)'(?=\w)(?!s\b)", re.IGNORECASE)
+"""An apostrophe that is no possessive: words are compared without it."""
 _SLIP: Final = 0.8
 _COMPOUND: Final = 4
 _MOST_CANDIDATES: Final = 8
@@ -34,14 +38,14 @@ class CalledAs:
 @lru_cache(maxsize=8_192)
 def called(thing: Nameable) -> CalledAs:
     """How a thing is called: "Brannoch the Smith" is Brannoch and the smith, never "the"."""
-    words = terms_of(thing.name)
+    words = terms_of(_WITHIN_A_WORD.sub("", plain_signs(thing.name)))
     told = [word for word in words if word not in lexicon.DETERMINERS]
     stems = [lemma(word) for word in told]
     if not stems:
         return CalledAs(thing, frozenset(), frozenset())
     heads = {stems[-1]}
     if thing.kind in _KINDS["person"]:
-        if "the" in words[1:]:
+        if "the" in words[1:] or told[0] not in lexicon.TITLES:
             heads.add(stems[0])
         heads |= {stem for word, stem in zip(told, stems, strict=True) if word in _CALLING}
     elif "of" in words:
@@ -112,7 +116,7 @@ def named(
     """
     if not phrase.words:
         return None
-    stems = [lemma(word.text) for word in phrase.words]
+    stems = [lemma("".join(terms_of(word.text)) or word.text) for word in phrase.words]
     scored = [(score, thing) for thing in known if (score := _score(stems, called(thing))) > 0]
     if not scored and phrase.owner:
         return named(NounPhrase(phrase.owner), known, kinds)

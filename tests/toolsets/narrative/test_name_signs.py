@@ -1,0 +1,31 @@
+"""Name signs: a name is one name in whatever apostrophes, hyphens and letters it is written."""
+
+import pytest
+
+from tests.toolsets.narrative.kit import a_world
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("Maeve O\u2019Brien", "maeve o'brien"),
+        ("Maeve O'Brien", "O\u02bcBrien"),
+        ("Anne\u2011Sophie", "anne-sophie"),
+        ("Zo\u00eb", "zoe\u0308"),
+    ],
+)
+async def test_r6_entities_are_listed_and_namesakes_told_in_any_signs(
+    told: str, asked: str
+) -> None:
+    world = await a_world()
+    made = await world.entity(told)
+
+    listed = await world.call("neo4j_query_entities", name_pattern=asked)
+    again = await world.call(
+        "neo4j_query_entities", universe_id=world.universe_id, name_pattern=f"*{asked}*"
+    )
+
+    assert [each["name"] for each in listed["entities"]] == [told]
+    assert [each["entity_id"] for each in again["entities"]] == [made]
