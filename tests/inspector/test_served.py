@@ -102,7 +102,7 @@ def test_a_token_opens_the_pages_as_whom_it_names() -> None:
         assert "Odo Brand" in seen.text
         assert 'action="/decide"' not in seen.text
         assert token not in seen.text
-        none = a_token(agent_type="Reader", spaces=[])
+        none = a_token(agent_type="Reader", spaces=["00000000-0000-4000-8000-000000000000"])
         client.post("/sign-in", data={"token": none})
         assert client.get(page).status_code >= 400
 

@@ -207,6 +207,19 @@ class Settings(StoreSettings):
         default=("RS256", "ES256", "EdDSA"),
     )
     auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
+    auth_default_agent_type: str | None = setting(
+        TEXT,
+        "Role of tokens that name none.",
+        metavar="TYPE",
+        told="none: such a token may call nothing",
+    )
+    auth_default_spaces: tuple[str, ...] = setting(
+        NAMES,
+        "The spaces of tokens that name none; * stands for all.",
+        metavar="UUID,...",
+        default=(),
+        told="none: such a token may call nothing",
+    )
     recall_embedder: str = setting(
         one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
         (

@@ -35,6 +35,7 @@ from canonry.bootstrap.setting_kinds import (
 from canonry.bootstrap.setting_table import DEFAULT, POLICY, SETTINGS, Settings
 from canonry.bootstrap.store_checks import check_store
 from canonry.bootstrap.store_settings import user_data
+from canonry.bootstrap.token_settings import EVERY_SPACE
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
@@ -191,6 +192,7 @@ def _check(settings: Settings) -> None:
         ("user", (settings.user,)),
         ("world", (settings.world,)),
         ("spaces", settings.spaces or ()),
+        ("auth.default_spaces", set(settings.auth_default_spaces) - {EVERY_SPACE}),
     )
     for key, values in named:
         if any(value is not None and not is_uuid(value) for value in values):

@@ -184,6 +184,8 @@ def _bearer(settings: Settings) -> BearerOptions | None:
         jwks_url=settings.auth_jwks_url,
         algorithms=settings.auth_algorithms,
         required_scopes=settings.auth_scopes,
+        default_agent_type=settings.auth_default_agent_type,
+        default_spaces=settings.auth_default_spaces,
     )
 
 

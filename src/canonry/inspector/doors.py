@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import Principal, require_complete
 from canonry.ports.world import Clock, Identities
 
 SESSIONS_MAX: Final = 1_000
@@ -88,11 +88,18 @@ class Hall:
         return self._admitted(door.principal, float("inf"))
 
     async def sign_in(self, token: str) -> Visitor | None:
-        """Come in by a bearer token."""
+        """Come in by a bearer token.
+
+        Raises:
+            NotAllowed: `identity.missing`.
+        """
         if not isinstance(self.door, TokenDesk):
             return None
         found = await self.door.verify(token.strip())
-        return None if found is None else self._admitted(*found)
+        if found is None:
+            return None
+        require_complete(found[0])
+        return self._admitted(*found)
 
     @property
     def keeps_sessions(self) -> bool:

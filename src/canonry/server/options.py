@@ -11,7 +11,8 @@ class BearerOptions:
     """How bearer tokens over HTTP are verified.
 
     Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`.
-    `resource_url` is the address under which clients reach the server.
+    `resource_url` is the address under which clients reach the server. `default_agent_type` and
+    `default_spaces` (ids, or `*` for all) stand for claims that a token does not have.
     """
 
     issuer: str
@@ -21,6 +22,8 @@ class BearerOptions:
     jwks_url: str | None = None
     algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
     required_scopes: tuple[str, ...] = ()
+    default_agent_type: str | None = None
+    default_spaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
