@@ -44,7 +44,7 @@ READERS: Final = frozenset(
 _GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
 
 
-Page = Callable[[Request, Caller], Awaitable[Response]]
+ProgramPage = Callable[[Request, Caller], Awaitable[Response]]
 
 
 class Api:
@@ -66,7 +66,7 @@ class Api:
             Route("/telemetry/ai-usage", self._for_readers(self._usage)),
         ]
 
-    def _for_readers(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    def _for_readers(self, page: ProgramPage) -> Callable[[Request], Awaitable[Response]]:
         """The page, for whoever has a role to read it in and a world to read it of."""
 
         async def answer(request: Request) -> Response:
