@@ -154,6 +154,12 @@ class Settings(StoreSettings):
     http_allowed_origins: tuple[str, ...] = setting(
         NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
     )
+    http_trusted_proxies: tuple[str, ...] = setting(
+        NAMES,
+        "Addresses or networks of TLS proxies whose X-Forwarded-Proto and -For are believed.",
+        default=("127.0.0.1", "::1"),
+        metavar="ADDRESS,...",
+    )
     http_inspector: bool = setting(
         FLAG, "Offer the pages of the inspector at /, for the toolset canon.", default=True
     )

@@ -144,7 +144,12 @@ class _Reception:
         response = visit.go(deciding.back_to(form))
         chosen = language_of(form.get("language", [""])[0], "")
         response.set_cookie(
-            "canonry-language", chosen, max_age=_YEAR, httponly=True, samesite="strict"
+            "canonry-language",
+            chosen,
+            max_age=_YEAR,
+            httponly=True,
+            samesite="strict",
+            secure=_is_over_tls(visit.request),
         )
         return response
 
@@ -184,5 +189,9 @@ def _remember(request: Request, response: Response, visitor: Visitor) -> None:
         visitor.key,
         httponly=True,
         samesite="strict",
-        secure=request.scope["scheme"] == "https",
+        secure=_is_over_tls(request),
     )
+
+
+def _is_over_tls(request: Request) -> bool:
+    return bool(request.scope["scheme"] == "https")
