@@ -201,9 +201,8 @@ def http_app(
 
     before = None
     if front is not None:
-        before = front(gateway, None if verifier else principal, bearer_of)
-        if server_options.bearer and server_options.bearer.resource_url.startswith("https:"):
-            before = _over_tls(before)
+        pages_of = front(gateway, None if verifier else principal, bearer_of)
+        before = _over_tls(pages_of, server_options)
     return _Dispatcher(apps, pages, guard, before)
 
 
@@ -238,8 +237,10 @@ def _mcp_app(
     return app
 
 
-def _over_tls(app: ASGIApp) -> ASGIApp:
-    """`app`, whose clients speak TLS to a proxy: cookies are marked as such."""
+def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
+    """`app`, with the scheme by which clients reach it: cookies are marked by it."""
+    if options.bearer is None or not options.bearer.resource_url.startswith("https:"):
+        return app
 
     def served(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         return app({**scope, "scheme": "https"}, receive, send)
