@@ -187,22 +187,17 @@ def http_app(
     ]
     api = Api(gateway.only("world"), identify) if _serves_worlds(gateway) else None
     pages = Pages(
-        gateway,
-        guard,
-        verifier=verifier,
-        options=server_options,
-        principal=principal,
-        api=api,
+        gateway, guard, verifier=verifier, options=server_options, principal=principal, api=api
     )
-    clock = gateway.canon.clock
 
     async def bearer_of(token: str) -> tuple[Principal, float] | None:
-        return None if verifier is None else await verifier.bearer_of(token, clock.now() // SECOND)
+        now = gateway.canon.clock.now() // SECOND
+        return None if verifier is None else await verifier.bearer_of(token, now)
 
     before = None
     if front is not None:
-        pages_of = front(gateway, None if verifier else principal, bearer_of)
-        before = _over_tls(pages_of, server_options)
+        shown = front(gateway, None if verifier else principal, bearer_of)
+        before = _over_tls(shown, server_options)
     return _Dispatcher(apps, pages, guard, before)
 
 
