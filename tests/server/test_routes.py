@@ -166,7 +166,7 @@ async def asked(
 ) -> httpx2.Response:
     """The answer to somebody with these claims, signed in where pages want a session."""
     transport = httpx2.ASGITransport(app=town.app, client=("192.0.2.7", 40_000))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+    async with httpx2.AsyncClient(transport=transport, base_url="https://127.0.0.1") as http:
         headers = {}
         if claims is not None:
             said = {name: [world] if each == [HERE] else each for name, each in claims.items()}
