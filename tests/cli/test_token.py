@@ -91,6 +91,7 @@ def test_it_may_claim_nothing_and_use_the_account_of_another(config: Path) -> No
     assert who.authorities == frozenset()
     assert who.user == SPACE
     assert who.spaces is None
+    assert who.missing == ()
 
 
 def test_an_agent_type_that_nobody_knows_is_refused(config: Path) -> None:

@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 
 from canonry import __version__
-from canonry.cli.serve import serve
+from canonry.bootstrap.serving import principal_for
+from canonry.bootstrap.settings import load_settings
+from canonry.cli.serve import serve, server_options
+from canonry.server.identity import BearerVerifier
+from tests.cli.run import canonry_process
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -111,6 +115,51 @@ def started() -> dict[str, list[str]]:
         "bundle": bundle[bundle.index("serve") :],
         "registry": ["serve", *(f"{each['name']}=x" for each in arguments if "name" in each)],
     }
+
+
+def variables_of_the_image() -> dict[str, str]:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    given = [word for line in lines if line.startswith("ENV ") for word in line.split()[1:]]
+    return dict(each.split("=", 1) for each in given if each.startswith("CANONRY_"))
+
+
+def test_f10_the_image_starts_with_tokens_alone(tmp_path: Path) -> None:
+    words = [word.replace(":8000", ":0") for word in started()["container"]]
+    own = {**variables_of_the_image(), "CANONRY_DATA": str(tmp_path)}
+
+    done = canonry_process(*words, environment=own)
+    anybody = canonry_process(*words, environment={**own, "CANONRY_HTTP_PUBLIC": "true"})
+
+    assert (done.returncode, anybody.returncode) == (2, 2)
+    assert "configure bearer tokens" in done.stderr
+    assert "no agent type is set" in anybody.stderr
+
+
+def test_f10_the_service_gives_no_role_to_whoever_has_no_token(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("0123456789abcdef" * 4)
+    words = started()["service"]
+    assert words == ["serve", "--config", "/etc/canonry/canonry.toml"]
+    given = {"auth_key_file": tmp_path / "secret", "http": "127.0.0.1:0"}
+    settings = load_settings(given, config=DEPLOY / "systemd" / "canonry.toml")
+    options = server_options(settings)
+
+    assert options.bearer is not None
+    assert principal_for(settings).agent_type is None
+    assert not options.allow_unprotected
+    served = settings.address()
+    assert served is not None
+    assert served[0] == "127.0.0.1"
+    BearerVerifier(options.bearer)
+
+
+def test_f10_compose_publishes_on_this_machine_and_asks_for_the_role() -> None:
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    ports = [line.split("[", 1)[1] for line in text.splitlines() if "ports: [" in line]
+
+    assert len(ports) > 3
+    assert all(part.strip().startswith('"127.0.0.1:') for each in ports for part in each.split(","))
+    assert text.count("CANONRY_AGENT_TYPE: ") == 1
+    assert "CANONRY_AGENT_TYPE: ${CANONRY_AGENT_TYPE:?" in text
 
 
 @pytest.mark.parametrize("where", started())

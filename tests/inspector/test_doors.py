@@ -1,9 +1,12 @@
 """Who comes in, by what they stay in, and what no foreign page can make a browser do."""
 
+from dataclasses import replace
+
 import pytest
+from starlette.types import ASGIApp
 
 from canonry.gateway.principal import Principal
-from canonry.inspector.doors import SESSIONS_MAX, OneLink, TokenDesk
+from canonry.inspector.doors import SESSIONS_EACH, SESSIONS_MAX, OneLink, TokenDesk
 from tests.inspector.kit import Harbour, Reader, a_harbour, a_reader, principal_of
 
 pytestmark = pytest.mark.anyio
@@ -88,13 +91,70 @@ async def test_a_link_is_no_token_and_a_token_no_link(harbour: Harbour) -> None:
     assert (await behind_tokens(harbour).get(f"/enter?key={KEY}")).status == 401
 
 
-async def test_of_many_sessions_the_oldest_ends(harbour: Harbour) -> None:
-    reader = behind_tokens(harbour)
-    await reader.post("/sign-in", {"token": "good"})
-    for _ in range(SESSIONS_MAX):
-        await Reader(reader.app).post("/sign-in", {"token": "good"})
+def behind_many_tokens(harbour: Harbour) -> Reader:
+    """A door at which each word is the token of a principal of that name."""
 
-    assert (await reader.get("/")).status == 401
+    async def verify(token: str) -> tuple[Principal, float] | None:
+        return replace(principal_of(harbour.desk), agent_id=token), 60.0
+
+    return a_reader(harbour.desk, TokenDesk(verify=verify))
+
+
+async def signed_in(app: ASGIApp, name: str) -> Reader:
+    reader = Reader(app)
+    assert (await reader.post("/sign-in", {"token": name})).status == 303
+    return reader
+
+
+async def is_in(reader: Reader) -> bool:
+    return (await reader.get("/health")).status == 200
+
+
+async def test_f4_many_sign_ins_of_one_principal_end_only_its_own_sessions(
+    harbour: Harbour,
+) -> None:
+    app = behind_many_tokens(harbour).app
+    ann, first = await signed_in(app, "ann"), await signed_in(app, "eve")
+    last = [await signed_in(app, "eve") for _ in range(SESSIONS_MAX + 1)][-SESSIONS_EACH:]
+
+    assert await is_in(ann)
+    assert not await is_in(first)
+    assert [await is_in(each) for each in (last[0], last[-1])] == [True, True]
+
+
+async def test_f4_of_one_principal_the_session_idle_the_longest_ends(harbour: Harbour) -> None:
+    app = behind_many_tokens(harbour).app
+    used, idle = await signed_in(app, "ann"), await signed_in(app, "ann")
+    for _ in range(SESSIONS_EACH - 2):
+        await signed_in(app, "ann")
+    assert await is_in(used)
+    await signed_in(app, "ann")
+
+    assert await is_in(used)
+    assert not await is_in(idle)
+
+
+async def test_f4_many_principals_together_end_a_session_of_whoever_has_most(
+    harbour: Harbour,
+) -> None:
+    app = behind_many_tokens(harbour).app
+    ann = await signed_in(app, "ann")
+    eve = [await signed_in(app, "eve") for _ in range(SESSIONS_EACH)]
+    for number in range(SESSIONS_MAX - SESSIONS_EACH):
+        await signed_in(app, f"p{number}")
+
+    assert await is_in(ann)
+    assert not await is_in(eve[0])
+
+
+async def test_f4_whoever_leaves_makes_room(harbour: Harbour) -> None:
+    app = behind_many_tokens(harbour).app
+    first = await signed_in(app, "ann")
+    for _ in range(3 * SESSIONS_EACH):
+        gone = await signed_in(app, "ann")
+        assert (await gone.post("/leave", {"key": await gone.form_key()})).status == 303
+
+    assert await is_in(first)
 
 
 async def test_no_page_can_be_framed_or_take_anything_from_elsewhere(harbour: Harbour) -> None:

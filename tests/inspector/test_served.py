@@ -8,6 +8,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -102,9 +103,52 @@ def test_a_token_opens_the_pages_as_whom_it_names() -> None:
         assert "Odo Brand" in seen.text
         assert 'action="/decide"' not in seen.text
         assert token not in seen.text
-        none = a_token(agent_type="Reader", spaces=[])
+        none = a_token(agent_type="Reader", spaces=["00000000-0000-4000-8000-000000000000"])
         client.post("/sign-in", data={"token": none})
         assert client.get(page).status_code >= 400
+
+
+def cookie_of(options: ServerOptions, **headers: str) -> str:
+    """The cookie of whoever signs in through a proxy on this machine."""
+    harbour = run_apart(a_harbour(world=False))
+    gateway = Gateway(harbour.desk.canon, [CANON])
+    app = http_app(gateway, Principal(), server_options=options, front=front)
+    with (
+        served(app, HttpLimits(), options.trusted_proxies) as port,
+        httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client,
+    ):
+        entered = client.post("/sign-in", data={"token": a_token(agent_type="Reader")})
+        assert entered.status_code == 303
+        return entered.headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "proxies", "proto", "secure"),
+    [
+        ("https://canon.example.com/mcp", (), None, True),
+        ("http://127.0.0.1/mcp", ("127.0.0.1",), "https", True),
+        ("http://127.0.0.1/mcp", ("127.0.0.0/8",), "https", True),
+        ("http://127.0.0.1/mcp", ("127.0.0.1",), "http", False),
+        ("http://127.0.0.1/mcp", ("127.0.0.1",), None, False),
+        ("http://127.0.0.1/mcp", ("10.0.0.1",), "https", False),
+    ],
+)
+def test_f10_the_session_cookie_is_secure_behind_a_tls_proxy(
+    resource: str, proxies: tuple[str, ...], proto: str | None, secure: bool
+) -> None:
+    bearer = replace(BEARER, resource_url=resource)
+    options = ServerOptions(bearer=bearer, trusted_proxies=proxies)
+    headers = {} if proto is None else {"x-forwarded-proto": proto}
+
+    cookie = cookie_of(options, **headers)
+
+    assert ("; Secure" in cookie) is secure
+    assert "HttpOnly" in cookie
+
+
+def test_f10_a_proxy_is_an_address_or_a_network() -> None:
+    wrong = canonry("serve", "--http", "127.0.0.1:0", "--http-trusted-proxies", "proxy.example")
+    assert (wrong.returncode, "http_trusted_proxies" in wrong.stderr) == (2, True)
 
 
 def test_what_was_built_in_is_what_the_lock_says_and_everything_is_light() -> None:

@@ -4,23 +4,24 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import uvicorn
 
 from canonry.server.listening import bounded_config, listen
-from canonry.server.options import HttpLimits
+from canonry.server.options import LOOPBACK, HttpLimits
 
 PATIENCE: Final = 30.0
 BODY: Final = 1 << 20
 
 
 @contextlib.contextmanager
-def served(app: Any, limits: HttpLimits) -> Iterator[int]:
+def served(app: Any, limits: HttpLimits, proxies: Sequence[str] = LOOPBACK) -> Iterator[int]:
     """The port under which `app` is served until the block ends."""
     taken = listen("127.0.0.1", 0)
-    server = uvicorn.Server(bounded_config(app, limits, BODY, shutdown_seconds=1))
+    config = bounded_config(app, limits, BODY, shutdown_seconds=1, proxies=proxies)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=asyncio.run, args=(_serve(server, taken),), daemon=True)
     thread.start()
     try:

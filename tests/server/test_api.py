@@ -1,11 +1,14 @@
 """The pages for programs: proposals, prompt templates and sums, and the rate over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
 
-from canonry.domain.time import SECOND
+from canonry.domain.ids import SpaceId
+from canonry.domain.revising import revised
+from canonry.domain.time import SECOND, Instant
 from canonry.domain.world.prompts.templates import find_template
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
@@ -14,8 +17,12 @@ from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.world import WORLD
+from canonry.usecases.kernel.models.telemetry import Telemetry
+from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.usecases.world.telemetry.recounting import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_worlds import ACCEPT, running
+from tests.toolsets.world.kit import an_isle, brought_in
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, envelope, generation
 from tests.toolsets.world.proposals.kit import filled, fresh, the_isle
 
@@ -161,3 +168,42 @@ async def test_whoever_is_beyond_the_published_rate_gets_429_and_when_to_come_ag
     assert first == [200] * 10 + [429] * 2
     assert half == 429
     assert second == [200] * 10 + [429]
+
+
+async def test_t1_sums_are_told_of_the_spaces_that_the_caller_sees_alone() -> None:
+    isle = await the_isle()
+    other = await brought_in(isle.canon, replace(an_isle(), name="Other"))
+    body = {"playerId": "ann", "actionEnvelope": envelope(GO)}
+    path = "/api/telemetry/ai-usage"
+
+    async def usage(principal: Principal) -> tuple[int, dict[str, int]]:
+        app = http_app(isle.gateway, principal, server_options=ServerOptions())
+        async with client(app) as http:
+            answer = await http.get(path)
+        rows = answer.json().get("usage", ())
+        return answer.status_code, {each["eventType"]: each["count"] for each in rows}
+
+    bound = replace(NARRATOR, world=isle.world, spaces=frozenset({isle.world}))
+    async with client(http_app(isle.gateway, bound, server_options=ServerOptions())) as http:
+        assert (await http.post("/api/proposals", json=body)).json()["outcome"] == "accepted"
+
+    own = {"Agent.Proposal.Accepted": 1, "Agent.Proposal.Applied": 1}
+    stranger = frozenset({SpaceId(other.world_id)})
+    assert await usage(bound) == (200, own)
+    assert await usage(replace(NARRATOR, world=isle.world)) == (200, own)
+    assert await usage(replace(NARRATOR, spaces=stranger)) == (200, {})
+    assert await usage(replace(NARRATOR, world=SpaceId(other.world_id))) == (200, {})
+    nothing = replace(NARRATOR, spaces=stranger, world=isle.world)
+    assert (await usage(nothing))[0] == 403
+    status, whole = await usage(NARRATOR)
+    assert (status, own.items() <= whole.items(), "MCP.Tool.Invoked" in whole) == (200, True, True)
+
+
+async def test_t1_what_is_counted_again_after_a_restart_stays_apart_by_space() -> None:
+    isle = await the_isle()
+    await isle.call("propose-action", "Narrative", playerId="ann", actionEnvelope=envelope(GO))
+    again = revised(isle.canon, telemetry=Telemetry())
+    await recount_usage(again)
+
+    assert [each["count"] for each in usage_report(again.telemetry, Instant(0), None, {isle.world})]
+    assert usage_report(again.telemetry, Instant(0), None, {SpaceId("elsewhere")}) == []

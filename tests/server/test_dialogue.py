@@ -30,6 +30,7 @@ from canonry.usecases.world.bound_world import require_world
 from canonry.usecases.world.dialogue.take_turn import SaidToCharacter, Voices, take_turn
 from tests.server.speaking_model import Model, a_model, asks, said, words
 from tests.server.test_truth_users import OPTIONS, a_token
+from tests.server.test_worlds import OTHER
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio
@@ -324,9 +325,9 @@ async def test_a_token_says_who_lets_characters_speak_and_in_which_world() -> No
     body = {"playerId": "ann", "npcId": "mara", "inputText": "Hi", "correlationId": "c"}
     tokens = {
         None: 401,
-        a_token(sub="a", agent_type="Narrative", world=isle.world): 200,
-        a_token(sub="a", agent_type="Safety", world=isle.world): 403,
-        a_token(sub="a", agent_type="Narrative", spaces=[], world=isle.world): 404,
+        a_token(sub="a", agent_type="Narrative", spaces=["*"], world=isle.world): 200,
+        a_token(sub="a", agent_type="Safety", spaces=["*"], world=isle.world): 403,
+        a_token(sub="a", agent_type="Narrative", spaces=[OTHER], world=isle.world): 404,
     }
     base = "http://127.0.0.1"
     async with httpx2.AsyncClient(transport=transport, base_url=base) as client:

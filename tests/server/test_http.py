@@ -179,6 +179,7 @@ def a_token(**claims: Any) -> str:
         "exp": now + 60,
         "sub": "agent-5",
         "agent_type": "Keeper",
+        "spaces": ["*"],
     }
     values.update(claims)
     key = str(values.pop("key", KEY))

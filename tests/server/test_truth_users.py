@@ -59,7 +59,8 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 @asynccontextmanager
 async def speaking_for(subject: str, address: str) -> AsyncIterator[Client]:
-    headers = {"authorization": f"Bearer {a_token(sub=subject)}"}
+    token = a_token(sub=subject, agent_type="Assistant", spaces=["*"])
+    headers = {"authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         transport = streamable_http_client(address, http_client=http)
         async with Client(transport, read_timeout_seconds=PATIENCE) as client:

@@ -3,6 +3,7 @@
 import pytest
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import SpaceId
 from canonry.domain.policy import ModelTiers
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.ai_words import CallOutcome, EventName, ModelPurpose
@@ -18,6 +19,7 @@ from canonry.usecases.kernel.models.telemetry import (
     HOUR,
     HOURS_MAX,
     MODELS_MAX,
+    SPACES_MAX,
     Invocation,
     Telemetry,
 )
@@ -140,3 +142,11 @@ def test_telemetry_is_bounded_in_hours_and_names() -> None:
     assert counts["other"] == 5
     assert rows[0]["rejectionRate"] is None
     assert rows[0]["diversity"] is None
+
+    spaces = [SpaceId(f"s{number}") for number in range(SPACES_MAX + 5)]
+    for space in spaces:
+        telemetry.tell(EventName.PROPOSAL_ACCEPTED, now, space=space)
+    assert [row["count"] for row in usage_report(telemetry, now, None, spaces)] == [SPACES_MAX]
+    rows = usage_report(telemetry, now)
+    [whole] = [row["count"] for row in rows if row["eventType"] == EventName.PROPOSAL_ACCEPTED]
+    assert whole == len(spaces)

@@ -95,6 +95,8 @@ def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
     """
     toolsets = tuple(toolsets)
     known = sorted(frozenset().union(*(each.agent_types for each in toolsets)) - ANYONE)
+    if settings.auth_default_agent_type is not None:
+        _require_callable((settings.auth_default_agent_type,), toolsets, known)
     if settings.agent_type is not None:
         _require_callable(settings.agent_type, toolsets, known)
         return None

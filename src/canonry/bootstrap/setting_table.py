@@ -156,6 +156,12 @@ class Settings(StoreSettings):
     http_allowed_origins: tuple[str, ...] = setting(
         NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
     )
+    http_trusted_proxies: tuple[str, ...] = setting(
+        NAMES,
+        "Addresses or networks of TLS proxies whose X-Forwarded-Proto and -For are believed.",
+        default=("127.0.0.1", "::1"),
+        metavar="ADDRESS,...",
+    )
     http_inspector: bool = setting(
         FLAG, "Offer the pages of the inspector at /, for the toolset canon.", default=True
     )
@@ -209,6 +215,19 @@ class Settings(StoreSettings):
         default=("RS256", "ES256", "EdDSA"),
     )
     auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
+    auth_default_agent_type: str | None = setting(
+        TEXT,
+        "Role of tokens that name none.",
+        metavar="TYPE",
+        told="none: such a token may call nothing",
+    )
+    auth_default_spaces: tuple[str, ...] = setting(
+        NAMES,
+        "The spaces of tokens that name none; * stands for all.",
+        metavar="UUID,...",
+        default=(),
+        told="none: such a token may call nothing",
+    )
     recall_embedder: str = setting(
         one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
         (

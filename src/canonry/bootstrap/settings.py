@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -35,6 +36,7 @@ from canonry.bootstrap.setting_kinds import (
 from canonry.bootstrap.setting_table import DEFAULT, POLICY, SETTINGS, Settings
 from canonry.bootstrap.store_checks import check_store
 from canonry.bootstrap.store_settings import user_data
+from canonry.bootstrap.token_settings import EVERY_SPACE
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
@@ -191,10 +193,14 @@ def _check(settings: Settings) -> None:
         ("user", (settings.user,)),
         ("world", (settings.world,)),
         ("spaces", settings.spaces or ()),
+        ("auth.default_spaces", set(settings.auth_default_spaces) - {EVERY_SPACE}),
     )
     for key, values in named:
         if any(value is not None and not is_uuid(value) for value in values):
             raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
+    if not all(map(_is_network, settings.http_trusted_proxies)):
+        where = settings.sources.get("http_trusted_proxies", DEFAULT)
+        raise wrong_value("http_trusted_proxies", "addresses or networks, as 10.0.0.0/8", where)
     if not settings.toolsets:
         raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
     check_recall(settings)
@@ -213,6 +219,14 @@ def _check(settings: Settings) -> None:
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
         raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_dialogue(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
 
+from canonry.cli.whole_files import whole_file
 from canonry.domain.texts.visible import visible, visible_line
 
 Styled: TypeAlias = str | tuple[str, str]
@@ -90,15 +91,12 @@ def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
     if file is None or str(file) == "-":
         yield utf8_output()
         return
-    part = file.with_name(f"{file.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline=newline) as out:
+    if file.exists() and not file.is_file():  # such as /dev/null, which stays what it is
+        with file.open("w", encoding="utf-8", newline=newline) as out:
             yield out
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+        return
+    with whole_file(file, newline=newline) as out:
+        yield out
 
 
 def tell(*parts: Styled) -> None:

@@ -82,8 +82,12 @@ async def _stdio(settings: Settings, options: ServerOptions) -> None:
 
 async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
     with importing():
-        from canonry.server.http import serve_http  # noqa: PLC0415 - the web stack takes a second
+        from canonry.server.http import (  # noqa: PLC0415 - the web stack takes a second
+            require_protection,
+            serve_http,
+        )
 
+    require_protection(host, options)
     opened = await _open(settings)
     await serve_http(
         opened.gateway,
@@ -154,6 +158,7 @@ def server_options(settings: Settings) -> ServerOptions:
         allow_unprotected=settings.http_public,
         allowed_hosts=settings.http_allowed_hosts,
         allowed_origins=settings.http_allowed_origins,
+        trusted_proxies=settings.http_trusted_proxies,
         dialogue_seconds=settings.dialogue_seconds,
         public_url=settings.truth_public_url,
         limits=_limits(settings),
@@ -184,6 +189,8 @@ def _bearer(settings: Settings) -> BearerOptions | None:
         jwks_url=settings.auth_jwks_url,
         algorithms=settings.auth_algorithms,
         required_scopes=settings.auth_scopes,
+        default_agent_type=settings.auth_default_agent_type,
+        default_spaces=settings.auth_default_spaces,
     )
 
 

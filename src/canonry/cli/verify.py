@@ -11,6 +11,7 @@ from canonry.bootstrap.stores import open_store_to_look
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
+from canonry.cli.whole_files import whole_file
 from canonry.domain.errors import InvalidInput
 from canonry.ports.views.upkeep import Verification
 from canonry.usecases.store.check_files import check_files
@@ -107,7 +108,8 @@ def _print(verification: Verification) -> None:
 
 def _record(file: Path, verification: Verification) -> None:
     text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
-    file.write_text(text + "\n", encoding="utf-8")
+    with whole_file(file) as out:
+        out.write(text + "\n")
 
 
 def _data(verification: Verification) -> dict[str, Any]:

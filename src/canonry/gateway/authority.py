@@ -6,7 +6,7 @@ from typing import Any
 
 from canonry.domain.errors import NotAllowed
 from canonry.domain.provenance import Authority
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import Principal, identify
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.usecases.kernel.caller import Caller
@@ -43,6 +43,20 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         tool=name,
         agent_type=shown(agent_type),
         allowed_types=sorted(allowed),
+    )
+
+
+def caller_for(toolset: Toolset, name: str, roles: frozenset[str], principal: Principal) -> Caller:
+    """Who asks for `name`, which is served beside the tools: in one of `roles` where it has one.
+
+    Raises:
+        NotAllowed: as `identify`.
+    """
+    return identify(
+        acting(toolset, roles, principal),
+        None,
+        tool=name,
+        default_type=default_type_of(toolset, principal),
     )
 
 

@@ -16,6 +16,17 @@ KEY_META: Final = "dev.canonry/idempotency-key"
 CORRELATION_META: Final = "dev.canonry/correlation-id"
 _FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities", "for_entity"})
 _EVERY: Final = frozenset(Authority)
+_CLAIMS: Final = {
+    "agent_type": (
+        'issue it with the claim "agent_type": "Reader" or another role, '
+        "or set auth.default_agent_type"
+    ),
+    "spaces": (
+        'issue it with the claim "spaces": ["<id of a space>"], or ["*"] for all spaces, '
+        "or set auth.default_spaces"
+    ),
+}
+"""What every token must say, with how the operator grants it."""
 _NAME_LENGTH: Final = 128
 _KEY_LENGTH: Final = 200
 
@@ -32,6 +43,7 @@ class Principal:
     the user plays, who may know what these may. `trusted` is the operator's word that this client
     may name its agent per call. `agent_types`, where there are several, are those that it acts in
     by turns, as a call needs it. `local`: whoever started the server is its only client.
+    `missing` are the claims that its token lacks: such a principal may call nothing.
     """
 
     agent_id: str | None = None
@@ -44,6 +56,21 @@ class Principal:
     trusted: bool = False
     local: bool = False
     agent_types: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def require_complete(principal: Principal) -> None:
+    """Refuse a token that does not say what its bearer may call, or in which spaces.
+
+    Raises:
+        NotAllowed: `identity.missing`, with the claims and how the operator grants them.
+    """
+    if not principal.missing:
+        return
+    lacks = " and no ".join(principal.missing)
+    advice = " and ".join(map(_CLAIMS.__getitem__, principal.missing))
+    message = f"this token names no {lacks}, so it may call nothing: {advice}"
+    raise NotAllowed("identity.missing", message, claims=list(principal.missing))
 
 
 def identify(
@@ -65,6 +92,7 @@ def identify(
             `identity.missing`; nothing about the tool is revealed.
         InvalidInput: `idempotency-key.malformed`.
     """
+    require_complete(principal)
     claimed = meta.get(AGENT_META) if meta else None
     named = principal if claimed is None else _narrowed(principal, claimed)
     wanted = None if claimed is None else _names(claimed, "authorities")

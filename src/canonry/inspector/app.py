@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from canonry.domain.errors import NotAllowed
 from canonry.gateway.call import Gateway
 from canonry.inspector.doors import Door, Hall, OneLink, Visitor
 from canonry.inspector.drawing import PageFrame, draw
@@ -119,7 +120,10 @@ class _Reception:
                 return self._door(request, None, failed=True)
         token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
         foreign = request.headers.get("sec-fetch-site") not in {None, "same-origin", "none"}
-        visitor = None if foreign else await self._hall.sign_in(token)
+        try:
+            visitor = None if foreign else await self._hall.sign_in(token)
+        except NotAllowed as error:
+            return self._door(request, None, failed=True, why=error.message)
         if visitor is None:
             return self._door(request, None, failed=True)
         response = RedirectResponse("/", status_code=303)
@@ -140,7 +144,12 @@ class _Reception:
         response = visit.go(deciding.back_to(form))
         chosen = language_of(form.get("language", [""])[0], "")
         response.set_cookie(
-            "canonry-language", chosen, max_age=_YEAR, httponly=True, samesite="strict"
+            "canonry-language",
+            chosen,
+            max_age=_YEAR,
+            httponly=True,
+            samesite="strict",
+            secure=_is_over_tls(visit.request),
         )
         return response
 
@@ -149,11 +158,13 @@ class _Reception:
         frame = self._bare(request)
         return HTMLResponse(draw("lost.html", frame, space=None), 404)
 
-    def _door(self, request: Request, visitor: Visitor | None, *, failed: bool = False) -> Response:
+    def _door(
+        self, request: Request, visitor: Visitor | None, *, failed: bool = False, why: str = ""
+    ) -> Response:
         by_link = isinstance(self._hall.door, OneLink)
         kind = "closed" if visitor is not None else "link" if by_link else "token"
-        page = draw("door.html", self._bare(request), kind=kind, failed=failed, space=None)
-        return HTMLResponse(page, 404 if kind == "closed" else 401)
+        page = draw("door.html", self._bare(request), kind=kind, failed=failed, why=why, space=None)
+        return HTMLResponse(page, 404 if kind == "closed" else 403 if why else 401)
 
     def _bare(self, request: Request) -> PageFrame:
         return PageFrame(
@@ -178,5 +189,9 @@ def _remember(request: Request, response: Response, visitor: Visitor) -> None:
         visitor.key,
         httponly=True,
         samesite="strict",
-        secure=request.scope["scheme"] == "https",
+        secure=_is_over_tls(request),
     )
+
+
+def _is_over_tls(request: Request) -> bool:
+    return bool(request.scope["scheme"] == "https")

@@ -1,16 +1,19 @@
 """Doors: how somebody comes in with a browser, and by what they are known from then on."""
 
 import hmac
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import Principal, require_complete
+from canonry.gateway.seats import Seats
 from canonry.ports.world import Clock, Identities
 
 SESSIONS_MAX: Final = 1_000
-"""Of so many sessions the oldest ends."""
+"""Of so many sessions one ends: that of whoever has most, which was idle the longest."""
+SESSIONS_EACH: Final = 20
+"""Of so many sessions of one principal the one that was idle the longest ends."""
+_IDLE: Final = 0
 _KEY_LENGTH: Final = 64
 _HEX: Final = frozenset("0123456789abcdef")
 
@@ -57,7 +60,10 @@ class Hall:
     door: Door
     clock: Clock
     identities: Identities
-    _known: OrderedDict[str, tuple[Principal, float]] = field(default_factory=OrderedDict)
+    _known: dict[str, tuple[Principal, float]] = field(default_factory=dict)
+    _seats: Seats[Hashable, str] = field(
+        default_factory=lambda: Seats(total=SESSIONS_MAX, each=SESSIONS_EACH, ranks=1)
+    )
     _seal: bytes = b""
 
     def __post_init__(self) -> None:
@@ -75,8 +81,9 @@ class Hall:
         if known is None or found is None:
             return None
         if found[1] <= self.clock.monotonic():
-            del self._known[known]
+            self._end(known)
             return None
+        self._seats.place(_owner(found[0]), known, _IDLE)
         return Visitor(principal=found[0], key=known)
 
     def enter(self, key: str) -> Visitor | None:
@@ -88,11 +95,18 @@ class Hall:
         return self._admitted(door.principal, float("inf"))
 
     async def sign_in(self, token: str) -> Visitor | None:
-        """Come in by a bearer token."""
+        """Come in by a bearer token.
+
+        Raises:
+            NotAllowed: `identity.missing`.
+        """
         if not isinstance(self.door, TokenDesk):
             return None
         found = await self.door.verify(token.strip())
-        return None if found is None else self._admitted(*found)
+        if found is None:
+            return None
+        require_complete(found[0])
+        return self._admitted(*found)
 
     @property
     def keeps_sessions(self) -> bool:
@@ -105,7 +119,7 @@ class Hall:
 
     def leave(self, visitor: Visitor) -> None:
         """End a session."""
-        self._known.pop(visitor.key, None)
+        self._end(visitor.key)
 
     def form_key(self, visitor: Visitor) -> str:
         """What every form of a visitor carries, and nobody else can know."""
@@ -116,14 +130,24 @@ class Hall:
         return _same(key, self.form_key(visitor))
 
     def _admitted(self, principal: Principal, seconds: float) -> Visitor:
-        key = self._drawn()
+        key, owner = self._drawn(), _owner(principal)
+        if (gives := self._seats.must_go(owner)) is not None:
+            self._end(gives[1])
+        self._seats.place(owner, key, _IDLE)
         self._known[key] = principal, self.clock.monotonic() + seconds
-        while len(self._known) > SESSIONS_MAX:
-            self._known.popitem(last=False)
         return Visitor(principal=principal, key=key, fresh=True)
+
+    def _end(self, key: str) -> None:
+        found = self._known.pop(key, None)
+        if found is not None:
+            self._seats.leave(_owner(found[0]), key)
 
     def _drawn(self) -> str:
         return (self.identities.salt() + self.identities.salt()).hex()[:_KEY_LENGTH]
+
+
+def _owner(principal: Principal) -> Hashable:
+    return principal.user, principal.agent_id
 
 
 def link_key(identities: Identities) -> str:

@@ -13,8 +13,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from canonry.gateway.seats import KEPT, Full, Seats
 from canonry.server.options import HttpLimits
-from canonry.server.seats import KEPT, Full, Seats
 
 _IDLE: Final = 0
 _HEAD: Final = 1

@@ -23,8 +23,10 @@ from canonry.domain.errors import (
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import Instant
 from canonry.gateway.audit import AuditLine
+from canonry.gateway.authority import caller_for
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import CORRELATION_META, Principal, identify
+from canonry.gateway.principal import CORRELATION_META, Principal
+from canonry.gateway.tool import Toolset
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.models.telemetry import HOUR
@@ -94,7 +96,7 @@ class Dialogues:
         line = AuditLine(kind="call", name=_TOOL)
         try:
             said = _said(await _body(request))
-            caller = identify(principal, None, tool=_TOOL, default_type=ROLE)
+            caller = caller_for(self._world(), _TOOL, frozenset((ROLE,)), principal)
             if caller.actor.agent_type != ROLE:
                 raise NotAllowed("role.denied", f"only {ROLE} may let characters speak")
             turn = await self._turn(caller, principal, said)
@@ -116,6 +118,9 @@ class Dialogues:
         if refused:
             told["refused"] = refused
         return JSONResponse(told)
+
+    def _world(self) -> Toolset:
+        return next(each for each in self.gateway.catalogue.toolsets if each.name == "world")
 
     async def _turn(
         self, caller: Caller, principal: Principal, said: SaidToCharacter

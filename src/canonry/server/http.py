@@ -125,7 +125,13 @@ async def _served(
         body_bytes = _largest_body(gateway, server_options)
         seconds = server_options.shutdown_seconds
         await gateway.clock_fault()  # a line of the log says so before anybody asks
-        config = bounded_config(app, server_options.limits, body_bytes, shutdown_seconds=seconds)
+        config = bounded_config(
+            app,
+            server_options.limits,
+            body_bytes,
+            shutdown_seconds=seconds,
+            proxies=server_options.trusted_proxies,
+        )
         with listen(*address) as taken:
             reached = f"http://{address[0]}:{taken.getsockname()[1]}"
             host_files(gateway.canon, server_options.public_url or reached)
@@ -151,7 +157,7 @@ def http_app(
     Raises:
         InvalidInput: `http.unprotected`.
     """
-    _require_protection(host, server_options)
+    require_protection(host, server_options)
     guard = _guard(host, server_options)
     verifier = _verifier(server_options)
     known = verifier.principal if verifier else lambda: principal
@@ -181,21 +187,17 @@ def http_app(
     ]
     api = Api(gateway.only("world"), identify) if _serves_worlds(gateway) else None
     pages = Pages(
-        gateway,
-        guard,
-        verifier=verifier,
-        options=server_options,
-        principal=principal,
-        api=api,
+        gateway, guard, verifier=verifier, options=server_options, principal=principal, api=api
     )
-    clock = gateway.canon.clock
 
     async def bearer_of(token: str) -> tuple[Principal, float] | None:
-        return None if verifier is None else await verifier.bearer_of(token, clock.now() // SECOND)
+        now = gateway.canon.clock.now() // SECOND
+        return None if verifier is None else await verifier.bearer_of(token, now)
 
     before = None
     if front is not None:
-        before = front(gateway, None if verifier else principal, bearer_of)
+        shown = front(gateway, None if verifier else principal, bearer_of)
+        before = _over_tls(shown, server_options)
     return _Dispatcher(apps, pages, guard, before)
 
 
@@ -228,6 +230,17 @@ def _mcp_app(
     bounded: Any = throttle.around(sessions.around(bodies))
     manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, whose place this takes
     return app
+
+
+def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
+    """`app`, with the scheme by which clients reach it: cookies are marked by it."""
+    if options.bearer is None or not options.bearer.resource_url.startswith("https:"):
+        return app
+
+    def served(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return app({**scope, "scheme": "https"}, receive, send)
+
+    return served
 
 
 def _serves_worlds(gateway: Gateway) -> bool:
@@ -303,12 +316,18 @@ def _verifier(options: ServerOptions) -> "BearerVerifier | None":
     return BearerVerifier(options.bearer)
 
 
-def _require_protection(host: str, options: ServerOptions) -> None:
+def require_protection(host: str, options: ServerOptions) -> None:
+    """Refuse an address that others reach, without tokens and without the operator's word.
+
+    Raises:
+        InvalidInput: `http.unprotected`.
+    """
     if is_loopback(host) or options.bearer is not None or options.allow_unprotected:
         return
     message = (
-        f"'{host}' can be reached from other machines: configure bearer tokens (issuer, audience "
-        "and key), or serve 127.0.0.1, or allow unprotected access explicitly"
+        f"'{host}' can be reached from other machines: configure bearer tokens (auth.issuer, "
+        "auth.audience and auth.key_file), or serve 127.0.0.1, or set http_public and the role of "
+        "everybody who reaches it"
     )
     raise InvalidInput("http.unprotected", message, path="/http")
 

@@ -11,7 +11,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
-from canonry.bootstrap.token_settings import ALGORITHMS, SECRET_BYTES
+from canonry.bootstrap.token_settings import ALGORITHMS, EVERY_SPACE, SECRET_BYTES
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
@@ -70,16 +70,18 @@ class BearerVerifier:
         access = await self.verify_token(token)
         if access is None or not set(self._options.required_scopes) <= set(access.scopes):
             return None
-        return principal_of(access.claims or {}), float((access.expires_at or now) - now)
+        return self.principal_in(access), float((access.expires_at or now) - now)
 
     def principal(self) -> Principal:
         """Who makes the request that is being served.
 
         The SDK has verified the token and put it into the context of the request.
         """
-        access = get_access_token()
-        claims = (access.claims or {}) if access else {}
-        return principal_of(claims)
+        return self.principal_in(get_access_token())
+
+    def principal_in(self, access: AccessToken | None) -> Principal:
+        """Whom a verified token names; without one, somebody who may call nothing."""
+        return principal_of((access and access.claims) or {}, self._options)
 
     async def _claims(self, token: str) -> Mapping[str, Any] | None:
         options = self._options
@@ -115,28 +117,34 @@ class BearerVerifier:
         )
 
 
-def principal_of(claims: Mapping[str, Any]) -> Principal:
+def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None) -> Principal:
     """The principal that verified claims describe.
 
-    A token without a claim about spaces sees every space; one without a claim about authorities
-    may claim none, and one without an agent type may call nothing. Its user is the one that it
-    names, or else its subject: two subjects never share an account. `characters` are the ids of
-    those whom the user plays, whose secrets the token may know.
+    A token without an agent type or without spaces may call nothing, unless `options` name those
+    of tokens that say nothing of them; an empty claim is not filled in. A token without a claim
+    about authorities may claim none. Its user is the one that it names, or else its subject: two
+    subjects never share an account. `characters` are the ids of those whom the user plays, whose
+    secrets the token may know.
     """
     agent_id = claims.get("sub")
-    agent_type = claims.get("agent_type")
+    agent_type, spaces = claims.get("agent_type"), claims.get("spaces")
+    if options is not None:
+        agent_type = options.default_agent_type if agent_type is None else agent_type
+        spaces = list(options.default_spaces) if spaces is None else spaces
+    named = is_name(agent_type) and bool(str(agent_type).strip())
+    granted = frozenset(each.strip().lower() for each in _words(spaces)) - {""}
     user = _user_of(claims)
-    spaces = claims.get("spaces")
     world = claims.get("world")
     authorities = claims.get("authorities")
     return Principal(
         agent_id=agent_id if is_name(agent_id) else None,
-        agent_type=agent_type if is_name(agent_type) else None,
+        agent_type=str(agent_type) if named else None,
         user=None if user is None else user_id_of(user),
-        spaces=None if spaces is None else frozenset(SpaceId(each) for each in _words(spaces)),
+        spaces=None if EVERY_SPACE in granted else frozenset(map(SpaceId, granted)),
         world=SpaceId(world.lower()) if isinstance(world, str) else None,
         authorities=frozenset(each for each in Authority if each in _words(authorities)),
         characters=frozenset(each.lower() for each in _words(claims.get("characters") or ())),
+        missing=(*(() if named else ("agent_type",)), *(() if granted else ("spaces",))),
     )
 
 
@@ -164,7 +172,7 @@ def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: i
         "agent_type": principal.agent_type,
         "authorities": sorted(principal.authorities or ()),
         "user_id": principal.user,
-        "spaces": None if principal.spaces is None else sorted(principal.spaces),
+        "spaces": [EVERY_SPACE] if principal.spaces is None else sorted(principal.spaces),
         "characters": sorted(principal.characters) or None,
         "world": principal.world,
         "scope": " ".join(options.required_scopes) or None,

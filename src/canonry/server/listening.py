@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -10,7 +11,7 @@ from starlette.types import ASGIApp
 
 from canonry.domain.errors import Unavailable
 from canonry.server.connections import Connections
-from canonry.server.options import HttpLimits
+from canonry.server.options import LOOPBACK, HttpLimits
 
 _BACKLOG: Final = 2_048
 _SPARE_FILES: Final = 1_024
@@ -52,7 +53,12 @@ def _notice_the_dead(taken: socket.socket) -> None:
 
 
 def bounded_config(
-    app: ASGIApp, limits: HttpLimits, body_bytes: int, *, shutdown_seconds: float
+    app: ASGIApp,
+    limits: HttpLimits,
+    body_bytes: int,
+    *,
+    shutdown_seconds: float,
+    proxies: Sequence[str] = LOOPBACK,
 ) -> uvicorn.Config:
     """How uvicorn runs `app`."""
     connections = Connections(_within_files(limits), body_bytes=body_bytes)
@@ -63,6 +69,7 @@ def bounded_config(
         log_config=None,
         access_log=False,
         server_header=False,
+        forwarded_allow_ips=list(proxies),
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=max(1, round(shutdown_seconds)),
     )

@@ -1,8 +1,9 @@
 """What an operator may decide about the transports; every value has a safe default."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
+LOOPBACK: Final = ("127.0.0.1", "::1")
 ErrorMode = Literal["result", "jsonrpc"]
 
 
@@ -11,7 +12,8 @@ class BearerOptions:
     """How bearer tokens over HTTP are verified.
 
     Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`.
-    `resource_url` is the address under which clients reach the server.
+    `resource_url` is the address under which clients reach the server. `default_agent_type` and
+    `default_spaces` (ids, or `*` for all) stand for claims that a token does not have.
     """
 
     issuer: str
@@ -21,6 +23,8 @@ class BearerOptions:
     jwks_url: str | None = None
     algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
     required_scopes: tuple[str, ...] = ()
+    default_agent_type: str | None = None
+    default_spaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,8 @@ class ServerOptions:
     `error_mode` says whether a failed call is a tool result with `isError`, which a model can
     read, or a JSON-RPC error with the same code, message and data. `allow_unprotected` permits
     an address beyond this machine without bearer tokens. `public_url` is where clients fetch files,
-    unless that is the address that is served. A character's words are waited for
+    unless that is the address that is served. What `trusted_proxies` (addresses and networks) say
+    in `X-Forwarded-Proto` and `X-Forwarded-For` is believed. A character's words are waited for
     `dialogue_seconds`. `drain_seconds` bounds how long calls
     in flight may still run when the client leaves a stdio server.
     """
@@ -66,6 +71,7 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     public_url: str | None = None
+    trusted_proxies: tuple[str, ...] = LOOPBACK
     dialogue_seconds: float = 2.5
     limits: HttpLimits = field(default_factory=HttpLimits)
     bearer: BearerOptions | None = field(default=None)

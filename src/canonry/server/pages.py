@@ -1,11 +1,10 @@
 """Pages beside the protocol: health, readiness, metrics, and files behind signed links."""
 
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
-from mcp.server.auth.provider import TokenVerifier
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
@@ -14,13 +13,17 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
+from canonry.domain.errors import NotAllowed
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import Principal, require_complete
 from canonry.server.dialogue import Dialogues
 from canonry.server.files import file_route
 from canonry.server.hosts import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.server.programs.api import Api
+
+if TYPE_CHECKING:  # needs PyJWT
+    from canonry.server.identity import BearerVerifier
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -34,7 +37,7 @@ class Pages:
         gateway: Gateway,
         guard: HostGuard,
         *,
-        verifier: TokenVerifier | None,
+        verifier: "BearerVerifier | None",
         options: ServerOptions,
         principal: Principal | None = None,
         api: Api | None = None,
@@ -47,6 +50,7 @@ class Pages:
         self._gateway = gateway
         self._api = api
         self._guard = guard
+        self._verifier = verifier
         self._backend = None if verifier is None else BearerAuthBackend(verifier)
         self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
         self.dialogues = Dialogues(gateway, self._who, seconds=options.dialogue_seconds)
@@ -61,21 +65,21 @@ class Pages:
             *self._dialogues(),
         ]
         if self._api is not None:
-            pages.append(Mount("/api", self._guard.around(self._programs(self._api))))
+            pages.append(self._programs(self._api))
         if front is not None:
             pages.append(Mount("/", self._guard.around_pages(front)))
         return Starlette(routes=pages)
 
-    def _programs(self, api: Api) -> Starlette:
+    def _programs(self, api: Api) -> Mount:
         """The pages for programs, each request as whoever its token names."""
-        if self._backend is None:
-            return Starlette(routes=api.routes())
-        known: list[Middleware] = [
-            Middleware(AuthenticationMiddleware, backend=self._backend),
-            Middleware(AuthContextMiddleware),
-            Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
-        ]
-        return Starlette(routes=api.routes(), middleware=known)
+        passed = [Middleware(self._guard.around)]
+        if self._backend is not None:
+            passed += [
+                Middleware(AuthenticationMiddleware, backend=self._backend),
+                Middleware(AuthContextMiddleware),
+                Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
+            ]
+        return Mount("/api", routes=api.routes(), middleware=passed)
 
     def _dialogues(self) -> tuple[Route, ...]:
         """Characters speak where the world's tools are served."""
@@ -87,15 +91,16 @@ class Pages:
         """Who asks; whoever may not ask from there is nobody."""
         if self._guard.refusal(request.scope) is not None:
             return None
-        if self._backend is None:
-            return self._principal
+        return self._principal if self._verifier is None else await self._bearer(request)
+
+    async def _bearer(self, request: Request) -> Principal | None:
+        """Whom the token of the request names; None where there is none that holds."""
+        if self._verifier is None or self._backend is None:
+            return None
         found = await self._backend.authenticate(request)
         if found is None or not self._scopes <= set(found[0].scopes):
             return None
-        from canonry.server.identity import principal_of  # noqa: PLC0415 - needs PyJWT
-
-        access = getattr(found[1], "access_token", None)
-        return principal_of((access and access.claims) or {})
+        return self._verifier.principal_in(getattr(found[1], "access_token", None))
 
     async def _health(self, _: Request) -> Response:
         # Not an error: whoever restarts what is not healthy would only stop those who read.
@@ -110,17 +115,16 @@ class Pages:
     async def _metrics(self, request: Request) -> Response:
         if (refusal := self._guard.refusal(request.scope)) is not None:
             return refusal
-        if not (_is_from_here(request) or await self._is_known(request)):
+        if (bearer := await self._bearer(request)) is not None:
+            try:
+                require_complete(bearer)
+            except NotAllowed as error:
+                return PlainTextResponse(f"{error.message}\n", 403)
+        elif not _is_from_here(request):
             message = "metrics are told on this machine, or to a bearer of a token\n"
             return PlainTextResponse(message, 401, headers={"WWW-Authenticate": "Bearer"})
         text = self._gateway.audit.metrics.exposition()
         return PlainTextResponse(text, media_type=_METRICS_TYPE)
-
-    async def _is_known(self, request: Request) -> bool:
-        if self._backend is None:
-            return False
-        found = await self._backend.authenticate(request)
-        return found is not None and self._scopes <= set(found[0].scopes)
 
 
 def _is_from_here(request: Request) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from canonry.gateway.seats import KEPT, Full, Seats
 from canonry.server.callers import (
     REVISION,
     SESSION,
@@ -21,7 +22,6 @@ from canonry.server.callers import (
     until_answered,
 )
 from canonry.server.options import HttpLimits
-from canonry.server.seats import KEPT, Full, Seats
 
 _IDLE: Final = 0
 _LISTENING: Final = 1

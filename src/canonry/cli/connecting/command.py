@@ -19,7 +19,7 @@ from canonry.bootstrap.toolsets import load_toolsets
 from canonry.cli.connecting.clients import CLIENTS, ClientKind, Machine
 from canonry.cli.connecting.launching import launch
 from canonry.cli.connecting.trial import offered
-from canonry.cli.connecting.writing import Edit, connected, disconnected, write
+from canonry.cli.connecting.writing import Edit, connected, disconnected, require_inside, write
 from canonry.cli.options import settings_from
 from canonry.cli.serve import serve
 from canonry.domain.errors import InvalidInput, Unavailable
@@ -118,11 +118,12 @@ def _command(serving: Sequence[str], data: Path | None) -> tuple[str, ...]:
 
 
 def _file(kind: ClientKind, machine: Machine, *, project: bool) -> Path:
-    if not project:
-        return kind.file(machine)
-    if kind.project is None:
+    if project and kind.project is None:
         raise click.UsageError(f"{kind.title} has no settings of a project; leave --project out")
-    return Path.cwd() / kind.project
+    own = kind.file(machine) if kind.project is None or not project else Path.cwd() / kind.project
+    home = machine.home if own.is_relative_to(machine.home) else own.parent
+    require_inside(own, Path.cwd() if project else home)
+    return own
 
 
 def _overview(machine: Machine, name: str) -> None:

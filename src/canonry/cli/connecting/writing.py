@@ -1,11 +1,13 @@
 """Writing a server into a client's settings and taking it out again, with a way back."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from canonry.cli.connecting.clients import ClientKind
+from canonry.cli.whole_files import whole_file
 from canonry.domain.errors import InvalidInput
 
 BACKUP: Final = ".before-canonry"
@@ -46,7 +48,7 @@ def disconnected(client: ClientKind, path: Path, name: str) -> Edit:
     if before is None:
         return Edit(path=path, before=None, after=None)
     after: str | None = _edited(client, path, before, name, None)
-    saved = _text(_backup(path))
+    saved = None if _backup(path).is_symlink() else _text(_backup(path))
     if saved is not None and _edited(client, path, saved, name, None) == after:
         after = saved
     elif saved is None and not client.text.read(after or ""):
@@ -54,12 +56,27 @@ def disconnected(client: ClientKind, path: Path, name: str) -> Edit:
     return Edit(path=path, before=before, after=after)
 
 
+def require_inside(path: Path, root: Path) -> None:
+    """Refuse a settings file that a link leads out of `root`, the user's home or the project.
+
+    Raises:
+        InvalidInput: `connect.link`.
+    """
+    real = _real(path)
+    if not real.is_relative_to(_real(root)):
+        message = (
+            f"{path} leads by a link to {real}, outside of {root}; nothing was written. Replace "
+            "the link by a file, or add by hand the lines that `canonry connect json` prints"
+        )
+        raise InvalidInput("connect.link", message)
+
+
 def write(edit: Edit) -> Path | None:
     """Do it, whole or not at all; the path of the copy of what was there, if there was anything.
 
-    A link is followed, so that a file that somebody keeps elsewhere stays there.
+    A link to a file in the same home or project is followed (`require_inside`): the link stays.
     """
-    path = edit.path.resolve()
+    path = _real(edit.path)
     copy = _backup(edit.path)
     if edit.after is None:
         path.unlink(missing_ok=True)
@@ -67,18 +84,20 @@ def write(edit: Edit) -> Path | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if _text(copy) == edit.after:
         copy.unlink()
-    elif edit.before is not None and not copy.exists():
+    elif edit.before is not None and (copy.is_symlink() or not copy.exists()):
         _replace(copy, edit.before, path)
     _replace(path, edit.after, path)
     return copy if copy.exists() else None
 
 
 def _replace(path: Path, text: str, like: Path) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(text, encoding="utf-8", newline="")
-    if like.exists():
-        fresh.chmod(like.stat().st_mode & 0o777)
-    fresh.replace(path)
+    mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
+    with whole_file(path, newline="", mode=mode) as out:
+        out.write(text)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # `resolve` raises where a link leads to itself
 
 
 def _backup(path: Path) -> Path:
@@ -86,6 +105,8 @@ def _backup(path: Path) -> Path:
 
 
 def _text(path: Path) -> str | None:
+    if path.exists() and not path.is_file():
+        raise _unreadable(path, "it is no file")
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:

@@ -14,6 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
+from canonry.cli.whole_files import whole_file
 from canonry.domain.errors import BrokenInvariant, Unavailable
 
 START_SECONDS = 60.0
@@ -102,12 +103,15 @@ def _no_settings(data: Path) -> Path:
     """A settings file that lets the Narrator speak as the game master; the user's is not read."""
     data.mkdir(parents=True, exist_ok=True)
     path = data / "demo.toml"
-    path.write_text('authorities = ["source", "gm", "player", "system"]\n', encoding="utf-8")
+    with whole_file(path) as out:
+        out.write('authorities = ["source", "gm", "player", "system"]\n')
     return path
 
 
 def _log(data: Path) -> TextIO:
-    return (data / "servers.log").open("w", encoding="utf-8")
+    path = data / "servers.log"
+    path.unlink(missing_ok=True)
+    return path.open("x", encoding="utf-8")
 
 
 async def _host(

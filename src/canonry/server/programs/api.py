@@ -1,25 +1,30 @@
 """The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
 
 They are served with the world toolset. Proposals take the path of every call; templates and sums
-are for tools of the operator, and none of them is told over the protocol.
+are for whoever makes or oversees proposals, and none of them is told over the protocol.
 """
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import CanonryError, InvalidInput, NotAllowed
+from canonry.domain.ids import SpaceId
 from canonry.domain.time import Instant, parse_instant, render_instant
 from canonry.domain.vocabularies.ai_words import EventName, ModelPurpose
 from canonry.domain.world.prompts.templates import Template, find_template, list_templates
+from canonry.gateway.authority import authorize, caller_for
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.usecases.world.bound_world import worlds_seen
 from canonry.usecases.world.telemetry.recounting import recount_usage
 
 BODY_MAX: Final = 256 * 1024
@@ -32,7 +37,14 @@ _STATUS: Final = {
     "DEADLINE_EXCEEDED": 503,
     "INTERNAL_ERROR": 500,
 }
+READERS: Final = frozenset(
+    {"Narrative", "Encounter", "World", "Planner", "Canonicality", "Telemetry"}
+)
+"""The agent types that may read prompt templates and sums: those that see proposals, and one."""
 _GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
+
+
+ProgramPage = Callable[[Request, Caller], Awaitable[Response]]
 
 
 class Api:
@@ -41,6 +53,7 @@ class Api:
     def __init__(self, gateway: Gateway, identify: Callable[[], Principal]) -> None:
         """Of the gateway only the world toolset is served here."""
         self._gateway = gateway
+        (self._toolset,) = gateway.catalogue.toolsets
         self._identify = identify
 
     def routes(self) -> list[Route]:
@@ -48,10 +61,34 @@ class Api:
         return [
             Route("/proposals", self._propose, methods=["POST"]),
             Route("/proposals/{id}", self._proposal),
-            Route("/prompts", self._prompts),
-            Route("/prompts/{id}", self._prompt),
-            Route("/telemetry/ai-usage", self._usage),
+            Route("/prompts", self._for_readers(self._prompts)),
+            Route("/prompts/{id}", self._for_readers(self._prompt)),
+            Route("/telemetry/ai-usage", self._for_readers(self._usage)),
         ]
+
+    def _for_readers(self, page: ProgramPage) -> Callable[[Request], Awaitable[Response]]:
+        """The page, for whoever has a role to read it in and a world to read it of."""
+
+        async def answer(request: Request) -> Response:
+            path = request.url.path
+            try:
+                caller = caller_for(self._toolset, path, READERS, self._identify())
+                authorize(self._toolset, path, READERS, caller)
+                await self._require_world(caller)
+            except CanonryError as error:
+                return _wrong(
+                    403 if isinstance(error, NotAllowed) else 503, error.code, error.message
+                )
+            return await page(request, caller)
+
+        return answer
+
+    async def _require_world(self, caller: Caller) -> None:
+        spaces = _spaces_of(caller)
+        if spaces is None or await worlds_seen(self._gateway.canon, replace(caller, spaces=spaces)):
+            return
+        message = "this caller may see no world: grant it one by the claim spaces or by --spaces"
+        raise NotAllowed("world.not-granted", message)
 
     async def _propose(self, request: Request) -> Response:
         body = b""
@@ -84,12 +121,12 @@ class Api:
         seconds = None if wait is None else wait / 1_000
         return _told(body, _GATES.get(rejection["gate"], 200), seconds)
 
-    async def _prompts(self, request: Request) -> Response:
+    async def _prompts(self, request: Request, _: Caller) -> Response:
         found = list_templates(request.query_params.get("tag"))
         told = [{"id": t.id, "version": t.version, "name": t.name, "hash": t.hash} for t in found]
         return _told({"prompts": told}, 200)
 
-    async def _prompt(self, request: Request) -> Response:
+    async def _prompt(self, request: Request, _: Caller) -> Response:
         found = find_template(request.path_params["id"], request.query_params.get("version"))
         if found is None:
             return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
@@ -100,7 +137,7 @@ class Api:
             return Response(status_code=304, headers=tag)
         return JSONResponse(_template(found), headers=tag)
 
-    async def _usage(self, request: Request) -> Response:
+    async def _usage(self, request: Request, caller: Caller) -> Response:
         asked, canon = request.query_params, self._gateway.canon
         try:
             since = parse_instant(asked["since"], path="since") if "since" in asked else Instant(0)
@@ -115,7 +152,7 @@ class Api:
             return _wrong(400, "query.malformed", message)
         await recount_usage(canon.whole)
         began, now = canon.telemetry.began, canon.clock.now()
-        rows = usage_report(canon.telemetry, since, purpose)
+        rows = usage_report(canon.telemetry, since, purpose, _spaces_of(caller))
         told = {
             "until": render_instant(now),
             # What is not recorded, such as calls, is counted anew by each process.
@@ -123,6 +160,14 @@ class Api:
             "usage": [row for row in rows if event is None or row["eventType"] == event],
         }
         return _told(told, 200)
+
+
+def _spaces_of(caller: Caller) -> frozenset[SpaceId] | None:
+    """The spaces whose sums the caller may read, of its world alone where it is bound to one."""
+    if caller.world is None:
+        return caller.spaces
+    own = frozenset((caller.world,))
+    return own if caller.spaces is None else own & caller.spaces
 
 
 def _template(found: Template) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _details(error: CanonryError, code: str) -> dict[str, str]:
         return {"field": field_of(str(error.details.get("path", ""))), "reason": error.message}
     if error.code in _TIMEOUTS:
         return {"reason": "timeout"}
-    return {"reason": error.code}
+    return {"reason": error.message if error.code == "identity.missing" else error.code}
 
 
 def field_of(path: str) -> str:

@@ -55,7 +55,8 @@ async def pass_gates(
     rejection = await _judged(canon, caller, space, staged, instead_of)
     if rejection is not None:
         rule = f"{rejection.gate}:{rejection.rule}"
-        canon.telemetry.tell(EventName.PROPOSAL_REJECTED, canon.clock.now(), rule=rule)
+        now = canon.clock.now()
+        canon.telemetry.tell(EventName.PROPOSAL_REJECTED, now, rule=rule, space=space)
         raise _refusing(rejection, gates)
 
 

@@ -1,17 +1,18 @@
 """Telemetry: what models were asked for and what became of it, counted by the hour.
 
 Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an outcome.
-What is told of it are sums over everybody. It lives as long as the process; what models were asked
-for before it began is counted again from the records (`usecases.world.telemetry`).
+What is told of it are sums, apart for each space. It lives as long as the process; what models
+were asked for before it began is counted again from the records (`usecases.world.telemetry`).
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 from zlib import crc32
 
+from canonry.domain.ids import SpaceId
 from canonry.domain.policy import ModelTiers
 from canonry.domain.time import SECOND, Instant
 from canonry.domain.vocabularies.ai_words import CallOutcome, EventName, ModelPurpose
@@ -25,6 +26,8 @@ HOURS_MAX: Final = 24 * 31
 BOUNDS_MS: Final = (10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
 """Latencies are counted between these."""
 MODELS_MAX: Final = 50
+SPACES_MAX: Final = 1_000
+"""Events of later spaces are counted as of none in particular."""
 DISTINCT_MAX: Final = 20_000
 OTHER: Final = "other"
 
@@ -95,14 +98,17 @@ class UsageSums:
 
 Key = tuple[str, str, str]
 """Purpose, event and model; the purpose is empty where no model was asked."""
+Placed = tuple[Key, SpaceId | None]
+"""The same in one space; None: in no space in particular, such as calls of tools."""
 
 
 @dataclass(slots=True, eq=False)
 class Telemetry:
     """Sums by the hour of all that is told; the names of events are a closed list."""
 
-    _hours: dict[int, dict[Key, UsageSums]] = field(default_factory=dict)
+    _hours: dict[int, dict[Placed, UsageSums]] = field(default_factory=dict)
     _models: dict[str, None] = field(default_factory=dict)
+    _spaces: set[SpaceId] = field(default_factory=set)
     began: Instant | None = None
     recounted: bool = False
 
@@ -113,8 +119,10 @@ class Telemetry:
         told: Invocation | None = None,
         rule: str = "",
         budget: int = 0,
+        *,
+        space: SpaceId | None = None,
     ) -> None:
-        """Count an event; `rule` is by which a gate refused.
+        """Count an event of a space; `rule` is by which a gate refused.
 
         That an hour's cost of a model passes the `budget`, in millionths, is an event of its own.
         """
@@ -123,14 +131,17 @@ class Telemetry:
         while len(self._hours) > HOURS_MAX:
             del self._hours[min(self._hours)]
         purpose, model = ("", "") if told is None else (str(told.purpose), self._model(told.model))
-        sums = hour.setdefault((purpose, str(event), model), UsageSums())
+        key = (purpose, str(event), model)
+        sums = hour.setdefault((key, self._counted_apart(space)), UsageSums())
         sums.numbers["count"] += 1
         if told is not None:
             sums.add(told)
         if rule:
             sums.rules[rule] += 1
         if told is not None and budget:
-            spent = sum(sums.numbers["micros"] for key, sums in hour.items() if key[2] == model)
+            spent = sum(
+                sums.numbers["micros"] for (key, _), sums in hour.items() if key[2] == model
+            )
             if spent > budget >= spent - told.micros:
                 over = Invocation(purpose=told.purpose, model=told.model)
                 self.tell(EventName.BUDGET_REACHED, at, over)
@@ -142,13 +153,21 @@ class Telemetry:
         self._models[name] = None
         return name
 
-    def sums(self, since: Instant) -> Mapping[Key, UsageSums]:
-        """What was told from the hour of that instant on, added up."""
+    def _counted_apart(self, space: SpaceId | None) -> SpaceId | None:
+        if space is not None and len(self._spaces) < SPACES_MAX:
+            self._spaces.add(space)
+        return space if space in self._spaces else None
+
+    def sums(
+        self, since: Instant, spaces: Collection[SpaceId] | None = None
+    ) -> Mapping[Key, UsageSums]:
+        """What was told from the hour of that instant on, added up; of `spaces` alone, if given."""
         found: dict[Key, UsageSums] = {}
         for hour, told in self._hours.items():
             if hour >= since // HOUR:
-                for key, sums in told.items():
-                    found.setdefault(key, UsageSums()).join(sums)
+                for (key, space), sums in told.items():
+                    if spaces is None or space in spaces:
+                        found.setdefault(key, UsageSums()).join(sums)
         return found
 
 

@@ -1,8 +1,9 @@
 """What telemetry adds up to, as it may be told: sums by purpose, event and model, never a call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from canonry.domain.ids import SpaceId
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.ai_words import ModelPurpose
 from canonry.usecases.kernel.models.telemetry import BOUNDS_MS, Telemetry, UsageSums
@@ -11,9 +12,12 @@ _SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 def usage_report(
-    telemetry: Telemetry, since: Instant, purpose: ModelPurpose | None = None
+    telemetry: Telemetry,
+    since: Instant,
+    purpose: ModelPurpose | None = None,
+    spaces: Collection[SpaceId] | None = None,
 ) -> Sequence[Mapping[str, Any]]:
-    """A row for each purpose, event and model, in the order of their names.
+    """A row for each purpose, event and model, in the order of their names; of `spaces` or of all.
 
     A latency is the upper bound in milliseconds of the class that holds this share of all; null
     where it lies beyond the last. `diversity` is the share of pairs of neighbouring words that are
@@ -21,7 +25,7 @@ def usage_report(
     """
     return [
         _row(*key, sums)
-        for key, sums in sorted(telemetry.sums(since).items(), key=lambda each: each[0])
+        for key, sums in sorted(telemetry.sums(since, spaces).items(), key=lambda each: each[0])
         if purpose in {None, key[0]}
     ]
 

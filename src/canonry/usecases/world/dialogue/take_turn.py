@@ -191,7 +191,8 @@ async def _keep(
     own = await remember(canon, caller, world, pair, kept)
     tiers = canon.policy.models
     event, told = spoken_as(own, tiers)
-    canon.telemetry.tell(event, canon.clock.now(), told, budget=tiers.hourly_budget)
+    now, budget = canon.clock.now(), tiers.hourly_budget
+    canon.telemetry.tell(event, now, told, budget=budget, space=world.space)
 
 
 async def enrich(

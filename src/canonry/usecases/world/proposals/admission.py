@@ -75,25 +75,29 @@ async def propose(
                 rejection=stopped.verdict,
                 proposed=read,
             )
-        _tell(canon, EventName.PROPOSAL_DUPLICATE, read)
+        _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
         return await _answer(canon, world.space, read, stopped.verdict.proposal)
     except Unavailable:
         reason = "the record of this proposal could not be written"
         proposal_id = read.envelope.proposal_id.lower()
         return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
-    _tell(canon, EventName.PROPOSAL_ACCEPTED, read)
+    _tell(canon, world, EventName.PROPOSAL_ACCEPTED, read)
     if due is None or due <= world.now:
         await _apply(canon, caller, world, known)
     return await _answer(canon, world.space, read, known)
 
 
 def _tell(
-    canon: Canon, event: EventName, proposed: Proposed | None, rejection: Rejection | None = None
+    canon: Canon,
+    world: BoundWorld,
+    event: EventName,
+    proposed: Proposed | None,
+    rejection: Rejection | None = None,
 ) -> None:
     rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
     told = invocation_of(proposed, rejection, canon.policy.models)
     budget = canon.policy.models.hourly_budget
-    canon.telemetry.tell(event, canon.clock.now(), told, rule, budget)
+    canon.telemetry.tell(event, canon.clock.now(), told, rule, budget, space=world.space)
 
 
 async def _apply(canon: Canon, caller: Caller, world: BoundWorld, proposal: str) -> None:
@@ -207,7 +211,7 @@ async def _refuse(
     proposed: Proposed | None = None,
 ) -> Decided:
     """Record a refusal and answer with it; the very same refusal is recorded once."""
-    _tell(canon, EventName.PROPOSAL_REJECTED, proposed, rejection)
+    _tell(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
     wanted = _uuid_in(sent, "proposalId")
     taken = (await canon.state.things((wanted,))).get(wanted) if wanted else None
     told = digest(sent)

@@ -117,7 +117,7 @@ async def withdraw_proposal(
         return Change(entries=(withdrawn_by(caller, wanted, reason),), reads=reads)
 
     await commit_change(canon, caller, world.space, prepare)
-    canon.telemetry.tell(EventName.PROPOSAL_WITHDRAWN, canon.clock.now())
+    canon.telemetry.tell(EventName.PROPOSAL_WITHDRAWN, canon.clock.now(), space=world.space)
     found = await get_proposal(canon, world, wanted)
     if found is None:
         raise unknown("proposal", proposal_id)

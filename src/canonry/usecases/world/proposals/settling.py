@@ -75,7 +75,7 @@ async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, propos
         return Change(entries=(*draft.entries, done), reads=frozenset(draft.reads))
 
     await commit_change(canon, settler, world.space, prepare)
-    canon.telemetry.tell(EventName.PROPOSAL_APPLIED, canon.clock.now())
+    canon.telemetry.tell(EventName.PROPOSAL_APPLIED, canon.clock.now(), space=world.space)
 
 
 async def _drawn_up(

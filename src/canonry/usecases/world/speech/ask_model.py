@@ -1,6 +1,7 @@
 """Ask a model what a player sets out to do; whatever it answers is held against what was asked."""
 
 from canonry.domain.errors import CanonryError
+from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.domain.world.admission.duplication import digest
 from canonry.domain.world.dialogue.turns import json_in
@@ -12,7 +13,9 @@ from canonry.usecases.kernel.models.generation import GenerationRequest, cost_of
 from canonry.usecases.kernel.models.telemetry import Invocation
 
 
-async def modelled(canon: Canon, listener: SpeakingModel, asked: UtteranceQuestion) -> Heard | None:
+async def modelled(
+    canon: Canon, listener: SpeakingModel, asked: UtteranceQuestion, space: SpaceId | None = None
+) -> Heard | None:
     """The reading of the model; None where it does not answer, or not what can stand.
 
     What it answered to exactly this is not asked again. It waits no longer than `listener` does.
@@ -33,10 +36,10 @@ async def modelled(canon: Canon, listener: SpeakingModel, asked: UtteranceQuesti
         try:
             spoken = await listener.speak(asked.messages(), (), request.model)
         except CanonryError:
-            _count(canon, spoken, started)
+            _count(canon, spoken, started, space=space)
             return None
     read = reading_in(json_in(spoken.text), asked)
-    _count(canon, spoken, started, read, cached=kept is not None)
+    _count(canon, spoken, started, read, cached=kept is not None, space=space)
     if read is not None:
         canon.generated.keep(request, spoken.text)
     return read
@@ -49,6 +52,7 @@ def _count(
     read: Heard | None = None,
     *,
     cached: bool = False,
+    space: SpaceId | None,
 ) -> None:
     tiers = canon.policy.models
     outcome = CallOutcome.REJECTED if read is None else CallOutcome.ACCEPTED
@@ -63,4 +67,5 @@ def _count(
         micros=cost_of(spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers),
     )
     event = EventName.INTENT_FALLBACK if read is None else EventName.INTENT_READ
-    canon.telemetry.tell(event, canon.clock.now(), told, budget=tiers.hourly_budget)
+    now, budget = canon.clock.now(), tiers.hourly_budget
+    canon.telemetry.tell(event, now, told, budget=budget, space=space)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.utterances.frames import Heard, Nameable
 from canonry.domain.world.utterances.modelled import question_about
@@ -27,7 +28,7 @@ async def parse_to_action_frame(
         raise not_in_world(now.id_of(player), WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
-    return await _read(canon, utterance, subject, around.known, previous)
+    return await _read(canon, utterance, subject, around.known, previous, space=world.space)
 
 
 async def classify_intent(canon: Canon, utterance: str) -> Heard:
@@ -41,11 +42,13 @@ async def _read(
     subject: Nameable,
     known: Sequence[Nameable] = (),
     previous: Sequence[str] = (),
+    *,
+    space: SpaceId | None = None,
 ) -> Heard:
     """What the model says that the settings name; without it, and where it fails, the rules."""
     if canon.listener is not None:
         asked = question_about(utterance, subject, known, previous)
-        said = await modelled(canon, canon.listener, asked)
+        said = await modelled(canon, canon.listener, asked, space)
         if said is not None:
             return said
     return read_utterance(utterance, subject, known, previous)

@@ -44,7 +44,7 @@ async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Insta
     for event in events:
         if is_exchange(event) and since <= event.created_at < until:
             name, told = spoken_as(event.properties, tiers)
-            telemetry.tell(name, event.created_at, told)
+            telemetry.tell(name, event.created_at, told, space=world.space)
     async for proposal in _proposals(canon, world, since):
         if proposal.created_at >= until:
             continue
@@ -55,9 +55,10 @@ async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Insta
         name = EventName.PROPOSAL_REJECTED if refused else EventName.PROPOSAL_ACCEPTED
         rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
         told_of = invocation_of(read, rejection, tiers)
-        telemetry.tell(name, proposal.created_at, told_of, rule)
+        telemetry.tell(name, proposal.created_at, told_of, rule, space=world.space)
         if proposal.status is ProposalStatus.ACCEPTED:
-            telemetry.tell(EventName.PROPOSAL_APPLIED, proposal.created_at)
+            applied = EventName.PROPOSAL_APPLIED
+            telemetry.tell(applied, proposal.created_at, space=world.space)
 
 
 async def _proposals(canon: Canon, world: BoundWorld, since: Instant) -> AsyncIterator[Proposal]:

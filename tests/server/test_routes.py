@@ -1,0 +1,268 @@
+"""Every route of the server and of the inspector, for everybody who may not read what is there."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx2
+import pytest
+from starlette.routing import BaseRoute, Mount, Route
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.cli.inspecting import front
+from canonry.domain.ids import SpaceId
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.inspector.app import inspector_app
+from canonry.inspector.doors import TokenDesk
+from canonry.server.http import http_app
+from canonry.server.identity import BearerVerifier
+from canonry.server.options import ServerOptions
+from canonry.server.programs.api import READERS
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.toolsets.canon import CANON
+from canonry.toolsets.world import WORLD
+from tests.server.lamp_process import ENVELOPE, MODERN
+from tests.server.test_truth_users import OPTIONS, a_token
+from tests.server.test_worlds import ACCEPT, running
+from tests.toolsets.world.kit import Isle, an_isle, brought_in
+from tests.toolsets.world.proposals.adversarial import GO, envelope
+from tests.toolsets.world.proposals.kit import the_isle
+
+pytestmark = pytest.mark.anyio
+HERE: Final = "here"
+ELSEWHERE: Final = SpaceId("1f8fad5b-d9cb-469f-a165-70867728950e")
+STRANGERS: Final[dict[str, dict[str, Any] | None]] = {
+    "nobody": None,
+    "no agent type": {"agent_type": None, "spaces": ["*"]},
+    "no spaces": {"spaces": None},
+    "wrong role": {"agent_type": "Stranger", "spaces": ["*"]},
+    "other space": {"spaces": [ELSEWHERE]},
+    "other world": {"spaces": ["*"], "world": ELSEWHERE},
+    "at home": {"spaces": [HERE]},
+}
+"""The claims of whoever asks; without a role, they have the one that each route needs."""
+SECRETS: Final = ("The Isle", "A low room.")
+PUBLIC: Final = {"/healthz", "/readyz", "/static", "/enter", "/sign-in", "/files/{key:path}"}
+"""They tell nothing of any space, or ask for a key of their own."""
+OF_NO_SPACE: Final = {"/metrics", "/", "/health"}
+"""What these tell is of the process, or a list of what the reader may see."""
+BODIES: Final[dict[str, dict[str, Any]]] = {
+    "/api/npc/dialogue": {
+        "playerId": "ann",
+        "npcId": "cook",
+        "inputText": "Hi",
+        "correlationId": "c",
+    },
+    "/api/proposals": {"playerId": "ann", "actionEnvelope": envelope(GO)},
+}
+WITHOUT_MORE: Final = {
+    ("GET", "/api/proposals/{id}"),
+    ("GET", "/page/{id}/{number}"),
+    ("GET", "/catalog"),
+    ("POST", "/decide"),
+    ("POST", "/leave"),
+    ("POST", "/language"),
+}
+"""They want an id or a key that this reader has not got."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """One route: how it is asked, with something that is there."""
+
+    method: str
+    path: str
+
+    @property
+    def is_protocol(self) -> bool:
+        """Whether it speaks the protocol."""
+        return self.path.startswith("/mcp")
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page of the inspector."""
+        return not (self.is_protocol or self.path == "/metrics" or self.path.startswith("/api"))
+
+    @property
+    def role(self) -> str:
+        """A role that may use it."""
+        return "Keeper" if self.is_page or self.path == "/mcp/canon" else "Narrative"
+
+    def address(self, known: str) -> str:
+        """The path, about the thing `known`."""
+        parts = self.path.split("/")
+        values = {"number": "1", "id": "ambience" if "prompts" in parts else known}
+        return "/".join(values.get(each[1:-1], each) if "{" in each else each for each in parts)
+
+    @property
+    def tool(self) -> str:
+        """The tool that is called where the route speaks the protocol."""
+        return "find" if self.path == "/mcp/canon" else "get-location-context"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the protocol wants in them."""
+        if not self.is_protocol:
+            return {}
+        version = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call"}
+        return {**ACCEPT, **version, "mcp-name": self.tool}
+
+    def body(self, world: str) -> dict[str, Any] | None:
+        """What is sent, about this world."""
+        if self.is_protocol:
+            given = {"space": world} if self.tool == "find" else {"locationId": "inn"}
+            params = {"name": self.tool, "arguments": given, "_meta": ENVELOPE}
+            return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return BODIES.get(self.path)
+
+
+def doors_of(routes: Iterable[BaseRoute], before: str = "") -> Iterator[Door]:
+    for route in routes:
+        if isinstance(route, Mount) and route.routes:
+            yield from doors_of(route.routes, before + route.path)
+        elif isinstance(route, Mount) and route.path:
+            yield Door("GET", before + route.path)
+        elif isinstance(route, Route):
+            for method in sorted(set(route.methods or {"POST"}) - {"HEAD"}):
+                yield Door(method, before + route.path)
+
+
+@dataclass
+class Town:
+    """A server with a world and the inspector, and what nobody else may read of it."""
+
+    isle: Isle
+    app: Any
+    verifier: BearerVerifier
+
+    def doors(self) -> list[Door]:
+        """Every route, those of the protocol and of the pages included."""
+        protocol = [Door("POST", path) for path in self.app._by_path if not _is_public(path)]
+        desk = TokenDesk(verify=self.verify)
+        pages = inspector_app(self.isle.gateway, desk).routes
+        return [*protocol, *doors_of(self.app._pages.routes), *doors_of(pages)]
+
+    async def verify(self, token: str) -> tuple[Principal, float] | None:
+        return await self.verifier.bearer_of(token, 0)
+
+
+async def a_town() -> Town:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    gateway = Gateway(canon, (CANON, WORLD))
+    world = SpaceId((await brought_in(canon, an_isle())).world_id)
+    isle = Isle(canon=canon, gateway=gateway, world=world)
+    options = ServerOptions(bearer=OPTIONS)
+    app = http_app(gateway, Principal(), server_options=options, front=front)
+    return Town(isle, app, BearerVerifier(OPTIONS))
+
+
+def _is_public(path: str) -> bool:
+    return path in PUBLIC or path.startswith("/.well-known/")
+
+
+async def asked(
+    town: Town, door: Door, claims: dict[str, Any] | None, *, world: str = ""
+) -> httpx2.Response:
+    """The answer to somebody with these claims, signed in where pages want a session."""
+    transport = httpx2.ASGITransport(app=town.app, client=("192.0.2.7", 40_000))
+    async with httpx2.AsyncClient(transport=transport, base_url="https://127.0.0.1") as http:
+        headers = {}
+        if claims is not None:
+            said = {name: [world] if each == [HERE] else each for name, each in claims.items()}
+            token = a_token(sub="stranger", **{"agent_type": door.role, **said})
+            if door.path == "/sign-in":
+                return await http.post("/sign-in", data={"token": token})
+            headers = {"authorization": f"Bearer {token}"}
+            await http.post("/sign-in", data={"token": token})
+        about = {"space": world, "q": "low room", "about": town.isle.id("inn")}
+        return await http.request(
+            door.method,
+            door.address(town.isle.id("inn")),
+            headers=headers | door.headers,
+            params=about if door.is_page else {},
+            json=door.body(world),
+        )
+
+
+async def answers(name: str) -> list[tuple[Door, httpx2.Response]]:
+    """What each route that is not public answers to a stranger."""
+    town = await a_town()
+    async with running(town.app):
+        return [
+            (door, await asked(town, door, STRANGERS[name], world=str(town.isle.world)))
+            for door in town.doors()
+            if not _is_public(door.path)
+        ]
+
+
+def is_refused(door: Door, answer: httpx2.Response, status: int) -> bool:
+    """Whether it is, by the status or by the error of a tool."""
+    if door.is_protocol:
+        return answer.status_code == 200 and answer.json()["result"].get("isError") is True
+    return answer.status_code == status
+
+
+async def test_t1_nobody_reads_a_route_without_a_token() -> None:
+    for door, answer in await answers("nobody"):
+        assert answer.status_code == 401, door
+
+
+@pytest.mark.parametrize("name", ["no agent type", "no spaces"])
+async def test_f5_a_poor_token_is_answered_by_no_route(name: str) -> None:
+    lacks = f"this token names {name.replace('agent type', 'agent_type')}"
+    for door, answer in await answers(name):
+        assert is_refused(door, answer, 401 if door.is_page else 403), door
+        assert door.is_page or lacks in answer.text, door
+
+
+async def test_f5_a_poor_token_is_shown_the_door_of_the_pages_with_the_reason() -> None:
+    town = await a_town()
+    door = Door("POST", "/sign-in")
+    answer = await asked(town, door, STRANGERS["no spaces"])
+    assert answer.status_code == 403
+    assert "this token names no spaces" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+async def test_t1_a_wrong_role_is_answered_by_no_route_but_the_numbers_of_the_process() -> None:
+    for door, answer in await answers("wrong role"):
+        if door.path != "/metrics":
+            assert is_refused(door, answer, 403), door
+
+
+@pytest.mark.parametrize("name", ["other space", "other world"])
+async def test_t1_whoever_is_of_another_space_reads_nothing_of_this_one(name: str) -> None:
+    for door, answer in await answers(name):
+        if door.role == "Keeper" and name == "other world":  # that narrows tools of a world alone
+            continue
+        for secret in SECRETS:
+            assert secret not in answer.text, (door, secret)
+        if door.path not in OF_NO_SPACE:
+            assert answer.status_code >= 400 or "isError" in answer.text, door
+
+
+async def test_t1_whoever_has_role_and_space_reads_every_route() -> None:
+    """Else the tests above would prove nothing."""
+    seen = ""
+    for door, answer in await answers("at home"):
+        if (door.method, door.path) not in WITHOUT_MORE:
+            assert answer.status_code == 200, (door, answer.text)
+            assert "isError" not in answer.text, door
+        seen += answer.text
+    assert all(secret in seen for secret in SECRETS)
+
+
+async def test_t1_sums_and_templates_are_for_roles_that_see_proposals() -> None:
+    listed = next(tool for tool in WORLD.tools if tool.name == "list-proposals")
+    assert listed.roles | {"Telemetry"} == READERS
+    isle = await the_isle()
+    for role in sorted(WORLD.agent_types):
+        app = http_app(
+            isle.gateway, Principal(agent_type=role, agent_id="x"), server_options=ServerOptions()
+        )
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+            for path in ("/api/prompts", "/api/prompts/ambience", "/api/telemetry/ai-usage"):
+                status = (await http.get(path)).status_code
+                assert status == (200 if role in READERS else 403), (role, path)
