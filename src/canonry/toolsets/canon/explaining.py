@@ -71,6 +71,7 @@ _EVIDENCE: Final = 5
 _WORDS: Final = 5
 _RESTING: Final = 10
 _WORDS_MAX: Final = 120
+_GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _ABOUT: Final = 4
 """So many things of each kind are told of one commit."""
 
@@ -155,14 +156,14 @@ async def _resting(desk: Desk, thing: Thing) -> Row | None:
 
 async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
     """Of an entity of one's own account: for each field what was said, by what, and what stands."""
-    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field)
+    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field, unread=True)
     shown = explained.fields[page.offset : page.offset + page.limit]
     ids = {w.observation.source_id for each in shown for w in each.words}
     sources = await desk.canon.seen_by(desk.caller).things(i for i in ids if i is not None)
     rows = [_explained(each, sources, page) for each in shown]
     head = {"kind": "entity", "id": entity.id, "name": entity.name}
     reply = {**head, **fitted(rows, page, len(explained.fields), "fields")}
-    if field is not None:
+    if field is not None and shown and shown[0].field in explained.read.shown.fields:
         places = await locate_field(desk.canon, desk.caller, entity.id, field)
         told = [filled({**asdict(each), "box": list(each.box or ())}) for each in places]
         reply |= filled({"places": told})
@@ -176,13 +177,20 @@ def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted
         {
             "value": word.value,
             "stands": word.wins,
-            "by": _source(sources.get(word.observation.source_id or "")),
+            "by": _source(source := sources.get(word.observation.source_id or "")),
             "source": word.observation.source_id,
             "seen": render_instant(word.observation.seen_at),
+            **_grounds(source),
         }
         for word in field.words[: _WORDS * (1 + 3 * page.full)]
     ]
     return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
+
+
+def _grounds(source: Thing | None) -> Row:
+    """Why a word was said, and what it rests on, where whoever said it told so."""
+    said = source.properties if isinstance(source, Source) else {}
+    return {name: said[name] for name in _GROUNDS if said.get(name)}
 
 
 def _source(thing: Thing | None) -> str:

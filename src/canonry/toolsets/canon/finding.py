@@ -1,6 +1,6 @@
 """Finding and getting: by words and filters, or by name, now, at a time, or as once known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
@@ -28,6 +28,7 @@ from canonry.toolsets.canon.desk import (
     takes,
     wanted,
 )
+from canonry.toolsets.canon.records import described, fields_saying, raw_fields, records_saying
 from canonry.toolsets.canon.reviewing import WAITING
 from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import (
@@ -35,6 +36,7 @@ from canonry.toolsets.canon.rows import (
     ROWS,
     Row,
     cut,
+    filled,
     fitted,
     reply_schema,
     row_of,
@@ -97,9 +99,15 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         limit=page.offset + page.limit + 1,
     )
     result = await find_things(canon, search)
-    shown = [thing for thing, _ in result.found[page.offset : page.offset + page.limit]]
+    found = [thing for thing, _ in result.found]
+    if desk.is_account and FoundKind.ENTITY in search.kinds and search.known_at is None:
+        found = await _with_records(desk, search, found)
+    shown = found[page.offset : page.offset + page.limit]
     rows = await rows_of(desk, shown, full=page.full)
-    reply = fitted(rows, page, len(result.found))
+    if desk.is_account:
+        said = await fields_saying(desk, text, [e for e in shown if isinstance(e, Entity)])
+        rows = [_matched(row, said.get(row["id"], {})) for row in rows]
+    reply = fitted(rows, page, len(found))
     reply.pop("total")  # of a search nobody counts all that is alike
     if searched := _searched(result):
         reply["searched"] = searched
@@ -108,6 +116,22 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if not shown:
         reply["hint"] = f"nothing is known of it here; {await _elsewhere(desk)}"
     return reply
+
+
+def _matched(row: Row, said: Mapping[str, str]) -> Row:
+    """The row with those fields that say what was looked for, unless it says them already."""
+    told = f"{row.get('name')} {row.get('says')}"
+    return filled({**row, "matched": {n: each for n, each in said.items() if each not in told}})
+
+
+async def _with_records(desk: Desk, search: ThingSearch, found: list[Thing]) -> list[Thing]:
+    """What was found, and then those records whose fields say it that no index has."""
+    known = {each.id: each for each in found}
+    for each in await records_saying(desk, search.text, search.limit):
+        kind = search.entity_type in {None, each.entity_type}
+        if kind and (not search.about or each.id in search.about):
+            known.setdefault(each.id, each)
+    return list(known.values())[: search.limit]
 
 
 def _searched(result: FoundThings) -> str:
@@ -259,27 +283,38 @@ def _proposal(thing: Proposal) -> Row:
 async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted) -> Reply:
     at, then = await desk.time(arguments, "at", end_of_day=True), known_at(arguments)
     canon, caller = desk.canon, desk.caller
-    fields: Row
+    raw: Row = {}
+    says: str | None = None
     if desk.is_account:
         read = await read_snapshot(canon, caller, entity.id, at=at, known_at=then)
-        entity, fields = read.entity, dict(read.shown.fields)
+        entity, raw = read.entity, raw_fields(read.shown)
+        fields = {n: e for n, e in read.shown.fields.items() if e is not None or n not in raw}
+        says = described(read.shown)
     else:
         if at is not None or then is not None:
             entity = await get_entity_as_of(canon, caller, entity.id, at=at, known_at=then)
         fields = dict(entity.properties)
     row = row_of(entity, {}, {}, full=page.full)
-    row["says"] = cut(entity.description, page.full)
+    row["says"] = cut(entity.description if says is None else says, page.full)
     also = [name for name in entity.aliases if name != entity.name]
-    shown = fields if page.full else dict(list(fields.items())[:_PROPERTIES])
-    fields_named = {k: v if page.full else _short(v) for k, v in shown.items()}
-    row |= {"also_called": also, "fields": fields_named}
-    if len(shown) < len(fields):
-        row["fields_left"] = len(fields) - len(shown)
+    some, others = _some(fields, page), _some(raw, page)
+    row |= {"also_called": also, "fields": some, "raw_fields": others}
+    if left := len(fields) + len(raw) - len(some) - len(others):
+        row["fields_left"] = left
     row |= await _around(desk, entity, page, at, then)
     return {key: value for key, value in row.items() if value not in ("", [], {})}
 
 
+def _some(fields: Mapping[str, Any], page: Wanted) -> Row:
+    """The fields, or the beginnings of the first of them where rows are short."""
+    if page.full:
+        return dict(fields)
+    return {name: _short(value) for name, value in list(fields.items())[:_PROPERTIES]}
+
+
 def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
     return cut(value, full=False) if isinstance(value, str) else value
 
 
