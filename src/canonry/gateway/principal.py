@@ -9,7 +9,7 @@ from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Actor, Authority
 from canonry.gateway.text import is_clean
-from canonry.usecases.kernel.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.caller import Caller, Progress, Visit, no_progress
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"
@@ -54,6 +54,7 @@ def identify(
     default_type: str | None = None,
     masters: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
+    visit: Visit | None = None,
 ) -> Caller:
     """The caller of one call, of `default_type` where nobody has said of which.
 
@@ -90,6 +91,7 @@ def identify(
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
         viewer=_viewer(principal, claimed, masters=Authority.GM in authorities),
+        visit=visit or Visit(),
     )
 
 

@@ -4,6 +4,7 @@ import contextlib
 from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
 from mcp import MCPError
@@ -22,6 +23,7 @@ from canonry.server.greeting import Handlers, RequestContext, greet
 from canonry.server.middleware import NO_OBJECT
 from canonry.server.options import ServerOptions
 from canonry.server.watching import WHOLE_LIST, Look, Watching
+from canonry.usecases.kernel.caller import Visit
 
 EXTENSION_META: Final = "dev.canonry/extension"
 CONSISTENCY_META: Final = "dev.canonry/consistency"
@@ -51,9 +53,20 @@ class Binding:
     """The handlers; what never changes is built once."""
 
     def __init__(
-        self, gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions
+        self,
+        gateway: Gateway,
+        principal: Callable[[], Principal],
+        options: ServerOptions,
+        *,
+        visit: Visit | None = None,
     ) -> None:
-        """Each call is made by `principal()`."""
+        """Each call is made by `principal()`.
+
+        `visit` is there where all calls come over one connection; else each has a visit of its
+        own, which ends with it: a request without a session remembers nothing.
+        """
+        self._visit = visit
+        self._visits: WeakKeyDictionary[Any, Visit] = WeakKeyDictionary()
         self._gateway = gateway
         self._principal = principal
         self._as_results = options.error_mode == "result"
@@ -129,6 +142,7 @@ class Binding:
                 self._principal(),
                 ctx.meta,
                 ctx.session.report_progress,  # says nothing to a client that did not ask
+                visit=self._visit or self._visits.setdefault(_connection(ctx), Visit()),
             )
         error = outcome.error
         if error is not None and exchange.asked:

@@ -12,7 +12,8 @@ from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.canon.desk import AT, SPACE, Desk, desk_of, named, takes
+from canonry.toolsets.canon.desk import AT, SPACE, Desk, named, takes
+from canonry.toolsets.canon.everywhere import desks_of, found_in, in_their_calendars
 from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import Row, reply_schema, rows_of
 from canonry.usecases.kernel.caller import Caller
@@ -62,18 +63,25 @@ _SECTIONS: Final = {
 
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "of")
+    desks = await desks_of(canon, caller, arguments, "of")
     budget = int(arguments.get("tokens", TOKENS))
     of, question = arguments.get("of"), arguments.get("question")
     if of is None and question is None:
         message = "name a scene or an entity in /of, or ask a question"
         raise InvalidInput("context.of-what", message, path="/question")
-    thing = None if of is None else await desk.thing(of, Entity, Scene, path="/of")
-    if isinstance(thing, Scene):
-        return await _scene(desk, thing, question, budget)
+    thing = None
+    if of is not None:
+        desk, thing, _ = await found_in(desks, of, Entity, Scene, path="/of")
+        desks = [desk]
+        if isinstance(thing, Scene):
+            return await _scene(desk, thing, question, budget)
     entity = thing if isinstance(thing, Entity) else None
     title = entity.name if entity is not None else str(question)
-    sections = await _sections(desk, arguments, entity, question)
+    sections: dict[str, list[str]] = {}
+    for desk in await in_their_calendars(desks, arguments, "at"):
+        where = f" [{desk.space.name}]" if len(desks) > 1 else ""
+        for name, lines in (await _sections(desk, arguments, entity, question)).items():
+            sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
     return _brief(title, sections, budget)
 
 

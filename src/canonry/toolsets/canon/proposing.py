@@ -57,7 +57,7 @@ _DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
 
 
 async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "evidence")
+    desk = await desk_of(canon, caller, arguments, "evidence", "claims/evidence", "claims/of")
     desk.require_writable()
     claims = arguments["claims"]
     for n, claim in enumerate(claims):

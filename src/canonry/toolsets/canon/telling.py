@@ -83,7 +83,7 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if len(forms) != 1 and not (closing and not forms):
         message = f"give one of {', '.join(_FORMS)}; or end_scene with the scene to close"
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
-    desk = await desk_of(canon, caller, arguments, "scene")
+    desk = await desk_of(canon, caller, arguments, "scene", opens=True)
     desk.require_writable()
     if closing or forms == ["turns"]:
         return await _turns(desk, arguments)

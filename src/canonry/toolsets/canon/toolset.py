@@ -7,6 +7,7 @@ from canonry.gateway.tool import Toolset
 from canonry.toolsets.canon import (
     FACE,
     briefing,
+    changing,
     explaining,
     finding,
     proposing,
@@ -40,6 +41,7 @@ CANON: Final = Toolset(
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
+        *changing.TOOLS,
         *briefing.TOOLS,
     ),
     resources=RESOURCES,

@@ -1,7 +1,7 @@
 """The caller as use cases see it: who asks, what they may see and claim, how a retry is known."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -22,6 +22,28 @@ async def no_progress(done: float, total: float | None, message: str) -> None:
     """The progress listener of a caller who did not ask for any."""
 
 
+@dataclass(slots=True, eq=False)
+class Visit:
+    """What a connection remembers between its calls: the space that each caller used last."""
+
+    _last: dict[tuple[str, str | None], SpaceId] = field(default_factory=dict)
+
+    def last(self, actor: Actor) -> SpaceId | None:
+        """The space that the agent used last for its user; others never learn of it."""
+        return self._last.get((actor.agent_id, actor.user))
+
+    def use(self, actor: Actor, space: SpaceId) -> None:
+        """Remember the space; of very many callers those of long ago are forgotten."""
+        key = (actor.agent_id, actor.user)
+        self._last.pop(key, None)
+        self._last[key] = space
+        if len(self._last) > _REMEMBERED_MAX:
+            del self._last[next(iter(self._last))]
+
+
+_REMEMBERED_MAX: Final = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """One call's identity and standing; made by the gateway, never from arguments.
@@ -29,7 +51,8 @@ class Caller:
     `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
     tools of a world are about, where somebody has named it; `authorities` those they may
     claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable, and
-    `request` is a retry only where that is the same; `viewer` is whose secrets they may know.
+    `request` is a retry only where that is the same; `viewer` is whose secrets they may know, and
+    `visit` what their connection remembers.
     """
 
     actor: Actor
@@ -41,6 +64,7 @@ class Caller:
     request: str = ""
     progress: Progress = no_progress
     viewer: Viewer = ANYBODY
+    visit: Visit = field(default_factory=Visit, compare=False)
 
     @property
     def account(self) -> SpaceId:
