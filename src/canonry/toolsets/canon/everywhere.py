@@ -77,7 +77,7 @@ def _refusal(refused: Sequence[CanonryError], count: int, path: str) -> CanonryE
         return several
     near = [name for each in refused for name in each.details.get("candidates", ())]
     guess = f"; did you mean {near[0]}?" if near else ""
-    message = f"{path} names nothing in {count} spaces{guess}; find looks by words"
+    message = f"{path} names nothing in {count} spaces{guess}"
     return NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 

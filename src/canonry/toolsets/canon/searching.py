@@ -1,6 +1,6 @@
 """Searching: what is found by words and meaning, in one space or in several, as a reply."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from typing import Final
@@ -53,25 +53,27 @@ async def looked_for(
     shown = found[page.offset : page.offset + page.limit]
     reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
     reply.pop("total")  # of a search nobody counts all that is alike
-    if searched := _searched(results):
+    if searched := searched_in(results):
         reply["searched"] = searched
     if any(each.truncated for each in results):
         reply["more"] = "not everything was looked through; name kinds or about"
     elif many and len(desks) == SPACES_MAX:
         reply["more"] = MORE
     if not shown:
-        reply["hint"] = _nothing(results, await _elsewhere(desks[0]))
+        reply["hint"] = f"{nothing_found(desks[0], results)}; {await _elsewhere(desks[0])}"
     return reply
 
 
-def _nothing(results: Sequence[FoundThings], elsewhere: str) -> str:
-    behind = max(each.behind for each in results)
+def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
+    """What is said where nothing was found: that nothing is known, or that it is too early."""
+    behind = max((each.behind for each in results), default=0)
     if behind:
-        return (
-            f"nothing by its words; the index of meaning is still being built ({behind} commits "
-            f"are left), so that more may be found later; {elsewhere}"
-        )
-    return f"nothing is known of it here; {elsewhere}"
+        built = f"the index of meaning is still being built, {behind} commits are left"
+        return f"nothing by its words; {built}: ask again"
+    lacks = any(MEANING_MISSING in each.degraded for each in results)
+    if lacks and desk.canon.recall is not None:
+        return "nothing by its words; the index of meaning does not answer yet: ask again"
+    return "nothing is known of it here"
 
 
 async def found_rows(
@@ -107,9 +109,9 @@ async def _with_records(
     return list(known.values())[: search.limit]
 
 
-def _searched(results: Sequence[FoundThings]) -> str:
+def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
     """By what was searched, where that is not by all there is."""
-    lacks = {name for result in results for name in result.degraded}
+    lacks = frozenset(degraded)
     if lacks >= {WORDS_MISSING, MEANING_MISSING}:
         return "names only"
     if MEANING_MISSING in lacks:
@@ -117,9 +119,15 @@ def _searched(results: Sequence[FoundThings]) -> str:
     if WORDS_MISSING in lacks:
         return "meaning only"
     if MEANING_BEHIND in lacks:
-        behind = max(result.behind for result in results)
-        return f"words; the newest {behind} commits not by meaning yet"
+        newest = f"the newest {behind} commits" if behind else "the newest commits"
+        return f"words; {newest} not by meaning yet"
     return "without the second look" if LOOK_MISSING in lacks else ""
+
+
+def searched_in(results: Sequence[FoundThings]) -> str:
+    """The same of several searches."""
+    behind = max((each.behind for each in results), default=0)
+    return searched_by((name for each in results for name in each.degraded), behind)
 
 
 async def _elsewhere(desk: Desk) -> str:

@@ -44,6 +44,12 @@ CANON: Final = Toolset(
         *changing.TOOLS,
         *briefing.TOOLS,
     ),
+    remedies={
+        "name.unknown": "find looks by words",
+        "space.unknown": "spaces lists them, and open opens one",
+        "entity.other-audience": "decide reveal lets all know of one",
+        "proposal.of-a-scene": "tell with end_scene closes one",
+    },
     resources=RESOURCES,
     shelves=SHELVES,
 )

@@ -86,7 +86,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
             raise InvalidInput("space.ambiguous", message, path="/space", **_named(found))
     near = get_close_matches(text, [folded(each.name) for each in spaces], n=1)
     guess = next((f"; did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
-    message = f"there is no such space{guess}; spaces lists them, and open opens one"
+    message = f"there is no such space{guess}"
     raise NotFound("space.unknown", message, path="/space", **_named(spaces))
 
 

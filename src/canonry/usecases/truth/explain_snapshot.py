@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.errors import NotFound
 from canonry.domain.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST_SPECIFIC
 from canonry.domain.observations import Observation
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
@@ -11,7 +10,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.read_snapshot import SnapshotRead, read_snapshot
-from canonry.usecases.truth.trace_field import field_named
+from canonry.usecases.truth.trace_field import field_named, no_field
 
 CORRECTED: Final = "a correction goes before everything else"
 _REASONS: Final = {
@@ -74,8 +73,7 @@ async def explain_snapshot(
     if field in values:
         names = [field]
     if field is not None and names[0] not in values:
-        message = "the snapshot has no such field; get_entity_snapshot shows which it has"
-        raise NotFound("field.unknown", message, kind="field", path="/field")
+        raise no_field(values)
     ids = (read.entity.id, *read.entity.members)
     page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=0)
     return SnapshotExplained(
