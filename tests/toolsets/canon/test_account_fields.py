@@ -167,6 +167,12 @@ async def test_n1_what_collides_with_the_claim_itself_is_refused_and_not_dropped
     await claimed(desk, HILDE | {"fields": {"name": "Hilde"}, "tags": ["beloved"]})
 
     assert await found(desk, "beloved")
+    wrong = HILDE | {"fields": {"": "x"}}
+    error = await desk.refused("propose", space="account", claims=[wrong], said="She said so.")
+    assert error["details"]["path"] == "/claims/0"
+    versioned = [{"type": "app", "name": "Tide", "schema_version": 2}]
+    error = await desk.refused("tell", space="account", records=versioned)
+    assert error["details"]["path"] == "/records/0/schema_version"
     error = await desk.refused("propose", space="account", claims=[HILDE | {"for": ["gm"]}])
     assert error["details"]["path"] == "/claims/0/for"
 
@@ -183,6 +189,10 @@ async def test_n1_words_and_evidence_of_a_claim_in_the_account_are_kept() -> Non
     (words,) = (await desk.call("find", text="on the phone", kinds=["passage"]))["found"]
     assert words["says"] == "She told me on the phone."
     assert len(cited) == 2
+    right = correction("medication", "apixaban", says="a new doctor")
+    await claimed(desk, right, said="It is apixaban now.")
+    (why,) = (await desk.call("why", of="Hilde", field="medication"))["fields"]
+    assert (why["said"][0]["reason"], len(why["said"][0]["evidence"])) == ("a new doctor", 1)
 
 
 async def test_n1_what_is_refused_names_no_tool_that_is_not_served() -> None:

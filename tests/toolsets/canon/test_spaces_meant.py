@@ -28,7 +28,7 @@ async def where(desk: Desk, of: str) -> str:
     """The name of the space in which something lies."""
     space = (await desk.call("get", of=of, full=True))["space"]
     spaces = (await desk.call("spaces"))["spaces"]
-    return next(row["name"] for row in spaces if space in {row["id"], row["name"]})
+    return next(str(row["name"]) for row in spaces if space in {row["id"], row["name"]})
 
 
 def spaces_in(reply: dict[str, Any], key: str) -> set[str]:

@@ -82,7 +82,7 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if "type" in arguments:
         kinds = frozenset({FoundKind.ENTITY})
     about = entity if isinstance(entity, Entity) else None
-    desks = await in_their_calendars(desks, arguments, "at")
+    desks = list(await in_their_calendars(desks, arguments, "at"))
     if arguments.get("text") is None:
         return await _listed(desks, arguments, kinds, about)
     return await looked_for(desks, arguments, kinds, about)

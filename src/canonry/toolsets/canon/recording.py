@@ -7,6 +7,8 @@ from canonry.domain.errors import Conflict, InvalidInput, NotFound, NotSupported
 from canonry.domain.normal_forms import folded
 from canonry.domain.truth.assertions import Warned
 from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.interpretations import Found
+from canonry.domain.truth.record_bounds import require_record
 from canonry.domain.truth.typed_records import RESERVED
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION
 from canonry.domain.vocabularies.truth_relations import TruthRelation
@@ -37,7 +39,8 @@ async def record_claims(
         if claim["kind"] not in {"entity", "relation", "correction"}:
             message = (
                 f"/claims/{n}: an account keeps records, no {claim['kind']}s; say it as a field "
-                "of an entity (kind correction), decide a merge, or open a space for statements"
+                "of an entity (kind correction), decide a merge, or tell the words in a space for "
+                "statements, and name that in space"
             )
             raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
         if "for" in claim:
@@ -46,7 +49,10 @@ async def record_claims(
     await _require_known(desk, claims)
     told_by = await _told_by(desk, claims, arguments, dry=dry)
     recorded = await _recorded(desk, claims, told_by, dry=dry)
-    rows = [recorded.get(n) or await _own(desk, one, n, dry=dry) for n, one in enumerate(claims)]
+    rows = [
+        recorded.get(n) or await _own(desk, one, n, told_by, dry=dry)
+        for n, one in enumerate(claims)
+    ]
     good = sum(row["verdict"] == "accepted" for row in rows)
     reply: Row = {"accepted": good, "of": len(rows), "verdicts": rows}
     if any("raw_fields" in row for row in rows):
@@ -56,7 +62,7 @@ async def record_claims(
 
 async def _told_by(
     desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], *, dry: bool
-) -> Mapping[str, Any]:
+) -> Row:
     """What the claims rest on, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
@@ -84,6 +90,7 @@ async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> Non
     for n, claim in enumerate(claims):
         if claim["kind"] == "entity":
             checked(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
+            _record(claim, f"/claims/{n}")
         if claim["kind"] == "relation" and _edge(claim) not in list(TruthRelation):
             message = f"an account relates by {', '.join(TruthRelation)}; say others as fields"
             raise InvalidInput("relationship.type-unknown", message, path=f"/claims/{n}/type")
@@ -120,7 +127,7 @@ def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     """The claim as a record: its fields, beside what it says of itself.
 
     Raises:
-        InvalidInput: `claim.said-twice` or `claim.field-name`.
+        InvalidInput: `claim.said-twice`, `claim.field-name`, or as `require_record` says.
     """
     given = claim.get("fields", {})
     own = {member: claim[name] for name, member in _SAYS.items() if name in claim}
@@ -134,6 +141,7 @@ def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
             member = next(said for said, member in _SAYS.items() if member == name)
             message = f"{path}/fields/{name} says something else than {path}/{member}; keep one"
             raise InvalidInput("claim.said-twice", message, path=f"{path}/fields/{name}")
+    require_record(Found(entity_type=claim["type"], fields={**given, **own}), path)
     return {"entity_type": claim["type"], **given, **own}
 
 
@@ -148,16 +156,19 @@ def _unread(warnings: Sequence[Warned], path: str) -> Row:
     }
 
 
-async def _own(desk: Desk, claim: Mapping[str, Any], number: int, *, dry: bool) -> Row:
+async def _own(
+    desk: Desk, claim: Mapping[str, Any], number: int, told_by: Row, *, dry: bool
+) -> Row:
     """What became of a relation or a correction; a wrong one undoes none of the others."""
     row: Row = {"claim": briefly(claim), "verdict": "accepted"}
+    path = f"/claims/{number}"
     try:
-        return row if dry else {**row, "id": await _said_so(desk, claim, f"/claims/{number}")}
+        return row if dry else {**row, "id": await _said_so(desk, claim, told_by, path)}
     except (InvalidInput, Conflict, NotFound) as error:
         return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
 
 
-async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
+async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, path: str) -> str:
     if claim["kind"] == "relation":
         from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
         new = NewRelationship(
@@ -177,7 +188,7 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
         field=DESCRIPTION if claim["field"] == "says" else claim["field"],
         value=claim["value"],
         any_field=True,
-        reason=claim.get("says", ""),
+        grounds=filled({"reason": claim.get("says"), **told_by}),
     )
     await correct_field(desk.canon, desk.caller, None, wrong)
     return entity.id

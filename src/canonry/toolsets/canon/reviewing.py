@@ -108,7 +108,7 @@ def _waiting(proposal: Proposal, said: Row) -> Row:
     return row
 
 
-async def _duplicates(desk: Desk, arguments: Arguments) -> Reply:
+async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     page = wanted(arguments)
     about = arguments.get("about")
     entity = None if about is None else await desk.entity(about, path="/about")

@@ -193,6 +193,10 @@ async def _records(desk: Desk, records: Sequence[Mapping[str, Any]]) -> Reply:
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     """The record under the name of its type that records are kept by."""
+    if "schema_version" in record:
+        path = f"/records/{number}/schema_version"
+        message = f"{path}: every record has that member; call the field otherwise"
+        raise InvalidInput("tell.field-name", message, path=path)
     if "entity_type" in record or not isinstance(record.get("type"), str):
         if isinstance(record.get("entity_type"), str):
             return record

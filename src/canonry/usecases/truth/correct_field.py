@@ -53,6 +53,7 @@ class Correction:
     """What is wrong, and what is right.
 
     With `any_field`, a field that the schema does not know is corrected as well, as a fragment.
+    The source of the word keeps the `grounds` that it is said on.
     """
 
     entity_id: str
@@ -60,7 +61,7 @@ class Correction:
     field: str
     value: Any
     any_field: bool = False
-    reason: str = ""
+    grounds: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +140,7 @@ async def correct_field(
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
         source = source_of_word(account, entity, right.name, right.value, follows)
-        if correction.reason:
-            source = replace(source, properties={"reason": correction.reason})
+        source = replace(source, properties=correction.grounds)
         word = own_word(entity, schema, right.name, right.value, source, follows=follows)
         seen = replace(
             word,
