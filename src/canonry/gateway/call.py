@@ -27,7 +27,7 @@ from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown
 from canonry.gateway.telling import tell_call
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
-from canonry.usecases.kernel.caller import Caller, Progress, Visit, no_progress
+from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 from canonry.usecases.kernel.canon import Canon
 
 
@@ -61,7 +61,6 @@ class _Asking:
     progress: Progress = no_progress
     batch: _Batch | None = None
     counted: bool = True
-    visit: Visit | None = None
 
 
 class Gateway:
@@ -119,18 +118,15 @@ class Gateway:
         principal: Principal,
         meta: Meta | None = None,
         progress: Progress = no_progress,
-        *,
-        visit: Visit | None = None,
     ) -> Result:
         """Call the tool `name`; every failure is a result, only cancellation is raised.
 
         None says that the call has no arguments; anything but a mapping is refused by the tool.
-        `visit` is what the connection remembers from call to call, if it does.
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
             return self._unknown("tool", name)
-        return await self._serve(offer, arguments, _Asking(principal, meta, progress, visit=visit))
+        return await self._serve(offer, arguments, _Asking(principal, meta, progress))
 
     async def show(
         self, name: str, look: Run, arguments: Mapping[str, Any], principal: Principal
@@ -261,7 +257,6 @@ class Gateway:
                 default_type=default_type_of(toolset, asking.principal),
                 masters=toolset.masters,
                 progress=asking.progress,
-                visit=asking.visit,
             )
             line.caller = self._pseudonyms.of(caller)
             if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal

@@ -9,7 +9,7 @@ from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Actor, Authority
 from canonry.gateway.text import is_clean
-from canonry.usecases.kernel.caller import Caller, Progress, Visit, no_progress
+from canonry.usecases.kernel.caller import Caller, LastUsed, Progress, no_progress
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"
@@ -32,6 +32,7 @@ class Principal:
     the user plays, who may know what these may. `trusted` is the operator's word that this client
     may name its agent per call. `agent_types`, where there are several, are those that it acts in
     by turns, as a call needs it. `local`: whoever started the server is its only client.
+    `last_used` is what the connection remembers, where it does.
     """
 
     agent_id: str | None = None
@@ -44,6 +45,7 @@ class Principal:
     trusted: bool = False
     local: bool = False
     agent_types: tuple[str, ...] = ()
+    last_used: LastUsed | None = field(default=None, compare=False)
 
 
 def identify(
@@ -54,7 +56,6 @@ def identify(
     default_type: str | None = None,
     masters: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
-    visit: Visit | None = None,
 ) -> Caller:
     """The caller of one call, of `default_type` where nobody has said of which.
 
@@ -91,7 +92,7 @@ def identify(
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
         viewer=_viewer(principal, claimed, masters=Authority.GM in authorities),
-        visit=visit or Visit(),
+        last_used=principal.last_used or LastUsed(),
     )
 
 

@@ -82,11 +82,10 @@ async def _bound(
     opened = await open_canon()
     from canonry.server.binding import Binding  # noqa: PLC0415 - it imports the gateway
     from canonry.server.file_hosts import host_files  # noqa: PLC0415 - as above
-    from canonry.usecases.kernel.caller import Visit  # noqa: PLC0415 - as above
 
     opened.gateway.audit.write_to(log.write)
     host_files(opened.gateway.canon, options.public_url)
-    binding = Binding(opened.gateway, lambda: opened.principal, options, visit=Visit())
+    binding = Binding(opened.gateway, lambda: opened.principal, options, alone=True)
     gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
     return Bound(handlers=binding.handlers, close=opened.close)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.usecases.kernel.caller import Visit
+from canonry.usecases.kernel.caller import LastUsed
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio
@@ -12,9 +12,9 @@ ODO = {"kind": "entity", "name": "Odo Brand", "type": "character"}
 HILDE = {"kind": "entity", "name": "Hilde", "type": "person", "fields": {"medication": "warfarin"}}
 
 
-async def trapped(visit: Visit | None = None) -> Desk:
+async def trapped(last_used: LastUsed | None = None) -> Desk:
     """Somebody who told a note before they opened a space, and has things in both."""
-    desk = a_desk(visit=visit)
+    desk = a_desk(last_used=last_used)
     await desk.call("tell", text="The wifi password is swordfish.", title="Wifi")
     await desk.call("propose", claims=[HILDE], space="account")
     await desk.call("open", name="Saltmere")
@@ -91,7 +91,7 @@ async def test_n4_changes_of_all_spaces_go_on_from_their_cursor() -> None:
 
 
 async def test_n4_a_write_goes_to_the_space_that_the_connection_opened_or_used_last() -> None:
-    desk = await trapped(Visit())
+    desk = await trapped(LastUsed())
 
     told = await desk.call("tell", text="Ilsa sails.", title="Log")  # opened last
     assert await where(desk, told["document"]) == "Saltmere"
@@ -104,7 +104,7 @@ async def test_n4_a_write_goes_to_the_space_that_the_connection_opened_or_used_l
 
 
 async def test_n4_evidence_and_ids_name_their_space_whichever_was_used_last() -> None:
-    desk = await trapped(Visit())
+    desk = await trapped(LastUsed())
     note = (await desk.call("get", of="Wifi"))["id"]
     book = await desk.call("get", of="Harbour book")
     lit = {"kind": "fact", "says": "The lamp burns whale oil"}
@@ -131,9 +131,9 @@ async def test_n4_a_name_in_two_spaces_names_both_or_the_one_used_last() -> None
         any(each.endswith(f"in {space}") for each in error["details"]["candidates"])
         for space in ("account", "Saltmere")
     )
-    visiting = a_desk(beside=desk, visit=Visit())
-    await visiting.call("find", text="light", space="Saltmere")
-    got = await visiting.call("get", of="Odo Brand")
+    guest = a_desk(beside=desk, last_used=LastUsed())
+    await guest.call("find", text="light", space="Saltmere")
+    got = await guest.call("get", of="Odo Brand")
     assert (got["space"], "account" in got["hint"]) == ("Saltmere", True)
     exact = await desk.call(
         "propose", claims=[ODO | {"name": "Odo"}], said="Odo.", space="Saltmere"
@@ -142,7 +142,7 @@ async def test_n4_a_name_in_two_spaces_names_both_or_the_one_used_last() -> None
 
 
 async def test_n4_a_scene_is_opened_where_one_is_and_not_where_its_title_is_known() -> None:
-    desk = await trapped(Visit())
+    desk = await trapped(LastUsed())
     turns = [{"by": "gm", "text": "It begins."}]
     first = await desk.call("tell", scene="Chapter 1", turns=turns)
     await desk.call("open", name="Other")
@@ -168,11 +168,11 @@ async def test_n4_without_a_space_used_before_the_error_is_the_call_to_send() ->
 
 
 async def test_n4_connections_and_principals_remember_for_themselves() -> None:
-    one = await trapped(Visit())
-    other = a_desk(beside=one, visit=Visit())
-    shared = Visit()
-    ann = a_desk("Keeper", beside=one, user="ann", visit=shared)
-    bob = a_desk("Keeper", beside=one, user="bob", visit=shared)
+    one = await trapped(LastUsed())
+    other = a_desk(beside=one, last_used=LastUsed())
+    shared = LastUsed()
+    ann = a_desk("Keeper", beside=one, user="ann", last_used=shared)
+    bob = a_desk("Keeper", beside=one, user="bob", last_used=shared)
     for each in (other, ann, bob):
         await each.call("tell", text="Mine.", space="account")
 
@@ -195,15 +195,17 @@ async def test_n4_connections_and_principals_remember_for_themselves() -> None:
 
 async def test_n4_a_space_that_one_may_no_longer_see_is_not_meant_any_more() -> None:
     owner = await trapped()
-    visit = Visit()
+    last_used = LastUsed()
     saltmere = next(
         row["id"] for row in (await owner.call("spaces"))["spaces"] if row["name"] == "Saltmere"
     )
     other = (await owner.call("open", name="Other"))["id"]
     both = frozenset({saltmere, other})
-    ann = a_desk("Keeper", beside=owner, user="ann", spaces=both, visit=visit)
+    ann = a_desk("Keeper", beside=owner, user="ann", spaces=both, last_used=last_used)
     await ann.call("find", text="light", space="Saltmere")
-    less = a_desk("Keeper", beside=owner, user="ann", spaces=frozenset({other}), visit=visit)
+    less = a_desk(
+        "Keeper", beside=owner, user="ann", spaces=frozenset({other}), last_used=last_used
+    )
 
     assert (await less.call("find", text="light"))["found"] == []
     told = await less.call("tell", text="New.", title="New")

@@ -52,7 +52,7 @@ async def found_in(
         except (NotFound, InvalidInput) as error:
             refused.append(error)
     found = [each for each in found if _is_called(each[1], text)] or found
-    last = desks[0].caller.visit.last(desks[0].caller.actor)
+    last = desks[0].caller.last_used.space(desks[0].caller.actor)
     meant = [each for each in found if each[0].space.id == last] if len(found) > 1 else found
     if not meant and found:
         named = [f"{candidate(thing)} in {desk.space.name}" for desk, thing in found]
@@ -60,7 +60,7 @@ async def found_in(
     if not meant:
         raise _refusal(refused, len(desks), path)
     desk, thing = meant[0]
-    desk.caller.visit.use(desk.caller.actor, desk.space.id)
+    desk.caller.last_used.use(desk.caller.actor, desk.space.id)
     others = ", ".join(each[0].space.name for each in found if each[0] is not desk)
     return desk, thing, f"so is something in {others}: name it in space" if others else ""
 

@@ -11,8 +11,12 @@ from canonry.domain.truth.asking.rows import sought, texts_in, words_in
 from canonry.domain.truth.shown import Shown, shown_by
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION
 from canonry.toolsets.canon.desk import Desk
+from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.asking.record_tables import ROWS_MAX
+from canonry.usecases.queries.query_entities import EntityQuery, query_entities
 from canonry.usecases.truth.asking.own_records import own_records
 from canonry.usecases.truth.asking.search_records import excerpt_of
+from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})
 _MATCHES: Final = 5
@@ -44,8 +48,13 @@ def described(shown: Shown) -> str:
 async def records_saying(desk: Desk, text: str, limit: int) -> list[Entity]:
     """The records that have every word of the text in a field or in its name, the newest first.
 
-    The index of words leaves out what nobody looks for in a world, such as a no or a version.
+    The index of words leaves out what nobody looks for in a world, such as a no or a version. Of
+    an account that is too large to be kept in memory nothing is found so.
     """
+    one = EntityQuery(limit=1)
+    every = await query_entities(desk.canon, desk.caller, one, universe_id=desk.space.id)
+    if every.total > ROWS_MAX:
+        return []
     words, table = sought(text), await own_records(desk.canon, desk.caller)
     found: list[str] = []
     for row in reversed(table.ordered if words else ()):
@@ -65,10 +74,11 @@ async def fields_saying(
     desk: Desk, text: str, entities: Sequence[Entity]
 ) -> Mapping[str, Mapping[str, str]]:
     """For each record the fields that say a word of the text, as far as they say it."""
-    table, stems = await own_records(desk.canon, desk.caller), frozenset(sought_in(text).stems)
+    account, stems = account_of(desk.caller), frozenset(sought_in(text).stems)
+    schemas = await schemas_for(desk.canon, account, entities)
     found: dict[str, Mapping[str, str]] = {}
     for entity in entities:
-        shown = shown_by(entity, table.schemas.get(entity.entity_type))
+        shown = shown_by(entity, schema_of(schemas, account, entity))
         values = {n: each.value for n, each in shown.fragments.items()} | dict(shown.fields)
         said = {
             name: "; ".join(texts_in(each)) or encode_json(each).decode()

@@ -295,8 +295,7 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 
 async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    (one,) = _exactly(of, 1)
-    return await read_values(desk, one, arguments)
+    return await read_values(desk, _exactly(of, 1)[0], arguments)
 
 
 _SHOWN: Final = 10

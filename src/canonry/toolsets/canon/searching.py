@@ -101,6 +101,8 @@ async def _with_records(
     desk: Desk, search: ThingSearch, found: Sequence[tuple[Thing, float]]
 ) -> Sequence[tuple[Thing, float]]:
     """What was found, and then those records whose fields say it that no index has."""
+    if len(found) >= search.limit:
+        return found
     known = {thing.id: (thing, strength) for thing, strength in found}
     for each in await records_saying(desk, search.text, search.limit):
         kind = search.entity_type in {None, each.entity_type}

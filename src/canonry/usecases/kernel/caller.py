@@ -23,12 +23,12 @@ async def no_progress(done: float, total: float | None, message: str) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
+class LastUsed:
     """What a connection remembers between its calls: the space that each caller used last."""
 
     _last: dict[tuple[str, str | None], SpaceId] = field(default_factory=dict)
 
-    def last(self, actor: Actor) -> SpaceId | None:
+    def space(self, actor: Actor) -> SpaceId | None:
         """The space that the agent used last for its user; others never learn of it."""
         return self._last.get((actor.agent_id, actor.user))
 
@@ -52,7 +52,7 @@ class Caller:
     tools of a world are about, where somebody has named it; `authorities` those they may
     claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable, and
     `request` is a retry only where that is the same; `viewer` is whose secrets they may know, and
-    `visit` what their connection remembers.
+    `last_used` what their connection remembers.
     """
 
     actor: Actor
@@ -64,7 +64,7 @@ class Caller:
     request: str = ""
     progress: Progress = no_progress
     viewer: Viewer = ANYBODY
-    visit: Visit = field(default_factory=Visit, compare=False)
+    last_used: LastUsed = field(default_factory=LastUsed, compare=False)
 
     @property
     def account(self) -> SpaceId:

@@ -61,7 +61,7 @@ class Correction:
     field: str
     value: Any
     any_field: bool = False
-    grounds: Mapping[str, Any] = field(default_factory=dict)
+    grounds: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ async def correct_field(
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
         source = source_of_word(account, entity, right.name, right.value, follows)
-        source = replace(source, properties=correction.grounds)
+        source = replace(source, properties=correction.grounds or {})
         word = own_word(entity, schema, right.name, right.value, source, follows=follows)
         seen = replace(
             word,
