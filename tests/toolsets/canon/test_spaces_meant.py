@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from canonry.gateway.principal import KEY_META, Principal
 from canonry.usecases.kernel.caller import LastUsed
 from tests.toolsets.canon.kit import Desk, a_desk
 
@@ -139,6 +140,27 @@ async def test_n4_a_name_in_two_spaces_names_both_or_the_one_used_last() -> None
         "propose", claims=[ODO | {"name": "Odo"}], said="Odo.", space="Saltmere"
     )
     assert (await desk.call("get", of="Odo"))["id"] == exact["verdicts"][0]["id"]
+
+
+async def test_n4_a_retry_means_the_space_of_the_first_try_whatever_came_between() -> None:
+    desk = await trapped(LastUsed())
+
+    async def told(key: str) -> str:
+        who = Principal(
+            agent_id="solo", agent_type="Solo", authorities=None, last_used=desk.last_used
+        )
+        note = {"text": "A door creaks.", "title": "Door"}
+        reply = await desk.gateway.call("tell", note, who, {KEY_META: key})
+        return str(reply.body["document"])
+
+    first = await told("k1")
+    await desk.call("find", text="wifi", space="account")
+    heads = await desk.heads()
+
+    assert await told("k1") == first
+    assert await desk.heads() == heads
+    await desk.call("find", text="wifi", space="account")
+    assert await told("k2") != first
 
 
 async def test_n4_a_scene_is_opened_where_one_is_and_not_where_its_title_is_known() -> None:

@@ -178,14 +178,14 @@ async def desk_of(
     if named is not None:
         checked(named, NAME_MAX, path="/space")
     elif (named := await space_by_id(canon, caller, arguments, *names)) is None and not (
-        opens and caller.last_used.space(caller.actor)
+        opens and caller.space_used_last
     ):
         named = await _space_by_name(canon, caller, _listed(arguments, *names))
     try:
         space = await choose_space(canon, caller, named)
     except InvalidInput as error:
         raise _with_example(error, caller.tool, arguments) from error
-    caller.last_used.use(caller.actor, space.id)
+    caller.use(space.id)
     return Desk(canon=canon, caller=caller, space=space)
 
 
@@ -213,7 +213,7 @@ async def _space_by_name(canon: Canon, caller: Caller, texts: Sequence[str]) -> 
             continue
         except InvalidInput:
             pass  # several things are called so, and all of them lie there
-        if space.id == caller.last_used.space(caller.actor):
+        if space.id == caller.space_used_last:
             return space.id
         found.append(space.id)
     return found[0] if len(found) == 1 else None

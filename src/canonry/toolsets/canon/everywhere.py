@@ -52,7 +52,7 @@ async def found_in(
         except (NotFound, InvalidInput) as error:
             refused.append(error)
     found = [each for each in found if _is_called(each[1], text)] or found
-    last = desks[0].caller.last_used.space(desks[0].caller.actor)
+    last = desks[0].caller.space_used_last
     meant = [each for each in found if each[0].space.id == last] if len(found) > 1 else found
     if not meant and found:
         named = [f"{candidate(thing)} in {desk.space.name}" for desk, thing in found]
@@ -60,9 +60,13 @@ async def found_in(
     if not meant:
         raise _refusal(refused, len(desks), path)
     desk, thing = meant[0]
-    desk.caller.last_used.use(desk.caller.actor, desk.space.id)
+    desk.caller.use(desk.space.id)
     others = ", ".join(each[0].space.name for each in found if each[0] is not desk)
-    return desk, thing, f"so is something in {others}: name it in space" if others else ""
+    return (
+        desk,
+        thing,
+        f"something in {others} is called so too; name space to mean that" if others else "",
+    )
 
 
 def _is_called(thing: Thing, text: str) -> bool:
@@ -103,8 +107,12 @@ async def in_their_calendars(
 
 
 def placed(row: Row, desk: Desk, desks: Sequence[Desk]) -> Row:
-    """The row with the name of its space, where there are several."""
-    return row if len(desks) == 1 else {**row, "space": desk.space.name}
+    """The row with the name of its space, where there are several; its id, if others share it."""
+    if len(desks) == 1:
+        return row
+    names = [folded(each.space.name) for each in desks]
+    alone = names.count(folded(desk.space.name)) == 1
+    return {**row, "space": desk.space.name if alone else desk.space.id}
 
 
 async def of_each(

@@ -47,7 +47,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     name = checked(arguments["name"], limits.name, path="/name")
     if (there := await _of_name(canon, caller, name)) is not None:
-        caller.last_used.use(caller.actor, there.id)
+        caller.use(there.id)
         hint = "it was there already and is as it was; another needs another name"
         return {"id": there.id, "name": there.name, "opened": False, "hint": hint}
     about = arguments.get("about")
@@ -62,7 +62,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         properties=properties,
     )
     made = the_made(receipt, SpaceDraft).id
-    caller.last_used.use(caller.actor, made)
+    caller.use(made)
     return {
         "id": made,
         "name": name,

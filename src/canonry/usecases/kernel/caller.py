@@ -24,24 +24,28 @@ async def no_progress(done: float, total: float | None, message: str) -> None:
 
 @dataclass(slots=True, eq=False)
 class LastUsed:
-    """What a connection remembers between its calls: the space that each caller used last."""
+    """What a connection remembers between its calls: the space that each caller used last.
 
-    _last: dict[tuple[str, str | None], SpaceId] = field(default_factory=dict)
+    A retry by the same idempotency key means the space of the first try, whatever came between.
+    """
 
-    def space(self, actor: Actor) -> SpaceId | None:
+    _spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
+
+    def space(self, actor: Actor, key: str | None) -> SpaceId | None:
         """The space that the agent used last for its user; others never learn of it."""
-        return self._last.get((actor.agent_id, actor.user))
+        plain = self._spaces.get((actor.agent_id, actor.user, None))
+        return self._spaces.get((actor.agent_id, actor.user, key), plain)
 
-    def use(self, actor: Actor, space: SpaceId) -> None:
-        """Remember the space; of very many callers those of long ago are forgotten."""
-        key = (actor.agent_id, actor.user)
-        self._last.pop(key, None)
-        self._last[key] = space
-        if len(self._last) > _REMEMBERED_MAX:
-            del self._last[next(iter(self._last))]
+    def use(self, actor: Actor, key: str | None, space: SpaceId) -> None:
+        """Remember the space; of very many callers and keys those of long ago are forgotten."""
+        for each in dict.fromkeys((key, None)):
+            self._spaces.pop((actor.agent_id, actor.user, each), None)
+            self._spaces[actor.agent_id, actor.user, each] = space
+        while len(self._spaces) > _REMEMBERED_MAX:
+            del self._spaces[next(iter(self._spaces))]
 
 
-_REMEMBERED_MAX: Final = 100
+_REMEMBERED_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,15 @@ class Caller:
     progress: Progress = no_progress
     viewer: Viewer = ANYBODY
     last_used: LastUsed = field(default_factory=LastUsed, compare=False)
+
+    @property
+    def space_used_last(self) -> SpaceId | None:
+        """The space that is meant where a call names none, if the connection remembers one."""
+        return self.last_used.space(self.actor, self.idempotency_key)
+
+    def use(self, space: SpaceId) -> None:
+        """Let later calls of the connection that name no space mean this one."""
+        self.last_used.use(self.actor, self.idempotency_key, space)
 
     @property
     def account(self) -> SpaceId:

@@ -92,7 +92,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
 
 def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
     """The space that was used last on this connection, as long as the caller may see it."""
-    last = caller.last_used.space(caller.actor)
+    last = caller.space_used_last
     return next((each for each in spaces if each.id == last), None)
 
 
