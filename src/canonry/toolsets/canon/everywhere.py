@@ -25,7 +25,9 @@ async def desks_of(canon: Canon, caller: Caller, arguments: Arguments, *names: s
     named = arguments.get("space") or caller.world
     if named is None and await space_by_id(canon, caller, arguments, *names) is None:
         held = await spaces_held(canon, caller)
-        if len(held) > 1:
+        if len(held) == 1:
+            caller.use(held[0].id)
+        if held:
             return [Desk(canon=canon, caller=caller, space=each) for each in held[:SPACES_MAX]]
     return [await desk_of(canon, caller, arguments, *names)]
 

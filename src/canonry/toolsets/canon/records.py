@@ -13,9 +13,9 @@ from canonry.domain.vocabularies.narrative_fields import DESCRIPTION
 from canonry.toolsets.canon.desk import Desk
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.asking.record_tables import ROWS_MAX
-from canonry.usecases.queries.query_entities import EntityQuery, query_entities
 from canonry.usecases.truth.asking.own_records import own_records
 from canonry.usecases.truth.asking.search_records import excerpt_of
+from canonry.usecases.truth.list_records import EntityQuery, list_entities
 from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})
@@ -51,8 +51,9 @@ async def records_saying(desk: Desk, text: str, limit: int) -> list[Entity]:
     The index of words leaves out what nobody looks for in a world, such as a no or a version. Of
     an account that is too large to be kept in memory nothing is found so.
     """
-    one = EntityQuery(limit=1)
-    every = await query_entities(desk.canon, desk.caller, one, universe_id=desk.space.id)
+    every = await list_entities(
+        desk.canon, desk.caller, account_of(desk.caller).user_id, EntityQuery(limit=1, offset=0)
+    )
     if every.total > ROWS_MAX:
         return []
     words, table = sought(text), await own_records(desk.canon, desk.caller)
