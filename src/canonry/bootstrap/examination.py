@@ -197,7 +197,7 @@ async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
             diagnosis.is_wrong(
                 f"the scene {scene.id} has been in canonization since "
                 f"{render_instant(scene.updated_at)}",
-                "call composite_canonize_scene for it again; it goes on where it stopped",
+                "have the scene canonized again; that goes on where it stopped",
             )
 
 

@@ -15,7 +15,7 @@ from canonry.cli.screen import tell_line
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import THING_KINDS
-from canonry.toolsets.canon.explaining import says
+from canonry.toolsets.canon.changing import says
 from canonry.usecases.store.erase import (
     ERASABLE,
     MENTIONING,

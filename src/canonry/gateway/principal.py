@@ -9,7 +9,7 @@ from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Actor, Authority
 from canonry.gateway.text import is_clean
-from canonry.usecases.kernel.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.caller import Caller, LastUsed, Progress, no_progress
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"
@@ -44,6 +44,7 @@ class Principal:
     may name its agent per call. `agent_types`, where there are several, are those that it acts in
     by turns, as a call needs it. `local`: whoever started the server is its only client.
     `missing` are the claims that its token lacks: such a principal may call nothing.
+    `last_used` is what the connection remembers, where it does.
     """
 
     agent_id: str | None = None
@@ -57,6 +58,7 @@ class Principal:
     local: bool = False
     agent_types: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    last_used: LastUsed | None = field(default=None, compare=False)
 
 
 def require_complete(principal: Principal) -> None:
@@ -118,6 +120,7 @@ def identify(
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
         viewer=_viewer(principal, claimed, masters=Authority.GM in authorities),
+        last_used=principal.last_used or LastUsed(),
     )
 
 

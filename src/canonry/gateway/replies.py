@@ -63,7 +63,9 @@ def as_text(reply: Reply) -> Result:
 def refused(
     error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None, trace_id: str = ""
 ) -> Result:
-    """The result of a call that ended in an error on purpose."""
+    """The result of a call that ended in an error on purpose, with what helps in this toolset."""
+    if (remedy := toolset.remedies.get(error.code)) is not None:
+        error = type(error)(error.code, f"{error.message}; {remedy}", **error.details)
     return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
 
 

@@ -225,7 +225,8 @@ class Toolset(Face):
     everything that it calls. `masters` are the agent types that may speak as the game master unless
     the operator says otherwise. `shelves` are by the variables of resources and the arguments of
     prompts that they are about; a resource with one such variable can be browsed. `words` describe
-    properties of schemas by name, where they are listed.
+    properties of schemas by name, where they are listed. `remedies` say by the codes of errors
+    which of its tools help; what lies below toolsets names no tool.
     """
 
     agent_types: frozenset[str]
@@ -242,3 +243,4 @@ class Toolset(Face):
     prompts: tuple[Prompt, ...] = ()
     shelves: Mapping[str, Shelf] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    remedies: Mapping[str, str] = field(default_factory=dict)

@@ -3,7 +3,9 @@
 import contextlib
 from base64 import b64encode
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
 from mcp import MCPError
@@ -22,6 +24,7 @@ from canonry.server.greeting import Handlers, RequestContext, greet
 from canonry.server.middleware import NO_OBJECT
 from canonry.server.options import ServerOptions
 from canonry.server.watching import WHOLE_LIST, Look, Watching
+from canonry.usecases.kernel.caller import LastUsed
 
 EXTENSION_META: Final = "dev.canonry/extension"
 CONSISTENCY_META: Final = "dev.canonry/consistency"
@@ -51,9 +54,20 @@ class Binding:
     """The handlers; what never changes is built once."""
 
     def __init__(
-        self, gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions
+        self,
+        gateway: Gateway,
+        principal: Callable[[], Principal],
+        options: ServerOptions,
+        *,
+        alone: bool = False,
     ) -> None:
-        """Each call is made by `principal()`."""
+        """Each call is made by `principal()`.
+
+        A client that is `alone` has one connection; else what each remembers ends with it, and a
+        request without a session remembers nothing.
+        """
+        self._alone = LastUsed() if alone else None
+        self._last_used: WeakKeyDictionary[Any, LastUsed] = WeakKeyDictionary()
         self._gateway = gateway
         self._principal = principal
         self._as_results = options.error_mode == "result"
@@ -105,6 +119,9 @@ class Binding:
         """
         return self._header_schemas.get(name)
 
+    def _last_used_on(self, connection: Any) -> LastUsed:
+        return self._alone or self._last_used.setdefault(connection, LastUsed())
+
     def _listing(self, name: str) -> Callable[[RequestContext, Any], Coroutine[Any, Any, Any]]:
         """What the caller may use of one kind, on one page."""
 
@@ -126,7 +143,7 @@ class Binding:
             outcome = await self._gateway.call(
                 params.name,
                 [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
-                self._principal(),
+                replace(self._principal(), last_used=self._last_used_on(_connection(ctx))),
                 ctx.meta,
                 ctx.session.report_progress,  # says nothing to a client that did not ask
             )

@@ -85,7 +85,9 @@ class SessionModel(ClientModel):
                 await session.send_request(request, types.CreateMessageResult, metadata=about)
             )
         except MCPError as error:
-            message = "the client refused to ask its model; the file is kept, reinterpret it later"
+            message = (
+                "the client refused to ask its model; the file is kept and can be read again later"
+            )
             raise Unavailable("interpretation.failed", message) from error
 
 

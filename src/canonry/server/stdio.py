@@ -86,7 +86,7 @@ async def _bound(
 
     opened.gateway.audit.write_to(log.write)
     host_files(opened.gateway.canon, options.public_url)
-    binding = Binding(opened.gateway, lambda: opened.principal, options)
+    binding = Binding(opened.gateway, lambda: opened.principal, options, alone=True)
     gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
     return Bound(handlers=binding.handlers, close=opened.close)
 

@@ -13,6 +13,7 @@ from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.canon import CANON
 from canonry.toolsets.narrative import NARRATIVE
+from canonry.usecases.kernel.caller import LastUsed
 from canonry.usecases.kernel.canon import Canon
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in CANON.tools}
@@ -40,6 +41,8 @@ class Desk:
     spaces: frozenset[SpaceId] | None = None
     world: SpaceId | None = None
     characters: frozenset[str] = frozenset()
+    last_used: LastUsed | None = None
+    """What its connection remembers; without one, each call comes over a connection of its own."""
 
     async def outcome(self, tool_: str, arguments: dict[str, Any]) -> Result:
         """Whatever a call comes to."""
@@ -51,6 +54,7 @@ class Desk:
             world=self.world,
             characters=self.characters,
             authorities=None,
+            last_used=self.last_used,
         )
         result = await self.gateway.call(tool_, arguments, principal)
         if result.error is None and tool_ in REPLIES:

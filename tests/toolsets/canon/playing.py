@@ -79,7 +79,7 @@ Script = Callable[[Session], Awaitable[None]]
 
 
 @asynccontextmanager
-async def at_the_desk(folder: Path, *more: str) -> AsyncIterator[Client]:
+async def at_the_desk(folder: Path, *more: str, mode: Any = "auto") -> AsyncIterator[Client]:
     """A client of `canonry serve` as whoever installs it has it: canon, over stdio, Solo."""
     server = StdioServerParameters(
         command=sys.executable,
@@ -92,7 +92,7 @@ async def at_the_desk(folder: Path, *more: str) -> AsyncIterator[Client]:
         },
     )
     with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
-        async with Client(stdio_client(server, errlog=log)) as client:
+        async with Client(stdio_client(server, errlog=log), mode=mode) as client:
             yield client
 
 

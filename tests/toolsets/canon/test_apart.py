@@ -117,10 +117,10 @@ async def test_a_claim_that_an_account_cannot_take_is_told_beside_those_that_it_
     desk = a_desk()
     people = [{"kind": "entity", "name": name, "type": "person"} for name in ("Ann", "Bo")]
     tie = {"kind": "relation", "from": "Ann", "type": "refers to", "to": "Bo"}
-    wrong = {"kind": "correction", "of": "Ann", "field": "no such field", "value": "1"}
+    wrong = {"kind": "correction", "of": "Ann", "field": "birthday", "value": "soon"}
 
     told = await desk.call("propose", claims=[tie, *people, wrong], space="account")
 
     assert (told["accepted"], told["of"]) == (3, 4)
     assert [row["verdict"] for row in told["verdicts"]] == [*["accepted"] * 3, "rejected"]
-    assert told["verdicts"][3]["rule"] == "correction.field"
+    assert told["verdicts"][3]["rule"] == "correction.value"

@@ -146,7 +146,7 @@ async def test_the_only_space_is_meant_and_of_several_one_is_named() -> None:
     first = await desk.saltmere()
     second = (await desk.call("open", name="Saltmarsh"))["id"]
 
-    several = await desk.refused("find", text="light")
+    several = await desk.refused("tell", text="light")
     begun = await desk.refused("find", text="light", space="Salt")
     unknown = await desk.refused("find", text="light", space="Saltmeer")
     by_name = await desk.call("find", text="light", space="saltmer")

@@ -45,6 +45,55 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     await recall.close()
 
 
+async def test_n13_nothing_found_while_the_index_is_being_built_is_said_to_be_that(
+    desk: Desk,
+) -> None:
+    await desk.call("open", name="Bells")
+    for part in range(FRESH // 40 + 2):
+        turns = [{"by": "gm", "text": f"Bell {part} tolls {n} times."} for n in range(40)]
+        await desk.call("tell", scene="Tower", turns=turns)
+    asked = {"text": "zyzzyva", "kinds": ["fact"]}
+
+    early = await desk.call("find", **asked)
+    brief = await desk.call("context", question="zyzzyva")
+    recall = desk.canon.recall
+    assert recall is not None
+    behind = recall.behind
+    await index(recall)
+    late = await desk.call("find", **asked)
+
+    assert early["found"] == late["found"] == []
+    built = f"the index of meaning is still being built, {behind} commits are left"
+    assert built in early["hint"]
+    assert "not by meaning yet" in brief["searched"]
+    assert late["hint"].startswith("nothing is known of it here")
+    assert "searched" not in late
+
+
+async def test_n13_while_meaning_does_not_answer_nothing_is_not_said_to_be_all(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await desk.call("open", name="Bells")
+    canon = desk.canon
+    missing = Recall(
+        Engines(embedder=lambda _: None, vectors=lambda: FolderVectors(tmp_path / "none")),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=canon.clock,
+    )
+    canon = replace(canon, recall=missing)
+    slow = Desk(canon, Gateway(canon, [CANON]), desk.clock)
+
+    found = await slow.call("find", text="bell")
+    brief = await slow.call("context", question="bell")
+    await missing.close()
+
+    for reply in (found, brief):
+        assert reply["searched"] == "words only"
+        assert "does not answer yet" in reply["hint"]
+
+
 async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> None:
     await desk.call("open", name="Bells")
     for part in range(FRESH // 40 + 2):

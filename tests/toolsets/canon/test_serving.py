@@ -36,6 +36,44 @@ async def test_row_4_on_ones_own_machine_one_may_do_everything_without_a_setting
     assert said(refused)["error"]["code"] == "NOT_FOUND"
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_n4_over_stdio_the_space_opened_last_is_meant(tmp_path: Path, mode: Any) -> None:
+    async with at_the_desk(tmp_path, mode=mode) as client:
+        await client.call_tool("tell", {"text": "The wifi password is swordfish."})
+        await client.call_tool("open", {"name": "Home"})
+        found: Any = await client.call_tool("find", {"text": "swordfish"})
+        told: Any = await client.call_tool("tell", {"text": "A door creaks."})
+    assert said(found)["found"][0]["space"] == "account"
+    assert said(told)["passages"][0]["says"] == "A door creaks."
+
+
+@pytest.mark.parametrize(("mode", "remembers"), [("legacy", True), ("auto", False)])
+async def test_n4_over_http_a_session_remembers_its_space_and_a_single_request_none(
+    mode: Any, *, remembers: bool
+) -> None:
+    desk = a_desk("Keeper")
+    await desk.call("tell", text="The wifi password is swordfish.")
+    await desk.saltmere()
+    principal = Principal(agent_id="keeper", agent_type="Keeper", authorities=None)
+    app = http_app(desk.gateway, principal, server_options=ServerOptions())
+    told: list[Any] = []
+    with served(app, HttpLimits()) as port:
+        url = f"http://127.0.0.1:{port}/mcp/canon"
+        async with Client(url, mode=mode) as one, Client(url, mode=mode) as other:
+            await one.call_tool("find", {"text": "light", "space": "Saltmere"})
+            await other.call_tool("find", {"text": "wifi", "space": "account"})
+            told += [
+                await each.call_tool("tell", {"text": "A door creaks."}) for each in (one, other)
+            ]
+            found: Any = await other.call_tool("find", {"text": "light"})
+    assert {row["space"] for row in said(found)["found"]} == {"Saltmere"}
+    if remembers:
+        assert ["passages" in said(each) for each in told] == [True, False]
+    else:
+        calls = [said(each)["error"]["details"]["call"] for each in told]
+        assert calls[0]["arguments"] == {"text": "A door creaks.", "space": "Saltmere"}
+
+
 async def test_a_reader_at_the_same_place_only_reads(tmp_path: Path) -> None:
     async with at_the_desk(tmp_path, "--agent-type", "Reader") as client:
         denied: Any = await client.call_tool("open", {"name": "Home"})

@@ -143,7 +143,7 @@ def configuration_of(
 
 def failed(what: str, **details: Any) -> Unavailable:
     """The error of an interpretation that did not come about."""
-    message = f"the language model {what}; the file is kept, reinterpret it later"
+    message = f"the language model {what}; the file is kept and can be read again later"
     return Unavailable("interpretation.failed", message, **details)
 
 

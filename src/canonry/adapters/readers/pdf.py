@@ -16,7 +16,7 @@ _PICTURES: Final = "canonry.adapters.parsers.pictures"
 PICTURE_SECONDS: Final = 10.0
 BOXES_MAX: Final = 100
 _FAULTS: Final = {
-    "encrypted": "the PDF is encrypted; take the password off it, and ingest it again",
+    "encrypted": "the PDF is encrypted; take the password off it, and bring it again",
     "damaged": "the PDF is damaged or none at all; open it in a viewer and save it anew",
 }
 
@@ -92,5 +92,5 @@ def _fault(fault: str, limits: DocumentLimits) -> CanonryError:
     if fault in _FAULTS:
         return InvalidInput(f"document.{fault}", _FAULTS[fault])
     limit = limits.pages if fault == "pages" else limits.characters
-    message = f"the PDF has more than {limit} {fault}; split it, and ingest its pieces"
+    message = f"the PDF has more than {limit} {fault}; split it, and bring its pieces"
     return InvalidInput("document.too-large", message, unit=fault, limit=limit)

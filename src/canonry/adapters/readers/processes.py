@@ -37,7 +37,7 @@ async def _said(process: Process, data: bytes, seconds: float, noun: str) -> Map
             written, _ = await process.communicate(data)
     except TimeoutError as error:
         message = (
-            f"reading the {noun} took longer than {seconds:g} s; split it, and ingest its pieces"
+            f"reading the {noun} took longer than {seconds:g} s; split it, and bring its pieces"
         )
         raise Unavailable("document.too-slow", message, seconds=seconds) from error
     finally:

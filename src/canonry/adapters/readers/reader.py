@@ -201,7 +201,7 @@ def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
 
 def too_large(unit: str, limit: int) -> InvalidInput:
     """The error for a document with too much of `unit`."""
-    message = f"the document has more than {limit} {unit}; split it, and ingest its pieces"
+    message = f"the document has more than {limit} {unit}; split it, and bring its pieces"
     return InvalidInput("document.too-large", message, unit=unit, limit=limit)
 
 

@@ -67,8 +67,10 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
     for name, elements in loose.items():
         spec = specs.get(name)
         fitting = {} if spec is None else _fitting(elements, spec)
+        held = elements[LAST]
+        if held.value["value"] is None:  # a correction took it back
+            continue
         if spec is None or not fitting:
-            held = elements[LAST]
             fragments[name] = RawFragment(
                 value=held.value["value"],
                 reason=held.value["reason"],

@@ -10,8 +10,8 @@ from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import Thing
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.toolsets.canon.changing import how_of, says
 from canonry.toolsets.canon.desk import desk_of
-from canonry.toolsets.canon.explaining import how_of, says
 from canonry.toolsets.canon.rows import Names, kind_of, named_in
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon

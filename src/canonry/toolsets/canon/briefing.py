@@ -12,9 +12,11 @@ from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.canon.desk import AT, SPACE, Desk, desk_of, named, takes
+from canonry.toolsets.canon.desk import AT, SPACE, Desk, named, takes
+from canonry.toolsets.canon.everywhere import desks_of, found_in, in_their_calendars
 from canonry.toolsets.canon.roles import EVERYBODY
-from canonry.toolsets.canon.rows import Row, reply_schema, rows_of
+from canonry.toolsets.canon.rows import Row, filled, reply_schema, rows_of
+from canonry.toolsets.canon.searching import nothing_found, searched_by, searched_in
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.assemble_context import (
@@ -24,7 +26,7 @@ from canonry.usecases.narrative.assemble_context import (
 )
 from canonry.usecases.queries.query_facts import FactQuery, query_facts
 from canonry.usecases.queries.query_relations import RelationQuery, query_relations
-from canonry.usecases.recall.find_things import ThingSearch, find_things, holds
+from canonry.usecases.recall.find_things import FoundThings, ThingSearch, find_things, holds
 
 TOKENS: Final = 800
 TOKENS_MAX: Final = 8_000
@@ -62,30 +64,46 @@ _SECTIONS: Final = {
 
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "of")
+    desks = await desks_of(canon, caller, arguments, "of")
     budget = int(arguments.get("tokens", TOKENS))
     of, question = arguments.get("of"), arguments.get("question")
     if of is None and question is None:
         message = "name a scene or an entity in /of, or ask a question"
         raise InvalidInput("context.of-what", message, path="/question")
-    thing = None if of is None else await desk.thing(of, Entity, Scene, path="/of")
-    if isinstance(thing, Scene):
-        return await _scene(desk, thing, question, budget)
+    thing = None
+    if of is not None:
+        desk, thing, _ = await found_in(desks, of, Entity, Scene, path="/of")
+        desks = [desk]
+        if isinstance(thing, Scene):
+            return await _scene(desk, thing, question, budget)
     entity = thing if isinstance(thing, Entity) else None
     title = entity.name if entity is not None else str(question)
-    sections = await _sections(desk, arguments, entity, question)
-    return _brief(title, sections, budget)
+    sections: dict[str, list[str]] = {}
+    results: list[FoundThings] = []
+    for desk in await in_their_calendars(desks, arguments, "at"):
+        where = f" [{desk.space.name}]" if len(desks) > 1 else ""
+        for name, lines in (await _sections(desk, arguments, entity, question, results)).items():
+            sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
+    reply = filled({**_brief(title, sections, budget), "searched": searched_in(results)})
+    if not any(sections.values()):
+        reply["hint"] = nothing_found(desks[0], results)
+    return reply
 
 
 async def _sections(
-    desk: Desk, arguments: Arguments, entity: Entity | None, question: str | None
+    desk: Desk,
+    arguments: Arguments,
+    entity: Entity | None,
+    question: str | None,
+    results: list[FoundThings],
 ) -> dict[str, list[str]]:
     """What is found by the question, and what is said of the entity, or of those found."""
     at = await desk.time(arguments, "at")
     found: list[Thing] = []
     if question is not None:
         search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
-        found = [thing for thing, _ in (await find_things(desk.canon, search)).found]
+        results.append(await find_things(desk.canon, search))
+        found = [thing for thing, _ in results[-1].found]
     entities = [entity] if entity is not None else []
     entities += [e for e in found if isinstance(e, Entity) and e not in entities]
     around: list[Thing] = []
@@ -162,7 +180,9 @@ async def _scene(desk: Desk, scene: Scene, question: str | None, budget: int) ->
     # Lines take far less room than the rows that are counted there; what is too much goes here.
     request = ContextRequest(scene_id=scene.id, query=question, tokens=budget * _LEANER)
     told = await assemble_context(desk.canon, desk.caller, request)
-    return _brief(scene.title, await _scene_sections(desk, told), budget, _setting(told))
+    sections = await _scene_sections(desk, told)
+    reply = _brief(scene.title, sections, budget, _setting(told))
+    return filled({**reply, "searched": searched_by(told.degraded) if question else ""})
 
 
 def _setting(told: SceneContext) -> str:
@@ -212,7 +232,9 @@ CONTEXT: Final = Tool(
             "space": SPACE,
         },
     ),
-    output_schema=reply_schema({"brief": TEXT, "tokens": COUNT}, {"left_out": OBJECT}),
+    output_schema=reply_schema(
+        {"brief": TEXT, "tokens": COUNT}, {"left_out": OBJECT, "searched": TEXT}
+    ),
     roles=EVERYBODY,
     run=_context,
     read_only=True,

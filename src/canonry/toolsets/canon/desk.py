@@ -8,8 +8,9 @@ from typing import Any, Final
 from canonry.domain.audience import EVERYBODY, Audience, audience_in, character
 from canonry.domain.calendars.dates import spoken
 from canonry.domain.calendars.reckoning import GREGORIAN
-from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
-from canonry.domain.ids import is_uuid
+from canonry.domain.errors import InvalidInput, NotAllowed, NotFound, NotSupported
+from canonry.domain.ids import SpaceId, is_uuid
+from canonry.domain.json_values import encode_json
 from canonry.domain.log.entries import Thing
 from canonry.domain.normal_forms import folded
 from canonry.domain.spaces import SpaceKind
@@ -21,7 +22,7 @@ from canonry.gateway.tool import Arguments, Schema
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.spoken_times import calendar_of, in_words
-from canonry.usecases.queries.choose_space import ChosenSpace, choose_space
+from canonry.usecases.queries.choose_space import ChosenSpace, choose_space, spaces_held
 from canonry.usecases.queries.find_named import find_named
 
 PAGE_DEFAULT: Final = 10
@@ -195,23 +196,99 @@ _KINDS: Final = {
 }
 
 
-async def desk_of(canon: Canon, caller: Caller, arguments: Arguments, *names: str) -> Desk:
-    """The desk of a call: in the space that it names, or that of the things it names by ids."""
+async def desk_of(
+    canon: Canon, caller: Caller, arguments: Arguments, *names: str, opens: bool = False
+) -> Desk:
+    """The desk of a call: where it says, else where what it names lies, else that used last.
+
+    A call that `opens` what it names means the space used last, even if only another has the name.
+
+    Raises:
+        NotFound: `space.unknown`.
+        InvalidInput: `space.ambiguous`, with the call that would work.
+    """
     named = arguments.get("space")
     if named is not None:
         checked(named, NAME_MAX, path="/space")
-    else:
-        for text in (each for name in names for each in _listed(arguments.get(name))):
-            given = text.strip().lower() if is_uuid(text.strip()) else entity_id_behind(text)
-            thing = None if given is None else await canon.seen_by(caller).thing(given)
-            if thing is not None:
-                named = thing.space
-                break
-    return Desk(canon=canon, caller=caller, space=await choose_space(canon, caller, named))
+    elif (named := await space_by_id(canon, caller, arguments, *names)) is None and not (
+        opens and caller.space_used_last
+    ):
+        named = await _space_by_name(canon, caller, _listed(arguments, *names))
+    try:
+        space = await choose_space(canon, caller, named)
+    except InvalidInput as error:
+        raise _with_example(error, caller.tool, arguments) from error
+    caller.use(space.id)
+    return Desk(canon=canon, caller=caller, space=space)
 
 
-def _listed(value: Any) -> Sequence[str]:
-    return [value] if isinstance(value, str) else [e for e in value or () if isinstance(e, str)]
+async def space_by_id(
+    canon: Canon, caller: Caller, arguments: Arguments, *names: str
+) -> SpaceId | None:
+    """The space of the first thing that these arguments name by its id."""
+    for text in _listed(arguments, *names):
+        plain = text.strip().rpartition(":")[2]
+        given = plain.lower() if is_uuid(plain) else entity_id_behind(text)
+        thing = None if given is None else await canon.seen_by(caller).thing(given)
+        if thing is not None:
+            return thing.space
+    return None
+
+
+async def _space_by_name(canon: Canon, caller: Caller, texts: Sequence[str]) -> SpaceId | None:
+    """The only space in which the first of these names means anything; the one used last first."""
+    held = await spaces_held(canon, caller) if texts and caller.world is None else ()
+    found: list[SpaceId] = []
+    for space in held[:_LOOKED_MAX] if len(held) > 1 else ():
+        try:
+            await find_named(canon, caller, space.id, texts[0])
+        except NotFound:
+            continue
+        except InvalidInput:
+            pass  # several things are called so, and all of them lie there
+        if space.id == caller.space_used_last:
+            return space.id
+        found.append(space.id)
+    return found[0] if len(found) == 1 else None
+
+
+def _listed(arguments: Arguments, *names: str) -> list[str]:
+    """The texts of these arguments; those of claims where a name says so, as in `claims/of`."""
+    found: list[str] = []
+    for name in names:
+        outer, _, inner = name.partition("/")
+        given = arguments.get(outer)
+        parts = [each.get(inner) for each in given or ()] if inner else [given]
+        for value in parts:
+            found += [value] if isinstance(value, str) else (value or ())
+    return found
+
+
+def _with_example(error: InvalidInput, tool: str, arguments: Arguments) -> InvalidInput:
+    """The error with the call as it would work, its long texts shortened."""
+    names = error.details.get("names", ())
+    if not names:
+        return error
+    call = {"tool": tool, "arguments": {**_brief(arguments), "space": names[0]}}
+    message = f"{error.message}, for example {encode_json(call).decode()}"
+    details = {name: each for name, each in error.details.items() if name != "names"}
+    return InvalidInput(error.code, message, **details, call=call)
+
+
+def _brief(value: Any) -> Any:
+    match value:
+        case str():
+            return value if len(value) <= _EXAMPLE else f"{value[:_EXAMPLE]}…"
+        case Mapping():
+            return {name: _brief(each) for name, each in value.items()}
+        case list():
+            return [_brief(each) for each in value[:2]]
+        case _:
+            return value
+
+
+_EXAMPLE: Final = 40
+_LOOKED_MAX: Final = 20
 
 
 def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:

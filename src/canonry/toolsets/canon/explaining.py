@@ -4,30 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from canonry.domain.log.canon import ids_of
-from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import (
-    EntitiesMerged,
-    EntitiesUnmerged,
-    Entry,
-    EvidenceLinked,
-    FactSuperseded,
-    Made,
-    ProposalDecided,
-    ProposalDeferred,
-    RelationEnded,
     Thing,
 )
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant, render_instant
-from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
 from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.toolsets.canon.desk import (
@@ -36,31 +23,31 @@ from canonry.toolsets.canon.desk import (
     SPACE,
     Desk,
     Wanted,
-    desk_of,
     named,
-    recorded_time,
     takes,
     wanted,
+)
+from canonry.toolsets.canon.everywhere import (
+    desks_of,
+    found_in,
+    in_their_calendars,
+    of_each,
+    placed,
 )
 from canonry.toolsets.canon.resources import THING
 from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import (
     ONE,
-    Names,
     Row,
     filled,
     fitted,
-    kind_of,
-    named_in,
     reply_schema,
-    row_of,
     rows_of,
 )
 from canonry.usecases.graph.retcon_thing import list_dependents
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.explain import Explanation, explain
-from canonry.usecases.queries.list_changes import ChangeQuery, Written, list_changes
 from canonry.usecases.queries.read_timeline import Window, read_timeline
 from canonry.usecases.queries.trace_evidence import Traced
 from canonry.usecases.truth.explain_snapshot import FieldExplained, explain_snapshot
@@ -71,15 +58,16 @@ _EVIDENCE: Final = 5
 _WORDS: Final = 5
 _RESTING: Final = 10
 _WORDS_MAX: Final = 120
+_GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _ABOUT: Final = 4
 """So many things of each kind are told of one commit."""
 
 
 async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "of")
+    desks = await desks_of(canon, caller, arguments, "of")
     page = wanted(arguments)
     kinds = (Entity, Relation, Fact, Event, Axiom, Proposal, Observation)
-    thing = await desk.thing(arguments["of"], *kinds, path="/of")
+    desk, thing, hint = await found_in(desks, arguments["of"], *kinds, path="/of")
     if desk.is_account and isinstance(thing, Entity):
         return await _fields(desk, thing, arguments.get("field"), page)
     found = await explain(canon, caller, thing.id)
@@ -91,7 +79,7 @@ async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     row |= {"audience": found.audience, "more_known_to": found.more_known_to}
     if (resting := await _resting(desk, thing)) is not None:
         row |= resting
-    reply = filled(row)
+    reply = filled({**placed(row, desk, desks), "hint": hint})
     told = (each.place for each in found.evidence[: len(row["because"])])
     return Noted(reply=reply, parts=_links(each for each in told if each is not None))
 
@@ -155,14 +143,14 @@ async def _resting(desk: Desk, thing: Thing) -> Row | None:
 
 async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
     """Of an entity of one's own account: for each field what was said, by what, and what stands."""
-    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field)
+    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field, unread=True)
     shown = explained.fields[page.offset : page.offset + page.limit]
     ids = {w.observation.source_id for each in shown for w in each.words}
     sources = await desk.canon.seen_by(desk.caller).things(i for i in ids if i is not None)
     rows = [_explained(each, sources, page) for each in shown]
     head = {"kind": "entity", "id": entity.id, "name": entity.name}
     reply = {**head, **fitted(rows, page, len(explained.fields), "fields")}
-    if field is not None:
+    if field is not None and shown and shown[0].field in explained.read.shown.fields:
         places = await locate_field(desk.canon, desk.caller, entity.id, field)
         told = [filled({**asdict(each), "box": list(each.box or ())}) for each in places]
         reply |= filled({"places": told})
@@ -176,13 +164,20 @@ def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted
         {
             "value": word.value,
             "stands": word.wins,
-            "by": _source(sources.get(word.observation.source_id or "")),
+            "by": _source(source := sources.get(word.observation.source_id or "")),
             "source": word.observation.source_id,
             "seen": render_instant(word.observation.seen_at),
+            **_grounds(source),
         }
         for word in field.words[: _WORDS * (1 + 3 * page.full)]
     ]
     return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
+
+
+def _grounds(source: Thing | None) -> Row:
+    """Why a word was said, and what it rests on, where whoever said it told so."""
+    said = source.properties if isinstance(source, Source) else {}
+    return {name: said[name] for name in _GROUNDS if said.get(name)}
 
 
 def _source(thing: Thing | None) -> str:
@@ -192,12 +187,19 @@ def _source(thing: Thing | None) -> str:
 
 
 async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "about")
-    page = wanted(arguments)
+    desks = await desks_of(canon, caller, arguments, "about")
+    entity: Entity | None = None
+    if (about := arguments.get("about")) is not None:
+        desk, thing, _ = await found_in(desks, about, Entity, path="/about")
+        desks, entity = [desk], thing if isinstance(thing, Entity) else None
+    desks = list(await in_their_calendars(desks, arguments, "from", "to"))
+    return await of_each(desks, arguments, lambda d: _dated(d, arguments, entity), "timeline")
+
+
+async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Reply:
+    canon, caller, page = desk.canon, desk.caller, wanted(arguments)
     start = await desk.time(arguments, "from")
     end = await desk.time(arguments, "to", end_of_day=True)
-    about = arguments.get("about")
-    entity = None if about is None else await desk.entity(about, path="/about")
     if desk.is_account:
         return await _dates(desk, entity, start, end, page)
     space = desk.require_told("a timeline", "get tells a row of a catalog")
@@ -242,99 +244,6 @@ async def _dates(
     return fitted(rows, page, found.total, "timeline")
 
 
-async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments)
-    page = wanted({name: arguments[name] for name in ("limit", "full") if name in arguments})
-    query = ChangeQuery(space=desk.space.id, limit=page.limit, **_since(arguments.get("since")))
-    found = await list_changes(canon, caller, query)
-    seen = canon.seen_by(caller)
-    names = await seen.roots(i for each in found.things.values() for i in named_in(each))
-    rows = [_written(each, found.things, names) for each in found.written if each.entries]
-    kept = fitted(rows, page, len(rows), "changes")["changes"]
-    cursor, left = found.cursor, found.left
-    if len(kept) < len(rows):
-        cursor = Position(kept[-1]["at"])
-        left += len(rows) - len(kept)
-    reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
-    if left:
-        reply["hint"] = f"changes since={cursor} goes on"
-    return reply
-
-
-def _since(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    if text.isascii() and text.isdecimal() and len(text) < 16:  # noqa: PLR2004 - as a position
-        return {"after": Position(int(text))}
-    return {"since": recorded_time(text, path="/since")}
-
-
-def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row:
-    commit = written.commit
-    return {
-        "at": commit.position,
-        "when": render_instant(commit.recorded_at),
-        "by": commit.actor.agent_id,
-        "tool": commit.tool,
-        "what": _what(written.entries, things, names),
-    }
-
-
-def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -> list[Row]:
-    """What happened, of each kind the first few, so that an import is told in a line or two."""
-    told: list[Row] = []
-    counts: dict[tuple[str, str], int] = {}
-    new = {ids_of(each)[0] for each in entries if isinstance(each, Made)}
-    for entry in entries:
-        thing, how = things[ids_of(entry)[0]], how_of(entry)
-        words = says(thing, names)
-        if isinstance(thing, Observation):
-            if thing.entity_id in new or thing.entity_id not in things:
-                continue  # the entity that it is about says it
-            fields = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in thing.fields)
-            thing, how = things[thing.entity_id], "said"
-            words = f"{says(thing, names)}: {fields}"
-        kind = kind_of(thing)
-        counts[how, kind] = counts.get((how, kind), 0) + 1
-        if counts[how, kind] <= _ABOUT:
-            told.append({"how": how, "kind": kind, "id": thing.id, "says": words})
-    told += [
-        {"how": how, "kind": kind, "says": f"{count - _ABOUT} more"}
-        for (how, kind), count in counts.items()
-        if count > _ABOUT
-    ]
-    return told
-
-
-def says(thing: Thing, names: Names) -> str:
-    """A thing in a few words."""
-    row = row_of(thing, names, {}, full=False)
-    silent = isinstance(thing, Scene | Memory)  # of these the title alone is told
-    return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(thing)
-
-
-def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
-    """What an entry did, in a word or two."""
-    match entry:
-        case Made():
-            return "new"
-        case ProposalDecided(decision=decision):
-            return decision.status.value
-        case ProposalDeferred():
-            return "needs review"
-        case EntitiesMerged():
-            return "merged"
-        case EntitiesUnmerged():
-            return "separated"
-        case FactSuperseded() | RelationEnded():
-            return "ended"
-        case EvidenceLinked():
-            return "said again"
-        case _:
-            name = type(entry).__name__
-            return "retconned" if name.endswith("Retconned") else "changed"
-
-
 WHY: Final = Tool(
     name="why",
     title="Why",
@@ -376,21 +285,4 @@ TIMELINE: Final = Tool(
     run=_timeline,
     read_only=True,
 )
-CHANGES: Final = Tool(
-    name="changes",
-    title="Changes",
-    description="What was written since you last looked, oldest first; else what is newest.",
-    input_schema=takes(
-        {},
-        {
-            "since": named("A cursor of changes, a date or RFC 3339 time."),
-            "space": SPACE,
-            "limit": PAGING["limit"],
-        },
-    ),
-    output_schema=reply_schema({"changes": array(OBJECT), "cursor": TEXT, "left": COUNT}, {}),
-    roles=EVERYBODY,
-    run=_changes,
-    read_only=True,
-)
-TOOLS: Final = (WHY, TIMELINE, CHANGES)
+TOOLS: Final = (WHY, TIMELINE)

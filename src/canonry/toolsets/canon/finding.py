@@ -1,17 +1,19 @@
 """Finding and getting: by words and filters, or by name, now, at a time, or as once known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact
-from canonry.domain.things.proposals import Ask, Proposal
+from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
 from canonry.domain.things.sources import Source
+from canonry.domain.time import Instant
 from canonry.gateway.shapes import COUNT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import (
@@ -22,13 +24,18 @@ from canonry.toolsets.canon.desk import (
     SPACE,
     Desk,
     Wanted,
-    desk_of,
     known_at,
     named,
     takes,
     wanted,
 )
-from canonry.toolsets.canon.reviewing import WAITING
+from canonry.toolsets.canon.everywhere import (
+    desks_of,
+    found_in,
+    in_their_calendars,
+    placed,
+)
+from canonry.toolsets.canon.records import described, raw_fields
 from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import (
     ONE,
@@ -40,7 +47,7 @@ from canonry.toolsets.canon.rows import (
     row_of,
     rows_of,
 )
-from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.toolsets.canon.searching import found_rows, looked_for
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
@@ -54,112 +61,54 @@ from canonry.usecases.queries.query_relations import RelationQuery, query_relati
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.queries.query_sources import query_sources
 from canonry.usecases.queries.read_as_known import read_as_known
-from canonry.usecases.recall.find_passages import (
-    LOOK_MISSING,
-    MEANING_BEHIND,
-    MEANING_MISSING,
-    WORDS_MISSING,
-)
 from canonry.usecases.recall.find_things import (
     FoundKind,
-    FoundThings,
-    ThingSearch,
-    find_things,
     holds,
 )
 from canonry.usecases.truth.read_snapshot import read_snapshot
 
 _PROPERTIES: Final = 12
-_OTHER_WORDS: Final = "other words, other kinds, or tell it"
 _AROUND: Final = 5
 """So many facts and relations stand beside an entity in brief; of each four times more in full."""
 
 
 async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "about")
-    page, text = wanted(arguments), arguments.get("text")
+    desks = await desks_of(canon, caller, arguments, "about")
+    entity = None
+    if (named := arguments.get("about")) is not None:
+        desk, entity, _ = await found_in(desks, named, Entity, path="/about")
+        desks = [desk]
     kinds = frozenset(map(FoundKind, arguments.get("kinds") or ()))
     if "type" in arguments:
         kinds = frozenset({FoundKind.ENTITY})
-    named = arguments.get("about")
-    entity = None if named is None else await desk.entity(named, path="/about")
-    if text is None:
-        return await _listed(desk, arguments, kinds, entity, page)
-    search = ThingSearch(
-        space=desk.space.id,
-        text=text,
-        kinds=kinds or frozenset(FoundKind),
-        about=frozenset() if entity is None else family_of(entity),
-        entity_type=arguments.get("type"),
-        at=await desk.time(arguments, "at"),
-        known_at=known_at(arguments),
-        taken_back=True,
-        limit=page.offset + page.limit + 1,
-    )
-    result = await find_things(canon, search)
-    shown = [thing for thing, _ in result.found[page.offset : page.offset + page.limit]]
-    rows = await rows_of(desk, shown, full=page.full)
-    reply = fitted(rows, page, len(result.found))
-    reply.pop("total")  # of a search nobody counts all that is alike
-    if searched := _searched(result):
-        reply["searched"] = searched
-    if result.truncated:
-        reply["more"] = "not everything was looked through; name kinds or about"
-    if not shown:
-        reply["hint"] = f"nothing is known of it here; {await _elsewhere(desk)}"
-    return reply
-
-
-def _searched(result: FoundThings) -> str:
-    """By what was searched, where that is not by all there is."""
-    lacks = frozenset(result.degraded)
-    if lacks >= {WORDS_MISSING, MEANING_MISSING}:
-        return "names only"
-    if MEANING_MISSING in lacks:
-        return "words only"
-    if WORDS_MISSING in lacks:
-        return "meaning only"
-    if MEANING_BEHIND in lacks:
-        return f"words; the newest {result.behind} commits not by meaning yet"
-    return "without the second look" if LOOK_MISSING in lacks else ""
-
-
-async def _elsewhere(desk: Desk) -> str:
-    """Where to look, or what to do, after a search without a hit."""
-    if not desk.space.told:
-        return _OTHER_WORDS
-    query = ProposalQuery(types=WAITING, asks=frozenset({Ask.PENDING, Ask.NEEDS_REVIEW}), limit=1)
-    waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
-    return f"{waiting.total} proposed, see review" if waiting.total else _OTHER_WORDS
+    about = entity if isinstance(entity, Entity) else None
+    desks = list(await in_their_calendars(desks, arguments, "at"))
+    if arguments.get("text") is None:
+        return await _listed(desks, arguments, kinds, about)
+    return await looked_for(desks, arguments, kinds, about)
 
 
 async def _listed(
-    desk: Desk,
-    arguments: Arguments,
-    kinds: frozenset[FoundKind],
-    entity: Entity | None,
-    page: Wanted,
+    desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
 ) -> Reply:
-    """What matches filters alone, kind by kind, each in its own order."""
+    """What matches filters alone, space by space and kind by kind, each in its own order."""
+    page = wanted(arguments)
     if not kinds:
         around = {FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION}
         kinds = frozenset({FoundKind.ENTITY} if entity is None else around)
-    things: list[Thing] = []
+    things: list[tuple[Desk, Thing]] = []
     total, skip = 0, page.offset
-    for kind in sorted(kinds):
+    for desk, kind in product(desks, sorted(kinds)):
         left = page.limit - len(things)
         asked = {"limit": max(left, 1), "offset": skip}
         some, count = await _kind(desk, arguments, kind, entity, asked)
-        things += some[: max(left, 0)]
+        things += [(desk, each) for each in some[: max(left, 0)]]
         total, skip = total + count, max(0, skip - count)
-    at, then = await desk.time(arguments, "at"), known_at(arguments)
-    if then is not None:
-        ids = [each.id for each in things]
-        past = await read_as_known(desk.canon, desk.caller, desk.space.id, ids, then)
-        known = (past[i] for i in ids if i in past)
-        things = [e for e in known if getattr(e, "level", None) is not CanonLevel.RETCONNED]
-    shown = [each for each in things if holds(each, at)]
-    reply = fitted(await rows_of(desk, shown, full=page.full), page, total)
+    if (then := known_at(arguments)) is not None:
+        things = [pair for desk in desks for pair in await _as_known(desk, things, then)]
+    times = {desk.space.id: await desk.time(arguments, "at") for desk in desks}
+    shown = [(desk, each) for desk, each in things if holds(each, times[desk.space.id])]
+    reply = fitted(await found_rows(desks, shown, page), page, total)
     reply.pop("next", None)  # which counts what is shown, and not what was looked at
     kept = len(reply["found"])
     if kept < len(shown):
@@ -169,6 +118,16 @@ async def _listed(
     elif not page.offset:
         reply["total"] = kept
     return reply
+
+
+async def _as_known(
+    desk: Desk, things: Sequence[tuple[Desk, Thing]], then: Instant
+) -> list[tuple[Desk, Thing]]:
+    """Those of the space as they were known at an instant."""
+    ids = [each.id for at, each in things if at is desk]
+    past = await read_as_known(desk.canon, desk.caller, desk.space.id, ids, then)
+    known = (past[i] for i in ids if i in past)
+    return [(desk, e) for e in known if getattr(e, "level", None) is not CanonLevel.RETCONNED]
 
 
 async def _kind(
@@ -206,11 +165,16 @@ async def _kind(
 
 async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Everything about one thing, with a page of what lies inside or around it."""
-    desk = await desk_of(canon, caller, arguments, "of")
-    page = wanted(arguments)
-    thing = await desk.thing(arguments["of"], path="/of")
+    desks = await desks_of(canon, caller, arguments, "of")
+    desk, thing, hint = await found_in(desks, arguments["of"], path="/of")
+    row = placed(await _whole(desk, thing, arguments), desk, desks)
+    return {**row, "hint": hint} if hint else row
+
+
+async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
+    canon, caller, page = desk.canon, desk.caller, wanted(arguments)
     if isinstance(thing, Entity):
-        return await _entity(desk, thing, arguments, page)
+        return dict(await _entity(desk, thing, arguments, page))
     if (then := known_at(arguments)) is not None:
         past = await read_as_known(canon, caller, thing.space, (thing.id,), then)
         if thing.id not in past:
@@ -264,27 +228,38 @@ def _proposal(thing: Proposal) -> Row:
 async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted) -> Reply:
     at, then = await desk.time(arguments, "at", end_of_day=True), known_at(arguments)
     canon, caller = desk.canon, desk.caller
-    fields: Row
+    raw: Row = {}
+    says: str | None = None
     if desk.is_account:
         read = await read_snapshot(canon, caller, entity.id, at=at, known_at=then)
-        entity, fields = read.entity, dict(read.shown.fields)
+        entity, raw = read.entity, raw_fields(read.shown)
+        fields = {n: e for n, e in read.shown.fields.items() if e is not None or n not in raw}
+        says = described(read.shown)
     else:
         if at is not None or then is not None:
             entity = await get_entity_as_of(canon, caller, entity.id, at=at, known_at=then)
         fields = dict(entity.properties)
     row = row_of(entity, {}, {}, full=page.full)
-    row["says"] = cut(entity.description, page.full)
+    row["says"] = cut(entity.description if says is None else says, page.full)
     also = [name for name in entity.aliases if name != entity.name]
-    shown = fields if page.full else dict(list(fields.items())[:_PROPERTIES])
-    fields_named = {k: v if page.full else _short(v) for k, v in shown.items()}
-    row |= {"also_called": also, "fields": fields_named}
-    if len(shown) < len(fields):
-        row["fields_left"] = len(fields) - len(shown)
+    some, others = _some(fields, page), _some(raw, page)
+    row |= {"also_called": also, "fields": some, "raw_fields": others}
+    if left := len(fields) + len(raw) - len(some) - len(others):
+        row["fields_left"] = left
     row |= await _around(desk, entity, page, at, then)
     return {key: value for key, value in row.items() if value not in ("", [], {})}
 
 
+def _some(fields: Mapping[str, Any], page: Wanted) -> Row:
+    """The fields, or the beginnings of the first of them where rows are short."""
+    if page.full:
+        return dict(fields)
+    return {name: _short(value) for name, value in list(fields.items())[:_PROPERTIES]}
+
+
 def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
     return cut(value, full=False) if isinstance(value, str) else value
 
 

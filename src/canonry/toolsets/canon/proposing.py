@@ -68,22 +68,22 @@ _DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
 
 
 async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "evidence")
+    desk = await desk_of(canon, caller, arguments, "evidence", "claims/evidence", "claims/of")
     desk.require_writable()
     claims = arguments["claims"]
     for n, claim in enumerate(claims):
         require_members(claim, n)
+    if arguments.get("dry_run") and arguments.get("said") is not None:
+        message = "a dry run keeps nothing: tell the words first and cite them, or leave out said"
+        raise InvalidInput("claim.dry-said", message, path="/said")
     if desk.is_account:
-        return await record_claims(desk, claims, dry=bool(arguments.get("dry_run")))
+        return await record_claims(desk, claims, arguments)
     return await _told(desk, claims, arguments)
 
 
 async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments) -> Reply:
     canon, caller, space = desk.canon, desk.caller, desk.space.id
     dry, said = bool(arguments.get("dry_run")), arguments.get("said")
-    if dry and said is not None:
-        message = "a dry run keeps nothing: tell the words first and cite them, or leave out said"
-        raise InvalidInput("claim.dry-said", message, path="/said")
     evidence = await evidence_of(desk, arguments.get("evidence", ()), "/evidence")
     cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
     if any(claim["kind"] in UPKEPT for claim in claims):

@@ -25,8 +25,9 @@ from canonry.toolsets.canon.desk import (
     takes,
     wanted,
 )
+from canonry.toolsets.canon.everywhere import desks_of, found_in, of_each
 from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
-from canonry.toolsets.canon.rows import Row, fitted, reply_schema, rows_of
+from canonry.toolsets.canon.rows import Row, filled, fitted, reply_schema, rows_of
 from canonry.toolsets.canon.unclear import read_values, unclear_values
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
 from canonry.usecases.canonization.change_audience import Kept, change_audience
@@ -55,11 +56,18 @@ WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """What waits for somebody who decides; what is proposed in a world passes gates of its own."""
 _ENDED: Final = "ended by decision"
 _FEW: Final = 3
+_LISTS: Final = ("waiting", "duplicates", "unclear")
 _BOTH: Final = "what=duplicates and what=unclear list all, and say what to decide"
 
 
 async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desk = await desk_of(canon, caller, arguments, "about")
+    desks = await desks_of(canon, caller, arguments, "about")
+    if "about" in arguments:
+        desks = [(await found_in(desks, arguments["about"], Entity, path="/about"))[0]]
+    return await of_each(desks, arguments, lambda desk: _waits(desk, arguments), *_LISTS)
+
+
+async def _waits(desk: Desk, arguments: Arguments) -> Row:
     page, what = wanted(arguments), arguments.get("what")
     if what == "unclear":
         return await unclear_values(desk, page)
@@ -73,7 +81,7 @@ async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     desk.require_told("a proposal", "review what=duplicates looks through your account")
     asks = _ASKS[what] if what is not None else frozenset(Ask)
     query = ProposalQuery(types=WAITING, asks=asks, limit=page.limit, offset=page.offset)
-    found = await list_proposals(canon, caller, query, universe_id=desk.space.id)
+    found = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
     said = await rows_of(desk, found.items)
     rows = [_waiting(*each) for each in zip(found.items, said, strict=True)]
     reply = fitted(rows, page, found.total, "waiting")
@@ -100,7 +108,7 @@ def _waiting(proposal: Proposal, said: Row) -> Row:
     return row
 
 
-async def _duplicates(desk: Desk, arguments: Arguments) -> Reply:
+async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     page = wanted(arguments)
     about = arguments.get("about")
     entity = None if about is None else await desk.entity(about, path="/about")
@@ -148,7 +156,7 @@ async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     del arguments
     ids = [each.id for each in await _proposals(desk, of)]
     judged = await canonize_proposals(desk.canon, desk.caller, ids, while_played=True)
-    rows = [
+    rows: list[Row] = [
         {
             "proposal": each.proposal_id,
             "verdict": "needs review" if each.needs_review else each.status.value,
@@ -158,7 +166,7 @@ async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         }
         for each in judged.verdicts
     ]
-    return {"verdicts": [{k: v for k, v in row.items() if v} for row in rows]}
+    return {"verdicts": [filled(row) for row in rows]}
 
 
 async def _accept(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -181,8 +189,7 @@ async def _evaluated(desk: Desk, of: Sequence[str], status: ProposalStatus, reas
         await evaluate_proposal(desk.canon, step(desk.caller, str(n)), each.id, verdict)
         now = await desk.thing(each.id, Proposal, path=f"/of/{n}")
         became = now.decision.canonical_id if isinstance(now, Proposal) and now.decision else None
-        row = {"proposal": each.id, "verdict": status.value, "id": became}
-        rows.append({key: value for key, value in row.items() if value})
+        rows.append(filled({"proposal": each.id, "verdict": status.value, "id": became}))
     return {"verdicts": rows}
 
 
@@ -247,8 +254,7 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     reason = _reason(arguments, "why it never was so")
     if isinstance(thing, Scene):
         taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
-        fell: Row = {"fallen": list(taken.fallen), "holds_again": list(taken.resumed)}
-        return {key: value for key, value in fell.items() if value}
+        return filled({"fallen": list(taken.fallen), "holds_again": list(taken.resumed)})
     retcon = Retcon(
         reason=reason,
         along=bool(arguments.get("along")),
@@ -260,9 +266,8 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         for each in done.dependents
         if each.thing.id not in done.fallen
     ]
-    row: Row = {"fallen": list(done.fallen), "holds_again": list(done.resumed)}
-    row |= {"rested_on_it": rests[:_SHOWN]}
-    return {key: value for key, value in row.items() if value}
+    fell = {"fallen": list(done.fallen), "holds_again": list(done.resumed)}
+    return filled({**fell, "rested_on_it": rests[:_SHOWN]})
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -290,8 +295,7 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 
 async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    (one,) = _exactly(of, 1)
-    return await read_values(desk, one, arguments)
+    return await read_values(desk, _exactly(of, 1)[0], arguments)
 
 
 _SHOWN: Final = 10
@@ -342,7 +346,7 @@ TOOLS: Final = (
         ),
         output_schema=reply_schema(
             {"total": COUNT},
-            {"waiting": array(OBJECT), "duplicates": array(OBJECT), "unclear": array(OBJECT)},
+            {name: array(OBJECT) for name in _LISTS},
         ),
         roles=EVERYBODY,
         run=_review,

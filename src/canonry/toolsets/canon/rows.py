@@ -19,6 +19,7 @@ from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.things.upkeep import Correcting, Merging, Retconning, read_upkeep
 from canonry.domain.things.veils import audience_of
 from canonry.domain.time import parse_instant, render_instant
+from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, FRAGMENT_PREFIX, policy_of
 from canonry.gateway.shapes import TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.toolsets.canon.desk import Desk, Wanted
@@ -279,8 +280,17 @@ def _held(fact: Fact) -> Row:
 
 
 def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
-    some = list(entity.properties.items())[: None if full else _PROPERTIES]
-    return ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
+    start = len(FRAGMENT_PREFIX)
+    raw = {
+        name[start:]: policy_of(name).show(elements)["value"]
+        for name, elements in entity.snapshot.items()
+        if name.startswith(FRAGMENT_PREFIX)
+    }
+    given = {**raw, **entity.properties}
+    told = given.pop(DESCRIPTION, None)
+    some = list(given.items())[: None if full else _PROPERTIES]
+    said = f"{told}; " if isinstance(told, str) and told else ""
+    return said + ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
 
 
 def _standing(thing: Thing) -> Row:

@@ -47,6 +47,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     name = checked(arguments["name"], limits.name, path="/name")
     if (there := await _of_name(canon, caller, name)) is not None:
+        caller.use(there.id)
         hint = "it was there already and is as it was; another needs another name"
         return {"id": there.id, "name": there.name, "opened": False, "hint": hint}
     about = arguments.get("about")
@@ -60,8 +61,10 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         description="" if about is None else checked(about, limits.description, path="/about"),
         properties=properties,
     )
+    made = the_made(receipt, SpaceDraft).id
+    caller.use(made)
     return {
-        "id": the_made(receipt, SpaceDraft).id,
+        "id": made,
         "name": name,
         "hint": "tell what is known, then propose what is to be true",
     }

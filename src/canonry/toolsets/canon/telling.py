@@ -70,7 +70,7 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if len(forms) != 1 and not (closing and not forms):
         message = f"give one of {', '.join(_FORMS)}; or end_scene with the scene to close"
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
-    desk = await desk_of(canon, caller, arguments, "scene")
+    desk = await desk_of(canon, caller, arguments, "scene", opens=True)
     desk.require_writable()
     if desk.is_account and "for" in arguments:
         message = "nobody but you reads your account; leave out for, or name a space"
@@ -139,6 +139,10 @@ async def _records(desk: Desk, records: Sequence[Mapping[str, Any]]) -> Reply:
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     """The record under the name of its type that records are kept by."""
+    if "schema_version" in record:
+        path = f"/records/{number}/schema_version"
+        message = f"{path}: every record has that member; call the field otherwise"
+        raise InvalidInput("tell.field-name", message, path=path)
     if "entity_type" in record or not isinstance(record.get("type"), str):
         if isinstance(record.get("entity_type"), str):
             return record

@@ -7,6 +7,7 @@ from canonry.gateway.tool import Toolset
 from canonry.toolsets.canon import (
     FACE,
     briefing,
+    changing,
     explaining,
     finding,
     proposing,
@@ -40,8 +41,15 @@ CANON: Final = Toolset(
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
+        *changing.TOOLS,
         *briefing.TOOLS,
     ),
+    remedies={
+        "name.unknown": "find looks by words",
+        "space.unknown": "spaces lists them, and open opens one",
+        "entity.other-audience": "decide reveal lets all know of one",
+        "proposal.of-a-scene": "tell with end_scene closes one",
+    },
     resources=RESOURCES,
     shelves=SHELVES,
 )

@@ -90,6 +90,11 @@ NARRATIVE: Final = Toolset(
     masters=KEEPER,
     dialect=DIALECT,
     tools=tuple(map(outlined, EXACT)),
+    remedies={
+        "entity.other-audience": "neo4j_set_audience does that",
+        "proposal.of-a-scene": "composite_canonize_scene closes one and canonizes what is its own",
+        "quantity.uncounted": "neo4j_create_relationship takes either",
+    },
     resources=(*resources.RESOURCES, *contents.RESOURCES),
     prompts=prompts.PROMPTS,
     shelves=SHELVES,

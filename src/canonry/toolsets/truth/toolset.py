@@ -53,6 +53,10 @@ TRUTH: Final = Toolset(
     traced=True,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),
+    remedies={
+        "type.unknown": "list_entity_types names every type",
+        "interpretation.failed": "reinterpret reads the file again",
+    },
     resources=resources.RESOURCES,
     shelves=resources.SHELVES,
     words=ContractFile("canonry.toolsets.truth.contract", "words.json").published(),

@@ -130,10 +130,7 @@ async def _require_closed_scenes(canon: Canon, proposals: Sequence[Proposal]) ->
         or scene.status is not SceneStatus.COMPLETED
     ]
     if open_ones:
-        message = (
-            "some of these belong to scenes that are not closed; use composite_canonize_scene "
-            "for each of these"
-        )
+        message = "some of these belong to scenes that are not closed; close each of them first"
         raise Conflict("proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones)
 
 

@@ -74,7 +74,7 @@ async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
     # A book takes a second, in which others want to be served.
     excerpts = await asyncio.to_thread(lambda: tuple(cut(parts, how)))
     if len(excerpts) > SNIPPETS_MAX:
-        message = f"the document makes more than {SNIPPETS_MAX} snippets; ingest it in pieces"
+        message = f"the document makes more than {SNIPPETS_MAX} snippets; bring it in pieces"
         raise InvalidInput("document.too-large", message, unit="snippets", limit=SNIPPETS_MAX)
     return excerpts
 

@@ -57,7 +57,7 @@ def require_mergeable(kept: Entity, merged: Entity) -> None:
     if kept.audience != merged.audience:
         message = (
             "these two are for different readers, and one entity is for the same; let both be for "
-            "the same with neo4j_set_audience first"
+            "the same readers first"
         )
         raise Conflict("entity.other-audience", message, conflicts=ids)
 

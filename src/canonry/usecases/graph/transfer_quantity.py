@@ -138,8 +138,8 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
     whole = [each.id for each in held if not counted(each.properties)]
     if whole:
         message = (
-            f"this OWNS says no {QUANTITY}; give the thing as a whole with "
-            "neo4j_create_relationship, or say how much it is there"
+            f"this OWNS says no {QUANTITY}; give the thing as a whole, by a relation without one, "
+            "or say how much it is there"
         )
         raise Conflict("quantity.uncounted", message, conflicts=whole)
     return _Holding(owner=owner, relations=held)

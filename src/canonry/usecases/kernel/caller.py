@@ -1,7 +1,7 @@
 """The caller as use cases see it: who asks, what they may see and claim, how a retry is known."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -22,6 +22,32 @@ async def no_progress(done: float, total: float | None, message: str) -> None:
     """The progress listener of a caller who did not ask for any."""
 
 
+@dataclass(slots=True, eq=False)
+class LastUsed:
+    """What a connection remembers between its calls: the space that each caller used last.
+
+    A retry by the same idempotency key means the space of the first try, whatever came between.
+    """
+
+    _spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
+
+    def space(self, actor: Actor, key: str | None) -> SpaceId | None:
+        """The space that the agent used last for its user; others never learn of it."""
+        plain = self._spaces.get((actor.agent_id, actor.user, None))
+        return self._spaces.get((actor.agent_id, actor.user, key), plain)
+
+    def use(self, actor: Actor, key: str | None, space: SpaceId) -> None:
+        """Remember the space; of very many callers and keys those of long ago are forgotten."""
+        for each in dict.fromkeys((key, None)):
+            self._spaces.pop((actor.agent_id, actor.user, each), None)
+            self._spaces[actor.agent_id, actor.user, each] = space
+        while len(self._spaces) > _REMEMBERED_MAX:
+            del self._spaces[next(iter(self._spaces))]
+
+
+_REMEMBERED_MAX: Final = 1_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """One call's identity and standing; made by the gateway, never from arguments.
@@ -29,7 +55,8 @@ class Caller:
     `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
     tools of a world are about, where somebody has named it; `authorities` those they may
     claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable, and
-    `request` is a retry only where that is the same; `viewer` is whose secrets they may know.
+    `request` is a retry only where that is the same; `viewer` is whose secrets they may know, and
+    `last_used` what their connection remembers.
     """
 
     actor: Actor
@@ -41,6 +68,16 @@ class Caller:
     request: str = ""
     progress: Progress = no_progress
     viewer: Viewer = ANYBODY
+    last_used: LastUsed = field(default_factory=LastUsed, compare=False)
+
+    @property
+    def space_used_last(self) -> SpaceId | None:
+        """The space that is meant where a call names none, if the connection remembers one."""
+        return self.last_used.space(self.actor, self.idempotency_key)
+
+    def use(self, space: SpaceId) -> None:
+        """Let later calls of the connection that name no space mean this one."""
+        self.last_used.use(self.actor, self.idempotency_key, space)
 
     @property
     def account(self) -> SpaceId:

@@ -1,4 +1,4 @@
-"""Choose a space: by its id, its name or how that begins; without one, the only one that is meant.
+"""Choose a space: by its id, its name or how that begins; else the one that was used last.
 
 A caller's own account is always among the spaces, even before anything was told there.
 """
@@ -64,7 +64,9 @@ async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
 
 
 async def choose_space(canon: Canon, caller: Caller, named: str | None) -> ChosenSpace:
-    """The space that is meant; None means the operator's, or the only one that holds anything.
+    """The space that is meant; None means the operator's, or the one that was used last.
+
+    Before any was used, it means the only one that holds anything.
 
     Raises:
         InvalidInput: `space.ambiguous`, with the candidates.
@@ -73,7 +75,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
     spaces = await list_spaces(canon, caller)
     wanted = named if named is not None else caller.world
     if wanted is None:
-        return _only(spaces)
+        return _used_last(spaces, caller) or _only(spaces)
     text = folded(wanted)
     for fits in (_exactly, _begins):
         found = [each for each in spaces if fits(each, text)]
@@ -84,8 +86,22 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
             raise InvalidInput("space.ambiguous", message, path="/space", **_named(found))
     near = get_close_matches(text, [folded(each.name) for each in spaces], n=1)
     guess = next((f"; did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
-    message = f"there is no such space{guess}; spaces lists them, and open opens one"
+    message = f"there is no such space{guess}"
     raise NotFound("space.unknown", message, path="/space", **_named(spaces))
+
+
+def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
+    """The space that was used last on this connection, as long as the caller may see it."""
+    last = caller.space_used_last
+    return next((each for each in spaces if each.id == last), None)
+
+
+async def spaces_held(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
+    """The spaces that hold anything: the one used last, the own account, then the newest first."""
+    spaces = await list_spaces(canon, caller)
+    last = _used_last(spaces, caller)
+    others = [each for each in reversed(spaces) if each.opened is not None and each != last]
+    return others if last is None else [last, *others]
 
 
 def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
@@ -95,11 +111,16 @@ def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
     if not spaces:
         message = "this caller may see no space; ask the operator to grant one"
         raise NotFound("space.unknown", message, path="/space")
+    names_of = [folded(each.name) for each in spaces]
     if not held:
         message = "nothing is kept yet: open a space, or name the space 'account' for your own"
     else:
         message = f"there are {len(held)} spaces; say in which one"
-    raise InvalidInput("space.ambiguous", message, path="/space", **_named(held or spaces))
+    told = sorted(held or spaces, key=lambda each: not each.told)
+    names = [e.name if names_of.count(folded(e.name)) == 1 else e.id for e in told]
+    raise InvalidInput(
+        "space.ambiguous", message, path="/space", names=names, **_named(held or spaces)
+    )
 
 
 def _exactly(space: ChosenSpace, text: str) -> bool:

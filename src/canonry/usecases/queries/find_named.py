@@ -68,7 +68,7 @@ async def find_named(
         raise may_mean([candidate(each) for each in found], path)
     near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
     guess = f"; did you mean {near[0]}?" if near else ""
-    message = f"{path} names nothing in this space{guess}; find looks by words"
+    message = f"{path} names nothing in this space{guess}"
     raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 

@@ -5,8 +5,8 @@ same again is the same correction; a return to an earlier word is a new one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.extraction.companions import COMPANIONS
@@ -19,6 +19,7 @@ from canonry.domain.observations import (
     PRIORITY_STRUCTURED,
     SPECIFICITY_STATED,
     Dated,
+    Fragment,
     ObservationDraft,
 )
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
@@ -28,8 +29,10 @@ from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.truth.accounts import correction_id_of
 from canonry.domain.truth.assertions import assertion_of
 from canonry.domain.truth.converting import Unconvertible, convert, out_of_order
-from canonry.domain.truth.typed_records import RecordReader
-from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.domain.truth.interpretations import Found
+from canonry.domain.truth.record_bounds import require_record
+from canonry.domain.truth.typed_records import RESERVED, UNKNOWN_FIELD, RecordReader
+from canonry.domain.vocabularies.narrative_fields import FRAGMENT_PREFIX, PROPERTY_PREFIX
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
 from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.domain.winners import LAST
@@ -47,12 +50,18 @@ from canonry.usecases.truth.source_of_words import source_of_words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What is wrong, and what is right."""
+    """What is wrong, and what is right.
+
+    With `any_field`, a field that the schema does not know is corrected as well, as a fragment.
+    The source of the word keeps the `grounds` that it is said on.
+    """
 
     entity_id: str
     entity_type: str
     field: str
     value: Any
+    any_field: bool = False
+    grounds: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +77,35 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Right:
-    """What the field is by the schema in force."""
+    """What the field is by the schema in force; without a `spec` it is kept as a fragment.
 
-    spec: FieldSpec
+    So is what a field of a derived schema cannot hold, as nobody has declared what it holds.
+    """
+
+    name: str
+    spec: FieldSpec | None
     value: Any
-    dates: Mapping[str, Dated]
+    raw: Fragment | None = None
+    dates: Mapping[str, Dated] = field(default_factory=dict)
+
+    def said_over(self, entity: Entity, schema: EntitySchema) -> Mapping[str, Fragment]:
+        """The fragments of the correction: the value, or nulls over what was never a value."""
+        if self.spec is None:
+            return {self.name: Fragment(value=self.value, reason=UNKNOWN_FIELD)}
+        unread = (
+            name.removeprefix(FRAGMENT_PREFIX)
+            for name in entity.snapshot
+            if name.startswith(FRAGMENT_PREFIX)
+        )
+        over = {
+            name: Fragment(value=None, reason=_CORRECTED)
+            for name in unread
+            if schema.canonical(name) == self.name
+        }
+        return over if self.raw is None else {**over, self.name: self.raw}
+
+
+_CORRECTED: Final = "corrected"
 
 
 async def correct_field(
@@ -92,7 +125,7 @@ async def correct_field(
         schema = await _schema(canon, account, entity, correction)
         right = _right(schema, correction)
         _require_order(root, schema, right)
-        before, own = _standing(root, right.spec.name), _standing(alone(entity), right.spec.name)
+        before, own = _standing(root, right), _standing(alone(entity), right)
         reads = frozenset(
             (
                 thing_key(correction.entity_id),
@@ -100,15 +133,23 @@ async def correct_field(
                 schemas_key(account.space, entity.entity_type),
             )
         )
-        if before is not None and own is not None and before.value == own.value == right.value:
+        stood = [None if held is None else _value(held, right) for held in (before, own)]
+        same = right.raw is None and stood == [right.value, right.value]
+        if before is not None and own is not None and same:
             stands = _corrected(own.observation, root, right, existing=True)
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
-        source = source_of_word(account, entity, right.spec.name, right.value, follows)
-        word = own_word(entity, schema, right.spec.name, right.value, source, follows=follows)
-        seen = replace(word, dates=right.dates)
+        source = source_of_word(account, entity, right.name, right.value, follows)
+        source = replace(source, properties=correction.grounds or {})
+        word = own_word(entity, schema, right.name, right.value, source, follows=follows)
+        seen = replace(
+            word,
+            fields=word.fields if right.spec is not None else {},
+            dates=right.dates,
+            fragments=right.said_over(root, schema),
+        )
         entries: tuple[Entry, ...] = (Made(thing=source), Made(thing=seen))
-        if right.spec.name in COMPANIONS.get(entity.entity_type, ()):
+        if right.name in COMPANIONS.get(entity.entity_type, ()):
             reading = await _naming(canon, account, schema, right, source)
             named = await record_named(canon, reading, entity, seen, new_id)
             entries, reads = (*entries, *named.entries), reads | named.reads
@@ -143,7 +184,7 @@ async def _naming(
         schema.entity_type: schema,
     }
     readers = {name: RecordReader(each) for name, each in schemas.items()}
-    record = {right.spec.name: right.value}
+    record = {right.name: right.value}
     said = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
     pace = Pace(progress=no_progress, total=0)
     return RecordReading(
@@ -163,7 +204,7 @@ def _corrected(
     return Corrected(
         observation_id=observation_id,
         entity_id=entity.id,
-        field=right.spec.name,
+        field=right.name,
         value=right.value,
         existing=existing,
     )
@@ -187,11 +228,13 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
     name = schema.canonical(correction.field)
     spec = None if name is None else schema.field(name)
     if spec is None:
-        message = "the type has no such field; list_entity_types names those that it has"
-        raise InvalidInput("correction.field", message, path="/field")
+        return _unknown(correction)
     if correction.value is None:
-        return _Right(spec=spec, value=None, dates={})
+        return _Right(name=spec.name, spec=spec, value=None)
     converted = convert(correction.value, spec)
+    if isinstance(converted, Unconvertible) and correction.any_field and schema.derived:
+        raw = Fragment(value=correction.value, reason=converted.reason)
+        return _Right(name=spec.name, spec=spec, value=None, raw=raw)
     if isinstance(converted, Unconvertible):
         message = f"the field holds a {spec.type}, and this is not one: {converted.reason}"
         raise InvalidInput("correction.value", message, path="/value")
@@ -199,22 +242,38 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
     if spec.event_type is not None and converted.instant is not None:
         dated = Dated(event_type=spec.event_type, instant=converted.instant, policy=spec.policy)
         dates = {spec.name: dated}
-    return _Right(spec=spec, value=converted.value, dates=dates)
+    return _Right(name=spec.name, spec=spec, value=converted.value, dates=dates)
+
+
+def _unknown(correction: Correction) -> _Right:
+    """A field that the schema does not know, which is kept as it is given."""
+    name, value = correction.field, correction.value
+    if not correction.any_field or name in RESERVED:
+        message = "the type has no such field; look at the fields that it has"
+        raise InvalidInput("correction.field", message, path="/field")
+    if value is not None:
+        require_record(Found(entity_type=correction.entity_type, fields={name: value}), "/value")
+    return _Right(name=name, spec=None, value=value)
 
 
 def _require_order(entity: Entity, schema: EntitySchema, right: _Right) -> None:
-    said = {**entity.properties, right.spec.name: right.value} if schema.order else {}
+    said = {**entity.properties, right.name: right.value} if schema.order else {}
     for name, reason in out_of_order(schema.order, said):
-        if right.spec.name in {name, reason.removeprefix("before_")}:
+        if right.name in {name, reason.removeprefix("before_")}:
             message = f"{name} would be {reason.replace('_', ' ', 1)}; correct the other one first"
             raise InvalidInput("correction.value", message, path="/value")
 
 
-def _standing(entity: Entity, field: str) -> Held | None:
+def _standing(entity: Entity, right: _Right) -> Held | None:
     """The correction that stands for the field."""
-    elements = entity.snapshot.get(PROPERTY_PREFIX + field)
+    prefix = FRAGMENT_PREFIX if right.spec is None else PROPERTY_PREFIX
+    elements = entity.snapshot.get(prefix + right.name)
     held = None if elements is None else elements[LAST]
     return held if held is not None and held.corrected else None
+
+
+def _value(held: Held, right: _Right) -> Any:
+    return held.value["value"] if right.spec is None else held.value
 
 
 def source_of_word(

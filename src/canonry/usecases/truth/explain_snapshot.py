@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.errors import NotFound
 from canonry.domain.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST_SPECIFIC
 from canonry.domain.observations import Observation
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
@@ -11,7 +10,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.read_snapshot import SnapshotRead, read_snapshot
-from canonry.usecases.truth.trace_field import field_named
+from canonry.usecases.truth.trace_field import field_named, no_field
 
 CORRECTED: Final = "a correction goes before everything else"
 _REASONS: Final = {
@@ -55,29 +54,39 @@ class SnapshotExplained:
 
 
 async def explain_snapshot(
-    canon: Canon, caller: Caller, entity_id: str, field: str | None = None
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    field: str | None = None,
+    *,
+    unread: bool = False,
 ) -> SnapshotExplained:
-    """Why the entity is shown as it is.
+    """Why the entity is shown as it is; `unread`: also what its schema has no place for.
 
     Raises:
         NotFound: `entity.unknown` or `field.unknown`.
     """
     read = await read_snapshot(canon, caller, entity_id)
-    names = sorted(read.shown.fields) if field is None else [field_named(read, field)]
-    if field is not None and names[0] not in read.shown.fields:
-        message = "the snapshot has no such field; get_entity_snapshot shows which it has"
-        raise NotFound("field.unknown", message, kind="field", path="/field")
+    values = {n: each.value for n, each in read.shown.fragments.items()} if unread else {}
+    values |= read.shown.fields
+    names = sorted(values) if field is None else [field_named(read, field)]
+    if field in values:
+        names = [field]
+    if field is not None and names[0] not in values:
+        raise no_field(values)
     ids = (read.entity.id, *read.entity.members)
     page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=0)
     return SnapshotExplained(
         read=read,
-        fields=tuple(_explained(read, name, page.items) for name in names),
+        fields=tuple(_explained(read, name, values[name], page.items) for name in names),
         truncated=page.total > len(page.items),
     )
 
 
-def _explained(read: SnapshotRead, name: str, seen: Any) -> FieldExplained:
+def _explained(read: SnapshotRead, name: str, shown: Any, seen: Any) -> FieldExplained:
     winners = frozenset(read.shown.sources.get(name, ()))
+    if name not in read.shown.fields:
+        winners = frozenset({read.shown.fragments[name].observation})
     key = name if read.schema is None and name in read.entity.snapshot else PROPERTY_PREFIX + name
     policy = policy_of(key) if read.schema is None else read.schema.policy(name)
     aliases = {name}
@@ -96,7 +105,7 @@ def _explained(read: SnapshotRead, name: str, seen: Any) -> FieldExplained:
     corrected = any(word.wins and word.observation.correction for word in words)
     return FieldExplained(
         field=name,
-        value=read.shown.fields[name],
+        value=shown,
         policy=policy.name,
         reason=CORRECTED if corrected else _REASONS[policy.name],
         words=tuple(words),

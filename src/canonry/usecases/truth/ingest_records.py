@@ -50,7 +50,8 @@ async def ingest_records(
         message = "hand over at least one entity, or a file"
         raise InvalidInput("records.none", message, path="/entities")
     if not 0 <= given.priority < PRIORITY_CORRECTION:
-        message = f"source_priority lies between 0 and {PRIORITY_CORRECTION - 1}; correct goes over"
+        most = PRIORITY_CORRECTION - 1
+        message = f"source_priority lies between 0 and {most}; a correction has more"
         raise InvalidInput("records.priority", message, path="/source_priority")
     if given.observed_at is not None and given.observed_at > canon.clock.now() + SKEW:
         message = "extracted_at lies in the future, where it would outlast all that is said later"

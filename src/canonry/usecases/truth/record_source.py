@@ -170,7 +170,7 @@ def _warnings(
 def _too_long(statement: Statement) -> tuple[Warned, ...]:
     if len(statement.excerpts) <= EXCERPTS_MAX:
         return ()
-    message = f"only the first {EXCERPTS_MAX} passages of the text are found by search_records"
+    message = f"only the first {EXCERPTS_MAX} passages of the text are searched"
     return (Warned(code="text.too-long", message=message, path="/file_content"),)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from canonry.domain.errors import NotFound
 from canonry.domain.log.entries import Thing
@@ -13,6 +13,9 @@ from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.read_snapshot import SnapshotRead, read_snapshot
+
+_NAMED: Final = 20
+"""So many of the names that there are stand in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +50,7 @@ async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) 
     found = await canon.within(read.entity.space).things(credited)
     seen = tuple(each for i in credited if isinstance(each := found.get(i), Observation))
     if name not in read.shown.fields or not seen:
-        message = "the snapshot has no such field; get_entity_snapshot shows which it has"
-        raise NotFound("field.unknown", message, kind="field", path="/field")
+        raise no_field(read.shown.fields)
     return TracedField(
         entity=read.entity,
         field=name,
@@ -62,6 +64,13 @@ def field_named(read: SnapshotRead, field: str) -> str:
     """The field that a name or alias means."""
     known = None if read.schema is None else read.schema.canonical(field)
     return known or field
+
+
+def no_field(known: Iterable[str]) -> NotFound:
+    """The error for a field of which the snapshot says nothing, with those that it has."""
+    names = ", ".join(sorted(known)[:_NAMED]) or "no field at all"
+    message = f"the snapshot has no such field; it has {names}"
+    return NotFound("field.unknown", message, kind="field", path="/field")
 
 
 async def origins_of(canon: Canon, seen: Iterable[Observation]) -> tuple[Origin, ...]:

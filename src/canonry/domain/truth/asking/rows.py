@@ -10,7 +10,8 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.shown import shown_by
 from canonry.domain.vocabularies.schemas import EntitySchema
 
-_DEPTH_MAX: Final = 4
+_DEPTH_MAX: Final = 32
+"""As deep as the arguments of a call may be."""
 
 
 @dataclass(frozen=True, slots=True)

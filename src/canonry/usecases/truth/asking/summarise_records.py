@@ -1,6 +1,7 @@
 """Summarise records: how many there are and what they come to, by group and period."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from canonry.domain.errors import NotFound
 from canonry.domain.revising import revised
@@ -23,6 +24,9 @@ from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.asking.own_records import own_records, schema_named
+
+_TYPES_MAX: Final = 20
+"""So many of the types that there are stand in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +51,8 @@ async def summarise_records(
     entity_type = type_named(selection.entity_type or "")
     schema = schema_named(table, entity_type)
     if schema is None:
-        message = "there are no records of this type; list_entity_types shows those that there are"
+        kinds = sorted({row.entity_type for row in table.ordered})[:_TYPES_MAX]
+        message = f"there are no records of this type; there are {', '.join(kinds) or 'none'}"
         raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
     selection = revised(selection, entity_type=schema.entity_type)
     require_selection(selection, {schema.entity_type: schema})

@@ -87,7 +87,7 @@ async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]
             Warned(
                 code="relationship.cycle",
                 message=f"over {rel_type} the two lead to each other, so that they lead to "
-                "themselves now; if they are not one, take it back with unmerge_entities",
+                "themselves now; if they are not one, take the merge back",
                 path="/to_entity_id",
             )
             for rel_type in sorted(types & ACYCLIC)

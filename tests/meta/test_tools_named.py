@@ -1,0 +1,133 @@
+"""Messages name only tools that whoever reads them is served: each toolset words its own remedies.
+
+The names come from the toolsets and the messages from the source, so that a new one of either is
+looked at as well.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.domain.errors import NotFound
+from canonry.gateway.replies import refused
+from canonry.gateway.tool import Toolset
+from tests.meta.tree import PACKAGE, relative
+
+WORDS = frozenset(
+    (
+        *("changes", "context", "correct", "decide", "find", "get", "health", "move", "open"),
+        *("propose", "review", "spaces", "tell", "timeline", "why"),
+    )
+)
+"""Tools that are named by common words: they are meant only where the sentence is about a call."""
+SAYS = (
+    "looks|lists|opens|shows|explains|tells|finds|merges|accepts|goes|accept|reject|judge|merge"
+    "|reveal|retcon|what=|of=|since=|full|with end"
+)
+USED = r"\b(?:[Uu]se|[Cc]all|[Tt]ry|by) {0}\b(?! (?:a|an|the|by|as|it|its|this)\b)"
+MEANT = rf"{USED}|(?<![\w-]){{0}} (?:{SAYS})"
+_TOOLSETS = load_toolsets(list(TOOLSETS))
+OWNERS = {
+    name: frozenset(each.name for each in _TOOLSETS if name in {tool.name for tool in each.tools})
+    for name in {tool.name for each in _TOOLSETS for tool in each.tools}
+}
+
+
+def names_in(text: str) -> Iterator[str]:
+    """The tools that a text names."""
+    written = set(re.findall(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*", text))
+    yield from written & OWNERS.keys() - WORDS
+    for word in WORDS & written:
+        if re.search(MEANT.format(word), text):
+            yield word
+
+
+def messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every text of several words that is no docstring, with the values in it left out."""
+    inner = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+    }
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) in inner | plain:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+            text = "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if " " in text.strip():
+            yield getattr(node, "lineno", 0), text
+
+
+def owner_of(path: Path) -> str:
+    """The toolset that a file belongs to, if it does."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[1] if parts[0] == "toolsets" and len(parts) > 2 else ""
+
+
+def served_to(name: str, path: Path) -> bool:
+    """Whether whoever reads what the file says is served the tool."""
+    return owner_of(path) in OWNERS[name]
+
+
+def test_h5_no_message_names_a_tool_of_another_toolset() -> None:
+    wrong = [
+        f"{relative(path)}:{line}: {name}: {text[:80]}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line, text in messages(ast.parse(path.read_text(encoding="utf-8")))
+        for name in names_in(text)
+        if not served_to(name, path)
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("let both be for the same with neo4j_set_audience first", {"neo4j_set_audience"}),
+        ("there is nothing here; find looks by words", {"find"}),
+        ("spaces lists them, and open opens one", {"spaces", "open"}),
+        ("split it, and ingest its pieces", {"ingest"}),
+        ("the file is open; find out why, and tell whoever is to correct it", set()),
+    ],
+)
+def test_a_tool_is_recognised_in_a_message_and_a_common_word_is_not(
+    text: str, names: set[str]
+) -> None:
+    assert set(names_in(text)) == names
+
+
+@pytest.mark.parametrize("toolset", _TOOLSETS, ids=lambda each: each.name)
+def test_h5_the_remedies_of_a_toolset_name_its_own_tools_for_codes_that_are_raised(
+    toolset: Toolset,
+) -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    for code, remedy in toolset.remedies.items():
+        assert all(toolset.name in OWNERS[name] for name in names_in(remedy)), remedy
+        assert set(re.findall(r"[\w-]+", remedy)) & {tool.name for tool in toolset.tools}, remedy
+        assert re.search(rf'(?:NotFound|Conflict|InvalidInput|Unavailable)\(\s*"{code}"', source), (
+            code
+        )
+
+
+def test_h5_an_error_is_said_with_the_remedy_of_the_toolset_that_is_called() -> None:
+    error = NotFound("name.unknown", "/of names nothing in this space", path="/of")
+    told = {
+        each.name: error_of.message
+        for each in _TOOLSETS
+        if (error_of := refused(error, each, "get", None).error) is not None
+    }
+
+    assert told["canon"] == "/of names nothing in this space; find looks by words"
+    assert told["narrative"] == told["world"] == "/of names nothing in this space"
