@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.context import Section, fit, tokens_of
@@ -17,6 +17,7 @@ from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import Row, reply_schema, rows_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.get_entity_as_of import entity_at
 from canonry.usecases.narrative.assemble_context import (
     ContextRequest,
     SceneContext,
@@ -73,15 +74,14 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         return await _scene(desk, thing, question, budget)
     entity = thing if isinstance(thing, Entity) else None
     title = entity.name if entity is not None else str(question)
-    sections = await _sections(desk, arguments, entity, question)
+    sections = await _sections(desk, await desk.time(arguments, "at"), entity, question)
     return _brief(title, sections, budget)
 
 
 async def _sections(
-    desk: Desk, arguments: Arguments, entity: Entity | None, question: str | None
+    desk: Desk, at: Instant | None, entity: Entity | None, question: str | None
 ) -> dict[str, list[str]]:
     """What is found by the question, and what is said of the entity, or of those found."""
-    at = await desk.time(arguments, "at")
     found: list[Thing] = []
     if question is not None:
         search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
@@ -92,10 +92,23 @@ async def _sections(
     for each in entities[:_ENTITIES]:
         around += await _said_of(desk, each, at)
     every = {e.id: e for e in (*entities, *found, *around) if holds(e, at)}
+    things = list(every.values()) if at is None else await _as_of(desk, every.values(), at)
     sections: dict[str, list[str]] = {}
-    for row in await rows_of(desk, every.values()):
+    for row in await rows_of(desk, things):
         sections.setdefault(_SECTIONS.get(row["kind"], "passages"), []).append(_line(row))
     return sections
+
+
+async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing]:
+    """The things with the entities as they were at a time, without those that were not yet."""
+    found: list[Thing] = []
+    for each in things:
+        try:
+            was = await entity_at(desk.canon, each, at) if isinstance(each, Entity) else each
+        except NotFound:
+            continue
+        found.append(was)
+    return found
 
 
 async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:
