@@ -117,6 +117,5 @@ def test_r5_mcpo_passes_on_every_member_of_a_reply(toolset: str, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout.splitlines()[-1])["results"]
     for (name, _), result in zip(CALLS[toolset], results, strict=True):
-        print(name, json.dumps(result)[:600])
         assert "error" not in result["sent"], name
         assert without_nulls(result["passed_on"]) == without_nulls(result["sent"]), name
