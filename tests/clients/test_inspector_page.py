@@ -83,4 +83,4 @@ def test_r7_a_browser_keeps_the_inspector_out_where_its_origin_is_not_allowed(
     site: str, tmp_path: Path
 ) -> None:
     with connecting(site, tmp_path, "--http-allowed-origins", "https://canon.example") as page:
-        expect(page.get_by_text("Connection Error")).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text("Connection error", exact=True)).to_be_visible(timeout=PATIENCE)

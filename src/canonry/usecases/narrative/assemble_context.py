@@ -184,8 +184,9 @@ def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -
 
     def is_later(hit: FoundPassage) -> bool:
         of = recalled.things.get(hit.passage.scene_id or hit.passage.id)
-        own = isinstance(of, Scene) and of.story_id == scene.story_id
-        return own and not precedes(of, scene)
+        if not isinstance(of, Scene) or of.story_id != scene.story_id:
+            return False
+        return not precedes(of, scene)
 
     fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
     return replace(recalled, scenes=fresh)
