@@ -1,7 +1,7 @@
 """Under which names, and from which pages, the server may be called; anything else is refused."""
 
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Collection, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -112,6 +112,11 @@ class AllowedOrigins(CORSMiddleware):
             return answer
         named = {k: v for k, v in answer.headers.items() if not k.startswith("content-")}
         return Response(status_code=204, headers=named)
+
+
+def open_to(origins: Collection[str], app: ASGIApp) -> ASGIApp:
+    """`app`, which pages of these origins may call from a browser."""
+    return AllowedOrigins(app, origins) if origins else app
 
 
 def _allowed(value: bytes, grammar: re.Pattern[str], names: frozenset[str]) -> bool:

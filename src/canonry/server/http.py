@@ -21,7 +21,7 @@ from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
 from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
-from canonry.server.hosts import AllowedOrigins, HostGuard
+from canonry.server.hosts import HostGuard, open_to
 from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
@@ -196,9 +196,7 @@ def http_app(
     before = None
     if front is not None:
         before = front(gateway, None if verifier else principal, bearer_of)
-    app = _Dispatcher(apps, pages, guard, before)
-    origins = server_options.allowed_origins
-    return AllowedOrigins(app, origins) if origins else app
+    return open_to(server_options.allowed_origins, _Dispatcher(apps, pages, guard, before))
 
 
 def _mcp_app(
