@@ -41,15 +41,16 @@ pictures: $(VENV)/ocr.done ## Run the tests of pictures with what recognises the
 servers: $(VENV)-servers/done ## Start the servers that tests use (DO=down stops them); print where they are
 	@$(VENV)-servers/bin/python -m tests.servers $(or $(DO),up)
 
-# The lock says which versions by their hashes, and npm refuses any other.
-scripts: $(VENDOR)/cytoscape.min.js ## Put what draws graphs beside the pages, and check their scripts (needs npm)
+# The lock says which versions by their hashes, and npm refuses any other. What draws graphs is kept
+# in the repository; after a new version in the lock, copy both files again.
+scripts: web/node_modules/.package-lock.json ## Check the scripts of the pages, and what draws graphs (needs npm)
+	@cmp web/node_modules/cytoscape/dist/cytoscape.min.js $(VENDOR)/cytoscape.min.js
+	@cmp web/node_modules/cytoscape/LICENSE $(VENDOR)/cytoscape.LICENSE
 	@web/node_modules/.bin/tsc --project web
 
-$(VENDOR)/cytoscape.min.js: web/package-lock.json
+web/node_modules/.package-lock.json: web/package-lock.json
 	@npm ci --prefix web --no-audit --no-fund --silent
-	@mkdir -p $(@D)
-	@cp web/node_modules/cytoscape/LICENSE $(@D)/cytoscape.LICENSE
-	@cp web/node_modules/cytoscape/dist/cytoscape.min.js $@
+	@touch $@
 
 coverage: $(VENV)/dev.done ## Say what the last `make test MEASURE=1` reached; fail below the floor
 	@$(BIN)/python -m tests.meta.coverage_figures

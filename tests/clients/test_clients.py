@@ -75,11 +75,15 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
-        assert server.stderr is not None
-        told = iter(server.stderr.readline, "")
-        url = next(found[0] for line in told if (found := re.search(r"http://[\d.:]+/mcp", line)))
-        yield {"stdio": Place(command=serving(data)), "http": Place(url=url)}
+        yield {"stdio": Place(command=serving(data)), "http": Place(url=address_told(server))}
         server.terminate()
+
+
+def address_told(server: subprocess.Popen[str]) -> str:
+    """The address that a server says it listens at."""
+    assert server.stderr is not None
+    told = iter(server.stderr.readline, "")
+    return next(found[0] for line in told if (found := re.search(r"http://[\d.:]+/mcp", line)))
 
 
 def outcome(words: Sequence[str | Path], home: Path) -> subprocess.CompletedProcess[str]:

@@ -49,6 +49,40 @@ def test_the_wheel_holds_every_file_of_the_package(built: Path) -> None:
     assert not [name for name in names if name.startswith(("tests", "bench", "docs"))]
 
 
+DRAWER = "inspector/static/vendor/cytoscape"
+
+
+def test_n14_wheel_and_source_hold_what_draws_graphs_with_its_licence(built: Path) -> None:
+    names = [f"{DRAWER}{end}" for end in (".min.js", ".LICENSE")]
+    kept = [(ROOT / "src" / "canonry" / name).read_bytes() for name in names]
+    source = next((built / "source").iterdir()) / "src" / "canonry"
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        shipped = [wheel.read(f"canonry/{name}") for name in names]
+
+    assert shipped == [(source / name).read_bytes() for name in names] == kept
+    assert b"Permission is hereby granted" in shipped[1]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
+def test_n14_the_repository_keeps_what_draws_graphs() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "--error-unmatch", f"src/canonry/{DRAWER}.min.js"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+
+    assert tracked.returncode == 0, tracked.stderr
+
+
+def test_n14_what_draws_graphs_is_the_version_that_npm_locks() -> None:
+    lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
+    version = lock["packages"]["node_modules/cytoscape"]["version"]
+    drawer = (ROOT / "src" / "canonry" / f"{DRAWER}.min.js").read_text(encoding="utf-8")
+
+    assert f'"{version}"' in drawer
+
+
 def test_an_installed_wheel_serves(built: Path, tmp_path: Path) -> None:
     wheel = next(built.glob("*.whl"))
     where = tmp_path / "site"

@@ -148,3 +148,33 @@ def test_the_dates_of_a_world_are_days_months_and_years_of_its_own(
 def test_a_month_of_no_known_year_says_nothing() -> None:
     assert not read_times("Who loves Frostmoon", TALE, None)
     assert read_times("Who loves Frostmoon 2 AE", TALE, None)
+
+
+ENDS = (
+    *(None, "0001-01-01T00:00:00Z", "0600-06-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+    *("-000043-03-15T00:00:00Z", "-290000-01-01T00:00:00Z", "+070000-12-31T23:59:59Z"),
+)
+
+
+@pytest.mark.parametrize("present", ENDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("9999-12-31T23:59:59.999999Z", "9999-12-31", "9999-12", "31.12.9999", "0001-01-01"),
+        *("1/1/0001", "the week after 9999-12-31", "two years before 0001-01-01"),
+        *("last winter", "last weekend", "last week", "last month", "last year", "yesterday"),
+        *("999 years ago", "999 days ago", "on friday", "in december", "29 february"),
+    ],
+)
+def test_w4_no_question_overflows_at_the_ends_of_time(text: str, present: str | None) -> None:
+    when = None if present is None else parse_instant(present)
+
+    for start, end in read_times(text, GREGORIAN, when).stretches:
+        assert start is None or end is None or start < end
+
+
+def test_w4_the_last_day_of_the_library_ends_where_the_next_begins() -> None:
+    [(start, end)] = read("9999-12-31").stretches
+
+    assert start == parse_instant("9999-12-31T00:00:00Z")
+    assert end == parse_instant("+010000-01-01T00:00:00Z")

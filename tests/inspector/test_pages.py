@@ -310,3 +310,14 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     link = re.search(r'href="(/find[^"]+)">List all places', page)
     assert link is not None
     assert plain(await reader.page(unescape(link[1]))).count("location") >= places
+
+
+async def test_n14_the_graph_is_drawn_by_what_lies_in_the_package(harbour: Harbour) -> None:
+    reader = harbour.reader()
+
+    page = await reader.page(f"/graph?space={harbour.space}")
+    script = re.findall(r'src="([^"]*cytoscape[^"]*)"', page)
+
+    assert len(script) == 1
+    assert "needs a part that was not built in" not in page
+    assert (await reader.get(script[0])).status == 200

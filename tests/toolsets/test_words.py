@@ -1,4 +1,4 @@
-"""Every argument and every property of a reply that is listed is described."""
+"""Every argument is described, and every property of a reply that is listed with its type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.gateway.tool import Tool, Toolset
 from canonry.gateway.words import described
 from canonry.server.binding import _tool_entry
 from tests.docs.sizes import BUDGETS, tokens
@@ -36,11 +37,18 @@ def test_every_property_is_described(name: str) -> None:
     missing = {
         f"{tool.name}: {each}"
         for tool in toolset.tools
-        for key in ("inputSchema", "outputSchema")
-        for each in undescribed(_tool_entry(tool, toolset).get(key))
+        for schema in described_of(tool, toolset)
+        for each in undescribed(schema)
     }
 
     assert missing == set()
+
+
+def described_of(tool: Tool, toolset: Toolset) -> list[Any]:
+    """The schemas of a tool as they are listed, without a reply that is listed by names alone."""
+    entry = _tool_entry(tool, toolset)
+    reply = entry.get("outputSchema", {})
+    return [entry["inputSchema"], *([reply] if any(reply.get("properties", {}).values()) else [])]
 
 
 @pytest.mark.parametrize("name", TOOLSETS)
@@ -59,8 +67,8 @@ def test_no_description_is_left_over(name: str) -> None:
                 walk(each)
 
     for tool in toolset.tools:
-        walk(tool.input_schema)
-        walk(tool.output_schema)
+        for schema in described_of(tool, toolset):
+            walk(schema)
 
     assert toolset.words.keys() - used == set()
 

@@ -154,7 +154,10 @@ class Settings(StoreSettings):
         metavar="HOST,...",
     )
     http_allowed_origins: tuple[str, ...] = setting(
-        NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
+        NAMES,
+        "Web origins whose pages may call the HTTP server from a browser.",
+        default=(),
+        metavar="ORIGIN,...",
     )
     http_trusted_proxies: tuple[str, ...] = setting(
         NAMES,

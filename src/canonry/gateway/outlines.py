@@ -33,15 +33,13 @@ def eased(tool: Tool) -> Tool:
 
 
 def outline(schema: Schema) -> Schema:
-    """The properties of a reply that are always there, by name, and the others by their type."""
-    if "required" not in schema:  # one of several shapes, which nobody lists
+    """The properties of a reply by name, all of them.
+
+    Clients that make types of a schema drop what it does not list, so it lists all or none.
+    """
+    if "properties" not in schema:  # one of several shapes, which nobody lists
         return schema
-    required = list(schema["required"])
-    others = {
-        name: brief(each) for name, each in schema["properties"].items() if name not in required
-    }
-    outlined: dict[str, Any] = {"type": "object", "required": required}
-    return {**outlined, "properties": others} if others else outlined
+    return {"type": "object", "properties": {name: {} for name in schema["properties"]}}
 
 
 def brief(schema: Schema) -> Schema:

@@ -332,7 +332,8 @@ def _tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
     }
     structured = tool.output_schema.get("type") == "object"  # the protocol knows no other reply
     if structured and toolset.structured:
-        entry["outputSchema"] = described(tool.output_schema, toolset.words)
+        typed = any(tool.output_schema.get("properties", {}).values())
+        entry["outputSchema"] = described(tool.output_schema, toolset.words if typed else {})
     meta: dict[str, Any] = {EXTENSION_META: True} if tool.extension else {}
     if tool.consistency is not None:
         meta[CONSISTENCY_META] = tool.consistency

@@ -1,18 +1,26 @@
 """Under which names, and from which pages, the server may be called; anything else is refused."""
 
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Collection, Iterable
 from functools import lru_cache
 from typing import Final
 
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
 
 _AUTHORITY: Final = r"(?P<host>\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
 _HOST: Final = re.compile(_AUTHORITY)
 _ORIGIN: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)" + _AUTHORITY)
 _ANY_PORT: Final = ":*"
 _REMEMBERED: Final = 64
+_METHODS: Final = ("GET", "POST", "DELETE")
+_READ_BY_PAGES: Final = (
+    *("Mcp-Session-Id", "MCP-Protocol-Version"),
+    *("WWW-Authenticate", "Retry-After"),
+)
 _NO_ORIGIN: Final = (b"origin", b"null")
 
 
@@ -70,6 +78,45 @@ class HostGuard:
             await (self.refusal({**scope, "headers": told}) or app)(scope, receive, send)
 
         return guarded
+
+
+class AllowedOrigins(CORSMiddleware):
+    """Tells browsers that pages of these origins may call `app` and read what it answers.
+
+    A request from any other origin goes on to `app`, whose guard refuses it.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
+        """Origins are written as for `HostGuard`."""
+        ports = re.escape(_ANY_PORT)
+        names = (re.escape(each).replace(ports, "(:[0-9]{1,5})?") for each in origins)
+        super().__init__(
+            app,
+            allow_origin_regex=f"(?i:{'|'.join(names)})",
+            allow_methods=_METHODS,
+            allow_headers=("*",),
+            allow_private_network=True,
+            expose_headers=_READ_BY_PAGES,
+        )
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(scope=scope).get("origin", "") if scope["type"] == "http" else ""
+        inner = super().__call__ if self.is_allowed_origin(origin) else self.app
+        await inner(scope, receive, send)
+
+    @override
+    def preflight_response(self, request_headers: Headers) -> Response:
+        answer = super().preflight_response(request_headers)
+        if answer.status_code != 200:  # noqa: PLR2004 - what it says where all is allowed
+            return answer
+        named = {k: v for k, v in answer.headers.items() if not k.startswith("content-")}
+        return Response(status_code=204, headers=named)
+
+
+def open_to(origins: Collection[str], app: ASGIApp) -> ASGIApp:
+    """`app`, which pages of these origins may call from a browser."""
+    return AllowedOrigins(app, origins) if origins else app
 
 
 def _allowed(value: bytes, grammar: re.Pattern[str], names: frozenset[str]) -> bool:

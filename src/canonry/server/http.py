@@ -21,7 +21,7 @@ from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
 from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
-from canonry.server.hosts import HostGuard
+from canonry.server.hosts import HostGuard, open_to
 from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
@@ -198,7 +198,7 @@ def http_app(
     if front is not None:
         shown = front(gateway, None if verifier else principal, bearer_of)
         before = _over_tls(shown, server_options)
-    return _Dispatcher(apps, pages, guard, before)
+    return open_to(server_options.allowed_origins, _Dispatcher(apps, pages, guard, before))
 
 
 def _mcp_app(

@@ -72,7 +72,8 @@ def deeply_nested(levels: int) -> Any:
 def arguments_for(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Values:
     """Arguments for a tool; most would be taken but for one or two properties.
 
-    `known` maps the names of properties to values that fit them, such as ids of things that exist.
+    `known` maps the names of properties to values that fit them, such as ids of things that exist,
+    or to strategies that draw them.
     """
     return st.one_of(
         _nearly_fitting(schema, known),
@@ -108,7 +109,8 @@ def _fitting(  # noqa: PLR0911 - one case a type
 ) -> Values:
     """What a tool most likely takes."""
     if name in known:
-        return st.just(known[name])
+        value = known[name]
+        return value if isinstance(value, st.SearchStrategy) else st.just(value)
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     match schema.get("type"):

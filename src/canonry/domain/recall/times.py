@@ -7,7 +7,7 @@ calendar of its own, that calendar does. "Last" and "ago" count from the present
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,7 @@ from canonry.domain.languages import months
 from canonry.domain.normal_forms import folded
 from canonry.domain.texts.stems import languages_of
 from canonry.domain.texts.words import terms_of
-from canonry.domain.time import DAY, Instant
+from canonry.domain.time import DAY, SECOND, Instant
 
 
 class TimeSpan(NamedTuple):
@@ -114,6 +114,10 @@ _WINDOW: Final = 6
 _PLACED: Final = frozenset({"in", "on", "before", "after", "since", "until", "during", "by"})
 _WEEK: Final = 7
 _HALF: Final = 0.5
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - days without a zone, as all here
+_FIRST: Final = -62_135_596_800
+_LAST: Final = 253_402_300_799
+"""The first and the last second that the library counts from."""
 
 
 def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesAsked:
@@ -158,7 +162,7 @@ def _gregorian(said: str, present: Instant | None) -> Iterator[TimeSpan]:
     """Each expression that says when, with what stands before it."""
     begun: TimeSpan | None = None
     for match in _SAID.finditer(said):
-        base = datetime.fromtimestamp((present or 0) // 1_000_000, UTC).replace(tzinfo=None)
+        base = _EPOCH + timedelta(seconds=min(max((present or 0) // SECOND, _FIRST), _LAST))
         languages = tuple(_CODES[each] for each in languages_of(terms_of(said)))
         read = _read(match[0], languages, base)
         if read is None:
@@ -201,31 +205,27 @@ def _read(words: str, languages: tuple[str, ...], base: datetime) -> TimeSpan | 
     if season := _SEASON.search(bare):
         return _season(season, base)
     if bare == "weekend":
-        monday = base - timedelta(days=base.weekday())
-        return _stretch(monday - timedelta(days=2), monday)
+        return _days_from(_day_of(base) - base.weekday() - 2, 2)
     asked = words if words.rpartition(" ")[2] in _ROUND else bare
     parser = _parser(tuple(dict.fromkeys((*languages, "en", "de", "fr", "es", "it", "pt", "nl"))))
-    data = parser(settings={"RELATIVE_BASE": base}).get_date_data(asked)
-    if data.date_obj is None:
+    try:
+        data = parser(settings={"RELATIVE_BASE": base}).get_date_data(asked)
+    except (OverflowError, ValueError):  # of what lies before the first year or after the last
         return None
-    begins: datetime = data.date_obj.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    return _whole(begins, data.period)
+    return None if data.date_obj is None else _whole(data.date_obj, data.period)
 
 
 def _whole(day: datetime, period: str) -> TimeSpan:
     """The year, month or week in which a day lies, or that day."""
     match period:
         case "year":
-            first = day.replace(month=1, day=1)
-            return _stretch(first, (first + timedelta(days=366)).replace(day=1))
+            return TimeSpan(GREGORIAN.instant(day.year), GREGORIAN.instant(day.year + 1))
         case "month":
-            first = day.replace(day=1)
-            return _stretch(first, (first + timedelta(days=32)).replace(day=1))
+            return _months_from(day.year, day.month, 1)
         case "week":
-            monday = day - timedelta(days=day.weekday())
-            return _stretch(monday, monday + timedelta(days=_WEEK))
+            return _days_from(_day_of(day) - day.weekday(), _WEEK)
         case _:
-            return _stretch(day, day + timedelta(days=1))
+            return _days_from(_day_of(day), 1)
 
 
 @lru_cache(maxsize=32)
@@ -248,20 +248,25 @@ def _parser(languages: tuple[str, ...]) -> Any:
 
 def _season(match: re.Match[str], base: datetime) -> TimeSpan:
     """A season of a year, or else the last that is over; winter lies at the end of its year."""
-    year = int(match[2]) if match[2] else base.year
-    first = datetime(year, _SEASONS[match[1]], 1)  # noqa: DTZ001 - days without a zone, as all here
-    end = (first + timedelta(days=95)).replace(day=1)
-    if not match[2] and end > base:
-        return _stretch(first.replace(year=year - 1), end.replace(year=end.year - 1))
-    return _stretch(first, end)
+    season = _months_from(int(match[2]) if match[2] else base.year, _SEASONS[match[1]], 3)
+    if not match[2] and season.end is not None and season.end > _day_of(base) * DAY:
+        return _months_from(base.year - 1, _SEASONS[match[1]], 3)
+    return season
 
 
-def _stretch(start: datetime, end: datetime) -> TimeSpan:
-    return TimeSpan(_instant(start), _instant(end))
+def _months_from(year: int, month: int, count: int) -> TimeSpan:
+    """So many months from the first day of one; no year is the last that a calendar counts."""
+    begins = GREGORIAN.instant(year, month - 1)
+    return TimeSpan(begins, GREGORIAN.later(begins, months=count))
 
 
-def _instant(day: datetime) -> Instant:
-    return Instant((day.toordinal() - datetime(1970, 1, 1).toordinal()) * DAY)  # noqa: DTZ001
+def _days_from(day: int, count: int) -> TimeSpan:
+    """So many days from one, counted from 1970."""
+    return TimeSpan(Instant(day * DAY), Instant((day + count) * DAY))
+
+
+def _day_of(day: datetime) -> int:
+    return (day.replace(tzinfo=None) - _EPOCH).days
 
 
 def _reckoned(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:

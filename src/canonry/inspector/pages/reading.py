@@ -24,7 +24,7 @@ from canonry.inspector.visits import Refused, Visit
 
 ROWS: Final = 50
 GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
-"""The library that draws graphs; `make scripts` puts it there."""
+"""The library that draws graphs; `make scripts` compares it with the package that npm locks."""
 
 LISTED: Final = 200
 """So many relations of a graph stand in its list; the picture has all."""

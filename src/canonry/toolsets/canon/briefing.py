@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.context import Section, fit, tokens_of
@@ -19,6 +19,7 @@ from canonry.toolsets.canon.rows import Row, filled, reply_schema, rows_of
 from canonry.toolsets.canon.searching import nothing_found, searched_by, searched_in
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.get_entity_as_of import entity_at
 from canonry.usecases.narrative.assemble_context import (
     ContextRequest,
     SceneContext,
@@ -82,7 +83,8 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     results: list[FoundThings] = []
     for desk in await in_their_calendars(desks, arguments, "at"):
         where = f" [{desk.space.name}]" if len(desks) > 1 else ""
-        for name, lines in (await _sections(desk, arguments, entity, question, results)).items():
+        at = await desk.time(arguments, "at")
+        for name, lines in (await _sections(desk, at, entity, question, results)).items():
             sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
     reply = filled({**_brief(title, sections, budget), "searched": searched_in(results)})
     if not any(sections.values()):
@@ -92,13 +94,12 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _sections(
     desk: Desk,
-    arguments: Arguments,
+    at: Instant | None,
     entity: Entity | None,
     question: str | None,
     results: list[FoundThings],
 ) -> dict[str, list[str]]:
     """What is found by the question, and what is said of the entity, or of those found."""
-    at = await desk.time(arguments, "at")
     found: list[Thing] = []
     if question is not None:
         search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
@@ -110,10 +111,23 @@ async def _sections(
     for each in entities[:_ENTITIES]:
         around += await _said_of(desk, each, at)
     every = {e.id: e for e in (*entities, *found, *around) if holds(e, at)}
+    things = list(every.values()) if at is None else await _as_of(desk, every.values(), at)
     sections: dict[str, list[str]] = {}
-    for row in await rows_of(desk, every.values()):
+    for row in await rows_of(desk, things):
         sections.setdefault(_SECTIONS.get(row["kind"], "passages"), []).append(_line(row))
     return sections
+
+
+async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing]:
+    """The things with the entities as they were at a time, without those that were not yet."""
+    found: list[Thing] = []
+    for each in things:
+        try:
+            was = await entity_at(desk.canon, each, at) if isinstance(each, Entity) else each
+        except NotFound:
+            continue
+        found.append(was)
+    return found
 
 
 async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:

@@ -20,7 +20,7 @@ from canonry.domain.things.upkeep import Correcting, Merging, Retconning, read_u
 from canonry.domain.things.veils import audience_of
 from canonry.domain.time import parse_instant, render_instant
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, FRAGMENT_PREFIX, policy_of
-from canonry.gateway.shapes import TEXT, Field, array, obj
+from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.toolsets.canon.desk import Desk, Wanted
 from canonry.usecases.recall.find_relations import relation_text
@@ -42,13 +42,9 @@ _TIMES: Final = ("from", "until", "when")
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """The members of a proposal's content that name one entity."""
 
-ROW: Final = Field({"type": "object", "required": ["kind", "id"]})
-ROWS: Final = array(ROW)
-ONE: Final[Schema] = {
-    **ROW.schema,
-    "properties": {"kind": TEXT.schema, "id": TEXT.schema, "says": TEXT.schema},
-}
-"""The schema of a reply that tells one thing, with whatever else its kind has."""
+ROWS: Final = array(OBJECT)
+ONE: Final[Schema] = OBJECT.schema
+"""The schema of a reply that tells one thing: each kind has members of its own."""
 
 
 def reply_schema(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:

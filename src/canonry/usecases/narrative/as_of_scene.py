@@ -32,6 +32,14 @@ def events_until(moment: Moment, events: Iterable[Event]) -> list[Event]:
     return split_at(moment, events, lambda event: event.moment)[0][::-1]
 
 
+def precedes(one: Scene, scene: Scene) -> bool:
+    """Whether `one` comes before `scene`: told earlier in its story, and not later in the world."""
+    if one.time_ref is not None and scene.time_ref is not None and one.time_ref > scene.time_ref:
+        return False
+    told, now = ((each.order, each.created_at, each.id) for each in (one, scene))
+    return one.story_id == scene.story_id and told < now
+
+
 def relations_at(moment: Moment, relations: Iterable[Relation]) -> list[Relation]:
     """Those that hold then, in the order in which they began.
 
@@ -40,22 +48,33 @@ def relations_at(moment: Moment, relations: Iterable[Relation]) -> list[Relation
     before, after = split_at(moment, relations, lambda one: one.moment)
     return [
         one
-        for one in before
-        if not one.ended or _reaches(one, moment, [each for each in after if _follows(each, one)])
+        for place, one in enumerate(before)
+        if not one.ended or _reaches(one, moment, before[place + 1 :], after)
     ]
 
 
-def _reaches(relation: Relation, moment: Moment, after: Sequence[Relation]) -> bool:
-    """Whether a relation that has ended since had not ended by then."""
+def _reaches(
+    relation: Relation, moment: Moment, meanwhile: Sequence[Relation], after: Sequence[Relation]
+) -> bool:
+    """Whether a relation that has ended since had not ended by then, nor another taken over.
+
+    Where nobody knows what took over from it or when, the next one of its line did.
+    """
+    if any(_follows(each, relation) for each in meanwhile):
+        return False
+    if any(each.id == relation.superseded_by for each in (*meanwhile, *after)):
+        return any(each.id == relation.superseded_by for each in after)
     if relation.until is not None and moment.at is not None:
         return relation.until > moment.at
-    return bool(after) and after[0].since == relation.until
+    heir = next((each for each in after if _follows(each, relation)), None)
+    return heir is not None and heir.since == relation.until
 
 
 def _follows(later: Relation, one: Relation) -> bool:
     """Whether `later` is of the line of relations of which only one holds at a time."""
     kind = RELATION_TYPES.get(one.rel_type)
-    pair = {later.from_id, later.to_id} == {one.from_id, one.to_id}
+    ends, ends_then = (later.from_id, later.to_id), (one.from_id, one.to_id)
+    pair = ends == ends_then or (kind is not None and kind.symmetric and ends == ends_then[::-1])
     if later.rel_type != one.rel_type:
         return pair and kind is not None and later.rel_type in kind.excludes
     if kind is not None and kind.one_target and later.from_id == one.from_id:

@@ -16,6 +16,7 @@ from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require
+from canonry.usecases.narrative.as_of_scene import precedes
 from canonry.usecases.narrative.gather_canonical import (
     Canonical,
     Cast,
@@ -97,7 +98,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     if request.narrative:
         threads = (*narrative.threads, *promises(canonical.promised))
         narrative = replace(narrative, threads=threads)
-        recalled = _without_told(recalled, narrative)
+    recalled = _without_told(recalled, narrative, scene)
     budget = request.tokens or canon.policy.context.tokens
     first = fit((_present(canonical),), budget)
     written = _written(scene) if request.narrative else ()
@@ -177,10 +178,17 @@ async def _recalled(
     return await gather_recalled(canon, scene, cast.participants, query)
 
 
-def _without_told(recalled: Recollections, narrative: Narrative) -> Recollections:
-    """A summary that is told as a scene before this one is not recalled a second time."""
-    told = {scene.id for scene in narrative.scenes}
-    fresh = [hit for hit in recalled.scenes if hit.passage.id not in told]
+def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:
+    """Without summaries that are told as scenes before this one, and what its story tells later."""
+    told = {each.id for each in narrative.scenes}
+
+    def is_later(hit: FoundPassage) -> bool:
+        of = recalled.things.get(hit.passage.scene_id or hit.passage.id)
+        if not isinstance(of, Scene) or of.story_id != scene.story_id:
+            return False
+        return not precedes(of, scene)
+
+    fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
     return replace(recalled, scenes=fresh)
 
 

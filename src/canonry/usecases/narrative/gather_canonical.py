@@ -119,7 +119,7 @@ async def gather_canonical(
     known_edges, (recalled, degraded) = await asyncio.gather(
         _relations(canon, scene, seeds), _resembling(canon, query)
     )
-    edges = relations_at(moment, known_edges)
+    edges = [e for e in relations_at(moment, known_edges) if {e.from_id, e.to_id} & seeds]
     places = [edge.to_id for edge in edges if edge.rel_type == PLACE and edge.from_id in seeds]
     ties = (each for each in ties_of(edges, seeds) if each not in places)
     nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
@@ -180,7 +180,10 @@ async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str,
 
 
 async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:
-    """The newest relations, also those that ended; of very many, those that did not as well."""
+    """The newest relations, also those that ended; of very many, those that did not as well.
+
+    With them what took over from those that ended, whomever it ties.
+    """
     if not seeds:
         return ()
     asked = RelationQuery(
@@ -191,7 +194,10 @@ async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> 
     if newest.total > PAGE_MAX:
         current = await canon.state.relations(replace(asked, current=True))
         found |= {edge.id: edge for edge in current.items}
-    return [*found.values()]
+    heirs = {e.superseded_by for e in found.values() if e.superseded_by} - found.keys()
+    things = (await canon.within(scene.space).things(heirs)).values()
+    more = (e for e in things if isinstance(e, Relation) and e.level is CanonLevel.CANON)
+    return [*found.values(), *more]
 
 
 async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -11,8 +11,9 @@ from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.ports.views.documents import ProposalQuery, SceneQuery
+from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.as_of_scene import events_until, moment_of
+from canonry.usecases.narrative.as_of_scene import events_until, moment_of, precedes
 from canonry.usecases.narrative.get_turns import names_of
 
 THREADS_MAX: Final = 10
@@ -98,24 +99,22 @@ def thread_of_proposal(proposal: Proposal) -> Thread:
 
 
 async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
-    """The last completed scenes of the story in its order, without this one."""
-    wanted = canon.policy.context.scenes + 1
-    spaces = frozenset((scene.space,))
-
-    def query(limit: int, offset: int) -> SceneQuery:
-        return SceneQuery(
-            spaces=spaces,
-            story_id=scene.story_id,
-            status=SceneStatus.COMPLETED,
-            limit=limit,
-            offset=offset,
-        )
-
-    page = await canon.documents.scenes(query(wanted, 0))
-    if page.total > wanted:
-        page = await canon.documents.scenes(query(wanted, page.total - wanted))
-    others = [each for each in page.items if each.id != scene.id]
-    return others[-canon.policy.context.scenes :]
+    """The last completed scenes that come before this one, in the order of their story."""
+    most = canon.policy.context.scenes
+    asked = SceneQuery(
+        spaces=frozenset((scene.space,)),
+        story_id=scene.story_id,
+        status=SceneStatus.COMPLETED,
+        limit=most + 1,
+    )
+    end = (await canon.documents.scenes(replace(asked, limit=1))).total
+    found: list[Scene] = []
+    while end > 0 and len(found) < most:
+        start = max(0, end - asked.limit)
+        page = await canon.documents.scenes(replace(asked, limit=end - start, offset=start))
+        found = [each for each in page.items if precedes(each, scene)] + found
+        end, asked = start, replace(asked, limit=PAGE_MAX)
+    return found[-most:]
 
 
 async def _pending(canon: Canon, scene: Scene) -> Sequence[Proposal]:

@@ -146,9 +146,12 @@ def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[
 def holds(thing: Thing, at: Instant | None) -> bool:
     """Whether a fact or relation holds at a time of the world, or had happened; None: now.
 
-    Where nothing says when something ended, it holds at no time that is asked for.
+    Where nothing says when something ended, it holds at no time that is asked for. What was
+    retconned never held.
     """
     match thing:
+        case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
+            return False
         case Fact():
             begun = at is None or thing.time_ref is None or thing.time_ref <= at
             if at is None or thing.ends_at is None:

@@ -217,9 +217,9 @@ def _names(known: Sequence[Nameable]) -> NamesByStem:
 @lru_cache(maxsize=8_192)
 def _ways_to_say(thing: Nameable) -> tuple[tuple[tuple[str, ...], bool], ...]:
     words = [lemma(word.text) for word in words_in(thing.name)]
-    if not words:
-        return ()
     whole = tuple(word for i, word in enumerate(words) if i or word not in {"the", "a"})
+    if not whole:  # of signs, or an article alone: no word of a narration names it
+        return ()
     heads = called(thing).heads
     if thing.kind == "location":
         heads = frozenset(whole[-1:]) if "of" not in whole else frozenset(whole[:1])
