@@ -1,11 +1,10 @@
 """Pages beside the protocol: health, readiness, metrics, and files behind signed links."""
 
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
-from mcp.server.auth.provider import TokenVerifier
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
@@ -22,6 +21,12 @@ from canonry.server.hosts import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.server.programs.api import Api
 
+if TYPE_CHECKING:
+    from canonry.server.identity import BearerVerifier
+
+FOR_OPERATORS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Pages that answer whatever token a request shows."""
+
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -34,7 +39,7 @@ class Pages:
         gateway: Gateway,
         guard: HostGuard,
         *,
-        verifier: TokenVerifier | None,
+        verifier: "BearerVerifier | None",
         options: ServerOptions,
         principal: Principal | None = None,
         api: Api | None = None,
@@ -47,6 +52,7 @@ class Pages:
         self._gateway = gateway
         self._api = api
         self._guard = guard
+        self._verifier = verifier
         self._backend = None if verifier is None else BearerAuthBackend(verifier)
         self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
         self.dialogues = Dialogues(gateway, self._who, seconds=options.dialogue_seconds)
@@ -103,14 +109,25 @@ class Pages:
         return PlainTextResponse("ok\n" if code is None else f"ok\n{code}\n")
 
     async def _readiness(self, _: Request) -> Response:
-        if await self._gateway.ready():
-            return PlainTextResponse("ready\n")
-        return PlainTextResponse("the records do not answer\n", status_code=503)
+        if not await self._gateway.ready():
+            return PlainTextResponse("the records do not answer\n", status_code=503)
+        away = [each for each in self._gateway.canon.outside if each.fault is not None]
+        lines = "".join(f"away: {each.name}\n" for each in away)
+        keys = None if self._verifier is None else self._verifier.keys
+        if keys is not None and not keys.are_known:
+            keys.begin()
+            return PlainTextResponse(f"no key of the issuer is known\n{lines}", status_code=503)
+        return PlainTextResponse(f"ready\n{lines}")
 
     async def _metrics(self, request: Request) -> Response:
         if (refusal := self._guard.refusal(request.scope)) is not None:
             return refusal
-        if not (_is_from_here(request) or await self._is_known(request)):
+        here = _is_from_here(request)
+        if not here and self._verifier is not None:
+            refusal = await self._verifier.refusal(request.scope)
+        if refusal is not None:
+            return refusal
+        if not (here or await self._is_known(request)):
             message = "metrics are told on this machine, or to a bearer of a token\n"
             return PlainTextResponse(message, 401, headers={"WWW-Authenticate": "Bearer"})
         text = self._gateway.audit.metrics.exposition()
