@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from canonry.domain.ids import is_uuid
 from canonry.gateway.call import Gateway
 from canonry.inspector.doors import Door, Hall, OneLink, Visitor
 from canonry.inspector.drawing import PageFrame, draw
@@ -41,6 +42,7 @@ _PAGES: Final[dict[str, Answering]] = {
     "/review": deciding.review,
     "/review/head": deciding.head,
 }
+_INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
 _TOKEN_MAX: Final = 20_000
 _PACKED: Final = 5
@@ -92,6 +94,8 @@ class _Reception:
             try:
                 response = await page(visit)
             except Refused as refused:
+                if refused.status == _INVALID and _names_nothing(request):
+                    return await self.lost(request, refused)
                 response = visit.draw("refused.html", refused.status, refused=refused, space=None)
             except PermissionError:
                 response = visit.draw("stale.html", 403, space=None)
@@ -164,6 +168,12 @@ class _Reception:
     def _texts(request: Request) -> Texts:
         chosen = request.cookies.get("canonry-language")
         return Texts(language_of(chosen, request.headers.get("accept-language", "")))
+
+
+def _names_nothing(request: Request) -> bool:
+    """Whether the path has an id that no thing could have."""
+    named = request.path_params.get("id")
+    return named is not None and not is_uuid(named)
 
 
 def _cookie(request: Request) -> str:
