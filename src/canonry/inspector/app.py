@@ -19,7 +19,7 @@ from canonry.inspector.drawing import PageFrame, draw
 from canonry.inspector.headers import GuardedHeaders
 from canonry.inspector.pages import deciding, reading
 from canonry.inspector.texts import Texts, language_of
-from canonry.inspector.visits import Refused, Visit
+from canonry.inspector.visits import AMBIGUOUS, Refused, Visit
 
 Answering = Callable[[Visit], Awaitable[Response]]
 NEEDED: Final = "spaces"
@@ -92,9 +92,10 @@ class _Reception:
                 texts=self._texts(request),
             )
             try:
+                await visit.require_times()
                 response = await page(visit)
             except Refused as refused:
-                if refused.status == _INVALID and _names_nothing(request):
+                if refused.status == _INVALID and _names_nothing(request, refused):
                     return await self.lost(request, refused)
                 response = visit.draw("refused.html", refused.status, refused=refused, space=None)
             except PermissionError:
@@ -170,10 +171,10 @@ class _Reception:
         return Texts(language_of(chosen, request.headers.get("accept-language", "")))
 
 
-def _names_nothing(request: Request) -> bool:
-    """Whether the path has an id that no thing could have."""
+def _names_nothing(request: Request, refused: Refused) -> bool:
+    """Whether the path has an id that no thing has."""
     named = request.path_params.get("id")
-    return named is not None and not is_uuid(named)
+    return named is not None and (not is_uuid(named) or refused.reason == AMBIGUOUS)
 
 
 def _cookie(request: Request) -> str:
