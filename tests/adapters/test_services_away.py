@@ -26,7 +26,8 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.settings import load_settings
 from canonry.bootstrap.speaking import voiced
 from canonry.domain.errors import Unavailable
-from canonry.domain.truth.files import FileType, Part, Reading
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.files import FileType, Reading
 from canonry.ports.embedder import Purpose
 from canonry.ports.outside_services import FAILURES_IN_A_ROW, OutsideService
 from tests.adapters.embedders.endpoint import Said, an_endpoint, answer_to, ranking_of

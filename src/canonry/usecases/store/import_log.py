@@ -18,7 +18,7 @@ BATCH: Final = 200
 _DAMAGE: Final = (
     *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
 )
-_INTEGER_END: Final = 1 << 63
+_END: Final = 1 << 63
 """From here on a number fits into no store."""
 
 Lines = Callable[[], Iterable[bytes]]
@@ -178,10 +178,10 @@ def _follow(sealed: Sealed, chain: _Chain, number: int) -> None:
 
 
 def _sealed(data: dict[str, Any]) -> Sealed:
-    for name, kind in (("space", str), ("id", str), ("position", int), ("recorded_at", int)):
-        value = data[name]
-        if type(value) is not kind or (kind is int and not 0 <= value < _INTEGER_END):
-            raise ValueError(name)
+    if not all(isinstance(data[name], str) for name in ("space", "id")):
+        raise TypeError
+    if not all(type(data[n]) is int and 0 <= data[n] < _END for n in ("position", "recorded_at")):
+        raise TypeError
     return Sealed(
         space=SpaceId(data["space"]),
         position=Position(data["position"]),
