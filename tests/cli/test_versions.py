@@ -36,3 +36,11 @@ def test_n16_help_on_inspect_begins_with_its_own_options() -> None:
 
     assert told.index("--port") < told.index("--read-only") < told.index("--data")
     assert told.index("--browser") < told.index("--config")
+
+
+def test_n16_the_example_of_every_tool_with_arguments_shows_one() -> None:
+    told = json.loads(canonry("tools", "--toolsets", ",".join(TOOLSETS), "--json").stdout)
+    bare = [each["name"] for each in told if each["input_schema"].get("properties")]
+
+    assert len(bare) > 50
+    assert [each["name"] for each in told if each["name"] in bare and not each["example"]] == []
