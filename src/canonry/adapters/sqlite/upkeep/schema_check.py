@@ -82,7 +82,7 @@ def _made(statements: Sequence[str]) -> tuple[_Objects, Sequence[str]]:
 def _objects(db: apsw.Connection, name: str) -> _Objects:
     rows: Any = db.execute(_OBJECTS.format(name))
     return {
-        (kind, object_name): (table, re.sub(r"\s+", "", sql or ""))
+        (kind, object_name): (table, "".join((sql or "").split()))
         for kind, object_name, table, sql in rows
         if kind not in _PASSIVE or not _BOOKKEEPING.fullmatch(object_name)
     }
