@@ -120,6 +120,7 @@ SAMPLES = {
     "log_level": "warning",
     "recall.embedder": "hashing",
     "recall.dimensions": "384",
+    "auth.keys_hours": "3",
     "recall.patience": "3",
     "recall.url": "https://models/v1",
     "recall.library": "sentence_transformers",

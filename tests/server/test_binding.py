@@ -57,7 +57,7 @@ async def test_the_server_says_whose_contract_it_serves(mode: Mode) -> None:
     async with connected(mode) as client:
         info = client.server_info
     assert info is not None
-    assert (info.name, info.version) == ("lamp-layer", "1.0.0")
+    assert (info.name, info.version) == ("lamp-layer", __version__)
     assert info.title == "Canonry: lamps"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from canonry import __version__
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
 from tests.said import said
 from tests.server.lamp_process import (
@@ -56,7 +57,7 @@ def test_each_handshake_revision_is_spoken_as_it_is_written(version: str) -> Non
         hello = wire.greet()["result"]
         assert hello["protocolVersion"] == version
         assert hello["serverInfo"]["name"] == "lamp-layer"
-        assert hello["serverInfo"]["version"] == "1.0.0"
+        assert hello["serverInfo"]["version"] == __version__
         assert set(hello["capabilities"]) == {"tools", "resources", "prompts", "completions"}
         result = wire.call("light", {"lamp_id": LAMP, "level": 7})["result"]
         text = json.dumps(REPLY, separators=(",", ":"))

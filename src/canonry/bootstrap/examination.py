@@ -10,6 +10,7 @@ from canonry.bootstrap.diagnosis import Diagnosis, ShownSetting
 from canonry.bootstrap.file_modes import open_to_others
 from canonry.bootstrap.recall_examination import look_at_recall, look_at_reranking
 from canonry.bootstrap.recalling import origin_of, recall_folder
+from canonry.bootstrap.schema_examination import foreign_objects
 from canonry.bootstrap.serving import advice_on, served
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
@@ -45,7 +46,7 @@ async def examine(settings: Settings) -> Diagnosis:
         diagnosis.hint(
             f"there is no store in {settings.data} yet", "`canonry serve` makes it; or see --data"
         )
-    else:
+    elif not _has_foreign_objects(diagnosis, settings.data):
         await _look_at_store(diagnosis, settings)
     return diagnosis
 
@@ -96,6 +97,17 @@ def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
                 f"truth.upload_roots names {root}, which is no folder",
                 "make the folder or name another one; no file can be uploaded from there",
             )
+
+
+def _has_foreign_objects(diagnosis: Diagnosis, data: Path) -> bool:
+    """Whether a file holds what could act by itself: then the store is not opened to look."""
+    found = list(foreign_objects(data))
+    for path, what in found:
+        diagnosis.is_wrong(
+            f"{what}, in {path}",
+            "stop all servers and copy the folder; then `canonry restore` a backup from before",
+        )
+    return bool(found)
 
 
 async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:

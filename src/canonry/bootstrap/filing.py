@@ -17,6 +17,7 @@ from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import is_uuid
 from canonry.domain.truth.file_links import KEY_BYTES
 from canonry.ports.interpreter import Interpreter
+from canonry.ports.outside_services import OutsideServices
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Identities
 from canonry.usecases.kernel.filing import Filing, UserFiles
@@ -131,7 +132,7 @@ async def copy_files(folder: Path, target: Path) -> None:
                     await copy.put(await source.get(digest))
 
 
-def set_up(filing: Filing, settings: Settings) -> None:
+def set_up(filing: Filing, settings: Settings, outside: OutsideServices | None = None) -> None:
     """What the settings say of interpreters, of paths and of the key for links.
 
     Over standard input and output the caller is on this machine and may name what lies in the
@@ -144,7 +145,7 @@ def set_up(filing: Filing, settings: Settings) -> None:
     if not roots and settings.http is None:
         roots = (str(Path.cwd()),)
     filing.local = FolderLocalFiles([Path(root) for root in roots])
-    filing.interpreters = _Interpreters(settings, filing)
+    filing.interpreters = _Interpreters(settings, filing, outside or OutsideServices())
     filing.provider = settings.truth_interpreter
     key = os.environ.get(FILES_KEY_VARIABLE, "").encode()
     if 0 < len(key) < _SHARED_KEY_MIN:
@@ -157,7 +158,8 @@ def set_up(filing: Filing, settings: Settings) -> None:
 class _Interpreters(Mapping[str, Interpreter]):
     """The interpreters that are set up, each made when it is first asked for."""
 
-    def __init__(self, settings: Settings, filing: Filing) -> None:
+    def __init__(self, settings: Settings, filing: Filing, outside: OutsideServices) -> None:
+        self._outside = outside
         self._settings = settings
         self._filing = filing
         self._made: dict[str, Interpreter] = {}
@@ -167,7 +169,9 @@ class _Interpreters(Mapping[str, Interpreter]):
         if provider not in set(self):
             raise KeyError(provider)
         if provider not in self._made:
-            self._made[provider] = _interpreter(provider, self._settings, self._filing)
+            self._made[provider] = _interpreter(
+                provider, self._settings, self._filing, self._outside
+            )
         return self._made[provider]
 
     @override
@@ -187,7 +191,9 @@ class _Interpreters(Mapping[str, Interpreter]):
         return self._made.values()
 
 
-def _interpreter(provider: str, settings: Settings, filing: Filing) -> Interpreter:
+def _interpreter(
+    provider: str, settings: Settings, filing: Filing, outside: OutsideServices
+) -> Interpreter:
     if provider == "rules":
         return RulesInterpreter()
     if provider == "client" and filing.client is not None:
@@ -205,7 +211,8 @@ def _interpreter(provider: str, settings: Settings, filing: Filing) -> Interpret
         model=settings.truth_model or "",
         key=os.environ.get(MODEL_KEY_VARIABLE) or None,
     )
-    return EndpointInterpreter(ANTHROPIC if provider == "anthropic" else OPENAI, endpoint)
+    protocol = ANTHROPIC if provider == "anthropic" else OPENAI
+    return EndpointInterpreter(protocol, endpoint, outside.service("interpreter"))
 
 
 def _fresh_key(identities: Identities) -> bytes:

@@ -17,6 +17,7 @@ from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Tombstone
 from canonry.gateway.limits import SECONDS
 from canonry.ports.embedder import Embedder, EmbeddingModel
+from canonry.ports.outside_services import OutsideServices
 from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.recall import Engines, Recall, Reranking
@@ -50,7 +51,8 @@ def recall_for(
         return FolderVectors(recall_folder(settings))
 
     engines = Engines(
-        embedder=lambda model: embedder_for(settings, model), vectors=shared or open_vectors
+        embedder=lambda model: embedder_for(settings, model, canon.outside),
+        vectors=shared or open_vectors,
     )
     return Recall(
         engines,
@@ -76,7 +78,7 @@ def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
         key=os.environ.get(RERANK_KEY_VARIABLE) or None,
         timeout=patience,
     )
-    reranker = embedders.EndpointReranker(endpoint)
+    reranker = embedders.EndpointReranker(endpoint, canon.outside.service("reranker"))
     return Reranking(reranker, clock=canon.clock, patience=patience)
 
 
@@ -129,10 +131,15 @@ def origin_of(settings: Settings) -> str:
             return other
 
 
-def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Embedder | None:
+def embedder_for(
+    settings: Settings,
+    model: EmbeddingModel | None = None,
+    outside: OutsideServices | None = None,
+) -> Embedder | None:
     """The embedder of the settings, or one that makes the vectors of `model` too, if any does.
 
     An endpoint or a hub is asked for another model by its name; it may still not have it.
+    `outside` is told how an endpoint answers.
     """
     from canonry.adapters import embedders  # noqa: PLC0415 - see above
 
@@ -146,7 +153,7 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
         case "multilingual":
             chosen = embedders.multilingual()
         case "openai" | "hub":
-            chosen = _remote(settings, model)
+            chosen = _remote(settings, model, outside or OutsideServices())
         case _:
             return None
     if model is None:
@@ -157,7 +164,7 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
     return next((each for each in (*known, chosen) if each.model == model), None)
 
 
-def _remote(settings: Settings, model: EmbeddingModel | None) -> Embedder:
+def _remote(settings: Settings, model: EmbeddingModel | None, outside: OutsideServices) -> Embedder:
     """The model of an endpoint or of a hub, which are asked for another one by its name."""
     from canonry.adapters import embedders  # noqa: PLC0415 - see above
 
@@ -186,5 +193,6 @@ def _remote(settings: Settings, model: EmbeddingModel | None) -> Embedder:
             prefixes=prefixes,
             key=os.environ.get(KEY_VARIABLE) or None,
             ask_dimensions=settings.recall_ask_dimensions,
-        )
+        ),
+        outside.service("embedder"),
     )

@@ -10,6 +10,7 @@ from typing import Final
 
 from canonry.adapters.folder import sync_folder
 from canonry.bootstrap.file_modes import close_to_others
+from canonry.bootstrap.schema_examination import foreign_objects
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
@@ -25,7 +26,8 @@ async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress)
     Raises:
         InvalidInput: `restore.no-backup`, `source` holds none.
         Conflict: `restore.exists`, the data folder is not empty, or `restore.damaged`, the
-            backup is not what its manifest says; the data folder is as it was.
+            backup is not what its manifest says, or holds what Canonry does not make, such as a
+            trigger; the data folder is as it was.
         Unavailable: `restore.failed`, the copy cannot be written.
     """
     target = settings.data
@@ -39,6 +41,9 @@ async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress)
     heads = heads_from(manifest.read_bytes(), str(manifest))
     staged = target.with_name(f"{target.name}.restoring")
     with _staged(source, staged):
+        for path, what in foreign_objects(staged):
+            message = f"{what} ({path.name} of the backup): nothing was restored"
+            raise Conflict("restore.damaged", message, path=str(source))
         async with await open_kept_store(replace(settings, data=staged), existing=True) as store:
             verification = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
         if verification.findings or dict(verification.heads) != dict(heads):

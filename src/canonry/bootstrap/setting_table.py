@@ -207,6 +207,12 @@ class Settings(StoreSettings):
         told="http://HOST:PORT/mcp",
     )
     auth_jwks_url: str | None = setting(TEXT, "Where the issuer publishes its keys.", metavar="URL")
+    auth_keys_hours: float = setting(
+        NUMBER,
+        "How long the issuer's last known keys count while the issuer does not answer.",
+        default=24.0,
+        metavar="HOURS",
+    )
     auth_key_file: Path | None = setting(
         PATH,
         "The issuer's public key in PEM, or a shared secret; instead of --auth-jwks-url.",

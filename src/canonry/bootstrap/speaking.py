@@ -31,12 +31,15 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
         )
 
     if settings.dialogue_model is not None:
-        canon = revised(canon, speaker=EndpointSpeaker(endpoint(settings.dialogue_model, 60.0)))
+        asked = endpoint(settings.dialogue_model, 60.0)
+        speaker = EndpointSpeaker(asked, service=canon.outside.service("speaker"))
+        canon = revised(canon, speaker=speaker)
     if settings.dialogue_intents is not None:
         asked = endpoint(settings.dialogue_intents, settings.dialogue_seconds, 500)
-        canon = revised(canon, listener=EndpointSpeaker(asked, temperature=0.0))
+        service = canon.outside.service("listener")
+        canon = revised(canon, listener=EndpointSpeaker(asked, temperature=0.0, service=service))
     asked_of = settings.dialogue_moderator
     if asked_of is not None and asked_of != LOCAL:
-        moderator = EndpointModerator(endpoint(asked_of, 1.0))
+        moderator = EndpointModerator(endpoint(asked_of, 1.0), canon.outside.service("moderator"))
         canon = revised(canon, moderator=moderator)
     return canon

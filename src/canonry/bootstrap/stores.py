@@ -73,7 +73,7 @@ def _filed(store: Store, settings: Settings) -> Store:
     store = replace(store, canon=voiced(store.canon, settings))
     canon = store.canon
     if canon.filing is not None:
-        set_up(canon.filing, settings)
+        set_up(canon.filing, settings, canon.outside)
     asked = (canon.speaker, canon.listener, canon.moderator, canon.filing)
 
     async def close() -> None:

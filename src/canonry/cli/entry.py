@@ -71,6 +71,9 @@ EXIT_CODES: Final = (
     (Unavailable, 4),
     (BrokenInvariant, 5),
 )
+_OF_DATA: Final = ("store.", "encoding.", "move.", "vectors.", "canon.dangling-entry")
+"""How errors begin that tell of what was found in a store, and not of a defect in the code."""
+
 REFUSED: Final = 3
 UNAVAILABLE: Final = 4
 DEFECT: Final = 5
@@ -183,7 +186,7 @@ def importing() -> Iterator[None]:
 
 def exit_code(error: CanonryError) -> int:
     """The exit code for an error, by what the caller may do about it."""
-    damaged = error.code.startswith("store.") or error.code.endswith(".altered")
+    damaged = error.code.startswith(_OF_DATA) or error.code.endswith(".altered")
     if isinstance(error, BrokenInvariant) and damaged:
         return REFUSED  # the folder is not a store of ours, is newer, or is damaged: no defect
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)

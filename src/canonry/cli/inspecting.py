@@ -28,10 +28,10 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@store_options
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Else any that is free.")
 @click.option("--read-only", is_flag=True, help="Look, and decide nothing.")
 @click.option("--browser", is_flag=True, help="Open the link in the browser of this machine.")
+@store_options
 def inspect(*, port: int, read_only: bool, browser: bool, **given: Any) -> None:
     """Look at the canon in a browser of this machine, move through time, and decide what waits.
 

@@ -187,6 +187,7 @@ def _bearer(settings: Settings) -> BearerOptions | None:
         resource_url=settings.auth_resource_url or f"http://{settings.http}/mcp",
         key=read_key(settings),
         jwks_url=settings.auth_jwks_url,
+        keys_seconds=settings.auth_keys_hours * 3_600,
         algorithms=settings.auth_algorithms,
         required_scopes=settings.auth_scopes,
         default_agent_type=settings.auth_default_agent_type,

@@ -118,16 +118,19 @@ _FORMATS = {
 
 
 def example_of(schema: Any) -> Any:
-    """Arguments that satisfy `schema`: the required ones, as plain as they can be."""
-    if "default" in schema:
-        return schema["default"]
-    if "enum" in schema:
-        return schema["enum"][0]
+    """Arguments that satisfy `schema`: the required ones, as plain as they can be.
+
+    Where the schema gives an example, it is that one; where nothing is required, the first property
+    stands for all, as a call without arguments shows nobody what a tool is for.
+    """
+    shown = [*schema.get("examples", ())[:1], *schema.get("enum", ())[:1]]
+    if "default" in schema or shown:
+        return schema["default"] if "default" in schema else shown[0]
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((each for each in kind if each != "null"), None)
     if kind == "object":
-        wanted = schema.get("required") or ()
+        wanted = schema.get("required") or list(schema.get("properties", ()))[:1]
         return {name: example_of(schema["properties"].get(name, {})) for name in wanted}
     if kind == "array":
         return [example_of(schema.get("items", {}))]

@@ -27,7 +27,7 @@ _CRD3_GM: Final = "MATT"
 _ALIGNED: Final = ".aligned"
 _TIMES: Final = ("said_at", "timestamp", "time", "date")
 """The names under which a turn or a session says when it was; the first that is there counts."""
-_DAMAGE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+_DAMAGE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def read_transcripts(files: Sequence[Path]) -> tuple[Transcript, ...]:
@@ -147,7 +147,7 @@ def _json(path: Path) -> Any:
         return decode_json(path.read_bytes())
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(path, "it is no JSON in UTF-8") from error
 
 

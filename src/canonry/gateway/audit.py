@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import orjson
 
 from canonry.domain.ids import is_uuid
 from canonry.gateway.metrics import Metrics
+from canonry.ports.outside_services import OutsideService, OutsideServices
 from canonry.usecases.kernel.caller import Caller
 
 _CALLERS: Final = 1024
@@ -87,6 +88,22 @@ class Audit:
     def tell(self, line: bytes) -> None:
         """Write a line that is about no call."""
         self._write(line)
+
+    def watching(self, services: OutsideServices) -> Self:
+        """The same audit, which writes a line when one of these services goes away or is back."""
+        self.metrics.services = services
+        services.changed = self._tell_of_service
+        return self
+
+    def _tell_of_service(self, service: OutsideService) -> None:
+        fault = service.fault
+        line = {
+            "event": "service",
+            "name": service.name,
+            "outcome": "ok" if fault is None else fault.code,
+            "reason": "" if fault is None else fault.message,
+        }
+        self._write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
     def record(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""

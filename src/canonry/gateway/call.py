@@ -81,7 +81,7 @@ class Gateway:
         """
         settings = settings or GatewaySettings()
         self.canon = canon
-        self.audit = audit or Audit()
+        self.audit = (audit or Audit()).watching(canon.outside)
         salt = canon.identities.salt()
         self._pseudonyms = Pseudonyms(salt)
         self._correlations = Correlations(salt)

@@ -1,12 +1,14 @@
 """Counts and durations of calls, kept in the process and shown as Prometheus text."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
+
+    from canonry.ports.outside_services import OutsideService
 
 _BOUNDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
@@ -25,6 +27,7 @@ class Metrics:
         self.cache_hits = 0
         self.cache_misses = 0
         self.in_flight = 0
+        self.services: Iterable[OutsideService] = ()
 
     def count(self, tool: str, code: str, seconds: float) -> None:
         """Count one call of `tool` that ended with `code` after `seconds`."""
@@ -70,6 +73,19 @@ class Metrics:
         for tool, buckets in sorted(self._buckets.items()):
             cumulative = zip((*map(str, _BOUNDS), "+Inf"), accumulate(buckets), strict=True)
             seconds.add_metric((tool,), buckets=list(cumulative), sum_value=self._seconds[tool])
+        away = GaugeMetricFamily(
+            "canonry_service_away",
+            "Whether a service is left alone because it fails.",
+            labels=("service",),
+        )
+        failures = CounterMetricFamily(
+            "canonry_service_failures", "Requests that a service failed.", labels=("service",)
+        )
+        for service in self.services:
+            away.add_metric((service.name,), service.fault is not None)
+            failures.add_metric((service.name,), service.failed)
+        yield away
+        yield failures
         yield calls
         yield GaugeMetricFamily(
             "canonry_calls_in_flight", "Calls that have begun and not ended.", self.in_flight

@@ -13,13 +13,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from canonry.domain.errors import NotAllowed
+from canonry.domain.ids import is_uuid
 from canonry.gateway.call import Gateway
 from canonry.inspector.doors import Door, Hall, OneLink, Visitor
 from canonry.inspector.drawing import PageFrame, draw
 from canonry.inspector.headers import GuardedHeaders
 from canonry.inspector.pages import deciding, reading
 from canonry.inspector.texts import Texts, language_of
-from canonry.inspector.visits import Refused, Visit
+from canonry.inspector.visits import AMBIGUOUS, Refused, Visit
 
 Answering = Callable[[Visit], Awaitable[Response]]
 NEEDED: Final = "spaces"
@@ -42,6 +43,7 @@ _PAGES: Final[dict[str, Answering]] = {
     "/review": deciding.review,
     "/review/head": deciding.head,
 }
+_INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
 _TOKEN_MAX: Final = 20_000
 _PACKED: Final = 5
@@ -91,8 +93,11 @@ class _Reception:
                 texts=self._texts(request),
             )
             try:
+                await visit.require_times()
                 response = await page(visit)
             except Refused as refused:
+                if refused.status == _INVALID and _names_nothing(request, refused):
+                    return await self.lost(request, refused)
                 response = visit.draw("refused.html", refused.status, refused=refused, space=None)
             except PermissionError:
                 response = visit.draw("stale.html", 403, space=None)
@@ -175,6 +180,12 @@ class _Reception:
     def _texts(request: Request) -> Texts:
         chosen = request.cookies.get("canonry-language")
         return Texts(language_of(chosen, request.headers.get("accept-language", "")))
+
+
+def _names_nothing(request: Request, refused: Refused) -> bool:
+    """Whether the path has an id that no thing has."""
+    named = request.path_params.get("id")
+    return named is not None and (not is_uuid(named) or refused.reason == AMBIGUOUS)
 
 
 def _cookie(request: Request) -> str:

@@ -8,12 +8,14 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from canonry.domain.errors import InvalidInput
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Run
 from canonry.inspector.doors import Hall, Visitor
 from canonry.inspector.drawing import PageFrame, draw
 from canonry.inspector.texts import Texts
+from canonry.toolsets.canon.desk import recorded_time
 
 FORM_MAX: Final = 256 * 1024
 """So many bytes a form may have."""
@@ -26,6 +28,10 @@ _STATUS: Final = {
     "NOT_HERE": 400,
     "TRY_AGAIN": 503,
 }
+
+
+AMBIGUOUS: Final = "space.ambiguous"
+"""The reason where a call names no space, and nothing that lies in one."""
 
 
 class Refused(Exception):  # noqa: N818 - named for what happened
@@ -84,6 +90,22 @@ class Visit:
         named = {"at": self.asked("at"), "as_known_at": self.asked("known")}
         return {name: value for name, value in named.items() if value}
 
+    async def require_times(self) -> None:
+        """Ask for times that the page may not look at, so that none is ignored in silence.
+
+        Raises:
+            Refused: nobody can read them.
+        """
+        if not self.times or self.gateway.catalogue.find_tool("find") is None:
+            return
+        try:
+            await self.call("find", space=self.asked("space"), limit=1, **self.times)
+        except Refused as refused:
+            # Only a space knows the words of its calendar; a date is read without one.
+            if refused.reason != AMBIGUOUS or not all(map(_is_date, self.times.values())):
+                refused.reason = ""  # it is the time that nobody can read, and not the thing
+                raise
+
     def asked(self, name: str) -> str:
         """A parameter of the address, without what stands around it."""
         return self.request.query_params.get(name, "").strip()
@@ -137,3 +159,11 @@ class Visit:
     def go(self, path: str) -> Response:
         """Send the browser to another page, which it gets anew."""
         return RedirectResponse(path, status_code=303)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        recorded_time(text, path="")
+    except InvalidInput:
+        return False
+    return True

@@ -52,7 +52,7 @@ def greet(
     answering: dict[str, Any] = {f"on_{name}": _fenced(ready, name) for name in _HANDLED}
     server: Server = _Greeter(
         alone.server_name if alone else "canonry",
-        version=alone.contract_version if alone else __version__,
+        version=__version__,
         title=(alone.title or f"Canonry: {alone.name}") if alone else "Canonry",
         description=alone.purpose if alone else "Canonical truth for AI agents",
         instructions=_instructions(faces),

@@ -10,14 +10,16 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.ports.world import Clock
 from canonry.server.binding import bind
 from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
@@ -26,7 +28,7 @@ from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
 from canonry.server.options import ServerOptions
-from canonry.server.pages import Pages, is_loopback
+from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
 from canonry.server.programs.api import Api
 from canonry.server.programs.throttling import Throttle
 from canonry.server.sessions import Sessions
@@ -159,7 +161,7 @@ def http_app(
     """
     require_protection(host, server_options)
     guard = _guard(host, server_options)
-    verifier = _verifier(server_options)
+    verifier = _verifier(gateway, server_options)
     known = verifier.principal if verifier else lambda: principal
 
     def identify() -> Principal:
@@ -189,16 +191,26 @@ def http_app(
     pages = Pages(
         gateway, guard, verifier=verifier, options=server_options, principal=principal, api=api
     )
-
-    async def bearer_of(token: str) -> tuple[Principal, float] | None:
-        now = gateway.canon.clock.now() // SECOND
-        return None if verifier is None else await verifier.bearer_of(token, now)
-
     before = None
     if front is not None:
-        shown = front(gateway, None if verifier else principal, bearer_of)
+        bearers = _bearers(verifier, gateway.canon.clock)
+        shown = front(gateway, None if verifier else principal, bearers)
         before = _over_tls(shown, server_options)
-    return open_to(server_options.allowed_origins, _Dispatcher(apps, pages, guard, before))
+    served = _Dispatcher(apps, pages, guard, before, verifier)
+    return open_to(server_options.allowed_origins, served)
+
+
+def _bearers(verifier: "BearerVerifier | None", clock: Clock) -> Bearers:
+    async def bearer_of(token: str) -> tuple[Principal, float] | None:
+        if verifier is None:
+            return None
+        try:
+            return await verifier.bearer_of(token, clock.now() // SECOND)
+        except Unavailable as error:
+            headers = {"Retry-After": str(error.details["retry_after"])}
+            raise HTTPException(503, error.message, headers) from error
+
+    return bearer_of
 
 
 def _mcp_app(
@@ -271,9 +283,15 @@ class _Dispatcher:
     """Sends a request to the application of its path, in one step."""
 
     def __init__(
-        self, apps: list[Starlette], pages: Pages, guard: HostGuard, front: ASGIApp | None
+        self,
+        apps: list[Starlette],
+        pages: Pages,
+        guard: HostGuard,
+        front: ASGIApp | None,
+        verifier: "BearerVerifier | None",
     ) -> None:
         self._apps = apps
+        self._verifier = verifier
         self._pages = pages.app(front)
         self._dialogues = pages.dialogues
         self._by_path: dict[str, ASGIApp] = {
@@ -291,6 +309,10 @@ class _Dispatcher:
             trimmed = [(name, value.strip(_BLANKS)) for name, value in scope["headers"]]
             scope = {**scope, "headers": trimmed}
         path = scope["path"].rstrip("/")
+        verifier = None if path in FOR_OPERATORS else self._verifier
+        if verifier is not None and (refused := await verifier.refusal(scope)) is not None:
+            await refused(scope, receive, send)
+            return
         world = world_in(path)
         if world is not None and PATH in self._by_path:
             inner = {**scope, "path": PATH, "raw_path": PATH.encode()}
@@ -305,15 +327,18 @@ class _Dispatcher:
             for app in self._apps:
                 await stack.enter_async_context(app.router.lifespan_context(app))
             stack.push_async_callback(self._dialogues.close)
+            if self._verifier is not None and self._verifier.keys is not None:
+                self._verifier.keys.begin()
+                stack.push_async_callback(self._verifier.keys.close)
             yield
 
 
-def _verifier(options: ServerOptions) -> "BearerVerifier | None":
+def _verifier(gateway: Gateway, options: ServerOptions) -> "BearerVerifier | None":
     if options.bearer is None:
         return None
     from canonry.server.identity import BearerVerifier  # noqa: PLC0415 - needs PyJWT
 
-    return BearerVerifier(options.bearer)
+    return BearerVerifier(options.bearer, gateway.canon.outside)
 
 
 def require_protection(host: str, options: ServerOptions) -> None:

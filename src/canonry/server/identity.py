@@ -4,19 +4,24 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import jwt
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Scope
 
 from canonry.bootstrap.token_settings import ALGORITHMS, EVERY_SPACE, SECRET_BYTES
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
 from canonry.domain.truth.accounts import user_id_of
 from canonry.gateway.principal import Principal, is_name
+from canonry.ports.outside_services import OutsideServices
+from canonry.server.auth.issuer_keys import IssuerKeys
 from canonry.server.options import BearerOptions
 
 _KEPT: Final = 1024
@@ -27,11 +32,14 @@ _LONGEST_TOKEN: Final = 16_384
 class BearerVerifier:
     """Verifies signature, issuer, audience and times of JSON Web Tokens.
 
-    A verified token is remembered for a minute, because most requests repeat one.
+    A verified token is remembered for a minute, because most requests repeat one. `keys` are those
+    of the issuer, None where the operator gave the key.
     """
 
-    def __init__(self, options: BearerOptions) -> None:
-        """Take the key, or find it by the token's `kid` at the issuer's key set.
+    def __init__(self, options: BearerOptions, outside: OutsideServices | None = None) -> None:
+        """Take the key, or find it by the token's `kid` in the issuer's key set.
+
+        `outside` is told how the issuer answers.
 
         Raises:
             InvalidInput: `bearer.key-missing`, unless exactly one of the two is given;
@@ -43,11 +51,30 @@ class BearerVerifier:
             raise InvalidInput("bearer.key-missing", message)
         require_strong(options)
         self._options = options
-        self._keys = jwt.PyJWKClient(options.jwks_url) if options.jwks_url else None
+        self.keys: IssuerKeys | None = None
+        if options.jwks_url:
+            # One failure is told: whoever asks only every few minutes does not wait for three.
+            service = (outside or OutsideServices()).service("issuer", failures=1)
+            self.keys = IssuerKeys(
+                options.jwks_url,
+                service,
+                trusted_seconds=options.keys_seconds,
+                refresh_seconds=options.refresh_seconds,
+            )
         self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The token's meaning, or None if it may not be trusted."""
+        """The token's meaning, or None if it may not be trusted, or cannot be verified now."""
+        with suppress(Unavailable):
+            return await self.verify(token)
+        return None
+
+    async def verify(self, token: str) -> AccessToken | None:
+        """The token's meaning, or None if it may not be trusted.
+
+        Raises:
+            Unavailable: `bearer.unverifiable`, nobody knows now whether it may be trusted.
+        """
         if len(token) > _LONGEST_TOKEN:
             return None
         now = asyncio.get_running_loop().time()
@@ -66,11 +93,28 @@ class BearerVerifier:
         return access
 
     async def bearer_of(self, token: str, now: int) -> tuple[Principal, float] | None:
-        """Whom a token names that somebody shows by hand, and for how many seconds from `now`."""
-        access = await self.verify_token(token)
+        """Whom a token names that somebody shows by hand, and for how many seconds from `now`.
+
+        Raises:
+            Unavailable: `bearer.unverifiable`.
+        """
+        access = await self.verify(token)
         if access is None or not set(self._options.required_scopes) <= set(access.scopes):
             return None
         return self.principal_in(access), float((access.expires_at or now) - now)
+
+    async def refusal(self, scope: Scope) -> Response | None:
+        """503 for a request whose token cannot be verified now; None: it may go on."""
+        shown = next((v for name, v in scope.get("headers", ()) if name == b"authorization"), b"")
+        scheme, _, token = shown.decode("latin-1").partition(" ")
+        if self.keys is None or scheme.lower() != "bearer":
+            return None
+        try:
+            await self.verify(token)
+        except Unavailable as error:
+            headers = {"Retry-After": str(error.details["retry_after"])}
+            return PlainTextResponse(f"{error.message} ({error.code})\n", 503, headers)
+        return None
 
     def principal(self) -> Principal:
         """Who makes the request that is being served.
@@ -87,8 +131,13 @@ class BearerVerifier:
         options = self._options
         try:
             key: Any = options.key
-            if self._keys is not None:
-                key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, token)
+            if self.keys is not None:
+                header = jwt.get_unverified_header(token)
+                if header.get("alg") not in options.algorithms:
+                    return None
+                key = await self.keys.key(str(header.get("kid", "")))
+            if key is None:
+                return None
             claims: dict[str, Any] = jwt.decode(
                 token,
                 key,

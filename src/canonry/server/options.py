@@ -11,7 +11,8 @@ ErrorMode = Literal["result", "jsonrpc"]
 class BearerOptions:
     """How bearer tokens over HTTP are verified.
 
-    Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`.
+    Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`, whose
+    keys are fetched every `refresh_seconds` and count for `keys_seconds` after that.
     `resource_url` is the address under which clients reach the server. `default_agent_type` and
     `default_spaces` (ids, or `*` for all) stand for claims that a token does not have.
     """
@@ -21,6 +22,8 @@ class BearerOptions:
     resource_url: str
     key: str | None = None
     jwks_url: str | None = None
+    keys_seconds: float = 86_400.0
+    refresh_seconds: float = 300.0
     algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
     required_scopes: tuple[str, ...] = ()
     default_agent_type: str | None = None

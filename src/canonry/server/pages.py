@@ -25,6 +25,9 @@ from canonry.server.programs.api import Api
 if TYPE_CHECKING:  # needs PyJWT
     from canonry.server.identity import BearerVerifier
 
+FOR_OPERATORS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Pages that answer whatever token a request shows."""
+
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -108,19 +111,30 @@ class Pages:
         return PlainTextResponse("ok\n" if code is None else f"ok\n{code}\n")
 
     async def _readiness(self, _: Request) -> Response:
-        if await self._gateway.ready():
-            return PlainTextResponse("ready\n")
-        return PlainTextResponse("the records do not answer\n", status_code=503)
+        if not await self._gateway.ready():
+            return PlainTextResponse("the records do not answer\n", status_code=503)
+        away = [each for each in self._gateway.canon.outside if each.fault is not None]
+        lines = "".join(f"away: {each.name}\n" for each in away)
+        keys = None if self._verifier is None else self._verifier.keys
+        if keys is not None and not keys.are_known:
+            keys.begin()
+            return PlainTextResponse(f"no key of the issuer is known\n{lines}", status_code=503)
+        return PlainTextResponse(f"ready\n{lines}")
 
     async def _metrics(self, request: Request) -> Response:
         if (refusal := self._guard.refusal(request.scope)) is not None:
+            return refusal
+        here = _is_from_here(request)
+        if not here and self._verifier is not None:
+            refusal = await self._verifier.refusal(request.scope)
+        if refusal is not None:
             return refusal
         if (bearer := await self._bearer(request)) is not None:
             try:
                 require_complete(bearer)
             except NotAllowed as error:
                 return PlainTextResponse(f"{error.message}\n", 403)
-        elif not _is_from_here(request):
+        elif not here:
             message = "metrics are told on this machine, or to a bearer of a token\n"
             return PlainTextResponse(message, 401, headers={"WWW-Authenticate": "Bearer"})
         text = self._gateway.audit.metrics.exposition()

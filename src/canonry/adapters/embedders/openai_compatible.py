@@ -16,6 +16,7 @@ from canonry.adapters.embedders.unit_vectors import unit_vector
 from canonry.domain.errors import Unavailable
 from canonry.domain.json_values import decode_json
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.ports.outside_services import OutsideService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +45,8 @@ class Endpoint:
 class OpenAICompatibleEmbedder(Embedder):
     """Asks for a batch at a time, and again where the endpoint is busy."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        """Connect with the first request."""
+    def __init__(self, endpoint: Endpoint, service: OutsideService | None = None) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
         self._endpoint = endpoint
         self._model = EmbeddingModel(
             name=endpoint.model,
@@ -60,6 +61,7 @@ class OpenAICompatibleEmbedder(Embedder):
         )
         url = f"{endpoint.base_url.rstrip('/')}/embeddings"
         self._posting = Posting(url, endpoint.key, bounds, self._fault)
+        self._service = service or OutsideService("embedder")
 
     @property
     @override
@@ -77,13 +79,19 @@ class OpenAICompatibleEmbedder(Embedder):
 
     @override
     async def close(self) -> None:
+        await self._service.close()
         await self._posting.close()
 
     async def _batch(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return await self._service.ask(
+            lambda: self._asked(texts), lambda: self._asked(["hello"], probe=True)
+        )
+
+    async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
         if self._endpoint.ask_dimensions:
             body["dimensions"] = self._model.dimensions
-        return self._vectors(await self._posting.post(body), len(texts))
+        return self._vectors(await self._posting.post(body, probe=probe), len(texts))
 
     def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:

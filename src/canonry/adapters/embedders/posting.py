@@ -12,6 +12,7 @@ from typing import Any, Final
 import httpx2
 
 from canonry.domain.errors import Unavailable
+from canonry.ports.outside_services import PROBE_SECONDS
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -48,16 +49,18 @@ class Posting:
         self._fault = fault
         self._client: httpx2.AsyncClient | None = None
 
-    async def post(self, body: Mapping[str, Any]) -> bytes:
-        """What was answered.
+    async def post(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
+        """What was answered; a probe is one attempt, which takes no longer than a probe may.
 
         Raises:
             Unavailable: what `fault` makes of it.
         """
-        for attempt in range(1, self._bounds.attempts + 1):
-            last = attempt == self._bounds.attempts
+        attempts = 1 if probe else self._bounds.attempts
+        seconds = min(self._bounds.timeout, PROBE_SECONDS) if probe else self._bounds.timeout
+        for attempt in range(1, attempts + 1):
+            last = attempt == attempts
             try:
-                async with asyncio.timeout(self._bounds.timeout):
+                async with asyncio.timeout(seconds):
                     answer = await self._asked(body)
             except (httpx2.TransportError, TimeoutError) as error:
                 if last:

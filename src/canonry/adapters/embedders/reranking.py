@@ -15,6 +15,7 @@ from typing_extensions import override
 from canonry.adapters.embedders.posting import Posting, PostingBounds
 from canonry.domain.errors import Unavailable
 from canonry.domain.json_values import decode_json
+from canonry.ports.outside_services import OutsideService
 from canonry.ports.reranker import Reranker
 
 
@@ -40,22 +41,33 @@ class RerankingEndpoint:
 class EndpointReranker(Reranker):
     """Asks once: whoever waits for a search has no time for more."""
 
-    def __init__(self, endpoint: RerankingEndpoint) -> None:
-        """Connect with the first request."""
+    def __init__(self, endpoint: RerankingEndpoint, service: OutsideService | None = None) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
         self._endpoint = endpoint
         bounds = PostingBounds(
             timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes
         )
         url = f"{endpoint.base_url.rstrip('/')}/rerank"
         self._posting = Posting(url, endpoint.key, bounds, _fault)
+        self._service = service or OutsideService("reranker")
 
     @override
     async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        return _scores(await self._posting.post(self._body(question, list(texts))), len(texts))
+        return await self._service.ask(
+            lambda: self._asked(question, texts),
+            lambda: self._asked("hello", ["hello"], probe=True),
+        )
 
     @override
     async def close(self) -> None:
+        await self._service.close()
         await self._posting.close()
+
+    async def _asked(
+        self, question: str, texts: Sequence[str], *, probe: bool = False
+    ) -> Sequence[float]:
+        body = self._body(question, list(texts))
+        return _scores(await self._posting.post(body, probe=probe), len(texts))
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
         match self._endpoint.dialect:

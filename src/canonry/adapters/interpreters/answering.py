@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from canonry.adapters.interpreters.endpoint import (
+    HELLO,
     Connection,
     ModelEndpoint,
     configuration_of,
@@ -18,6 +19,7 @@ from canonry.domain.truth.files import Reading
 from canonry.domain.truth.interpretations import Interpretation
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.interpreter import Interpreter
+from canonry.ports.outside_services import OutsideService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +40,16 @@ class ModelProtocol:
 class EndpointInterpreter(Interpreter):
     """Asks for an answer that satisfies a JSON schema, and checks that it does."""
 
-    def __init__(self, protocol: ModelProtocol, endpoint: ModelEndpoint) -> None:
-        """Connect with the first request."""
+    def __init__(
+        self,
+        protocol: ModelProtocol,
+        endpoint: ModelEndpoint,
+        service: OutsideService | None = None,
+    ) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
         self._protocol = protocol
-        self._connection = Connection(endpoint, protocol.headers(endpoint.key))
+        service = service or OutsideService("interpreter")
+        self._connection = Connection(endpoint, protocol.headers(endpoint.key), service)
 
     @property
     @override
@@ -67,6 +75,7 @@ class EndpointInterpreter(Interpreter):
                 "max_tokens": self._connection.endpoint.answer_tokens,
                 **self._protocol.body(question(reading, schemas)),
             },
+            {"model": configuration["model_id"], "max_tokens": 1, "messages": HELLO},
         )
         try:
             said = self._protocol.said(answer)

@@ -1,6 +1,7 @@
 """A language model behind an endpoint: how it is reached, and asked again where it is busy.
 
-Requests are bounded in size, time and number; what the endpoint says never reaches a message.
+Requests are bounded in size, time and number, and none is sent while the endpoint is away; what
+the endpoint says never reaches a message.
 """
 
 import asyncio
@@ -14,11 +15,14 @@ import httpx2
 from canonry.adapters.interpreters.prompt import CODE_VERSION, PROMPT_HASH
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.json_values import decode_json
+from canonry.ports.outside_services import PROBE_SECONDS, OutsideService
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _HOTTEST: Final = 2.0
 _NAME_MAX: Final = 200
+HELLO: Final = ({"role": "user", "content": "hello"},)
+"""The messages of a probe."""
 ANSWER_MAX: Final = 16 * 1024 * 1024
 """So many bytes of an answer are read."""
 
@@ -44,34 +48,47 @@ def bearer(key: str | None) -> Mapping[str, str]:
 class Connection:
     """Posts JSON to an endpoint."""
 
-    def __init__(self, endpoint: ModelEndpoint, headers: Mapping[str, str]) -> None:
-        """Connect with the first request."""
+    def __init__(
+        self, endpoint: ModelEndpoint, headers: Mapping[str, str], service: OutsideService
+    ) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
+        self._service = service
         self.endpoint = endpoint
         self._headers = headers
         self._client: httpx2.AsyncClient | None = None
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer as JSON.
+    async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
+        """The answer to `body` as JSON; `probe` is the smallest body that can be answered.
 
         Raises:
             Unavailable: `interpretation.failed`.
         """
-        url = f"{self.endpoint.base_url.rstrip('/')}{path}"
+        url, endpoint = f"{self.endpoint.base_url.rstrip('/')}{path}", self.endpoint
+        least = min(endpoint.timeout, PROBE_SECONDS)
+        return await self._service.ask(
+            lambda: self._in_time(url, body, endpoint.attempts, endpoint.timeout),
+            lambda: self._in_time(url, probe, 1, least),
+        )
+
+    async def _in_time(
+        self, url: str, body: Mapping[str, Any], attempts: int, seconds: float
+    ) -> Any:
         try:
-            async with asyncio.timeout(self.endpoint.timeout):
-                return await self._tried(url, body)
+            async with asyncio.timeout(seconds):
+                return await self._tried(url, body, attempts)
         except TimeoutError as error:
             raise failed("does not answer in time") from error
 
     async def close(self) -> None:
         """Close the connection; another request opens it again."""
+        await self._service.close()
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
 
-    async def _tried(self, url: str, body: Mapping[str, Any]) -> Any:
-        for attempt in range(1, self.endpoint.attempts + 1):
-            last = attempt == self.endpoint.attempts
+    async def _tried(self, url: str, body: Mapping[str, Any], attempts: int) -> Any:
+        for attempt in range(1, attempts + 1):
+            last = attempt == attempts
             try:
                 answer = await self._asked(url, body)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:

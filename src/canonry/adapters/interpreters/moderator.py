@@ -14,6 +14,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.world.moderation.moderating import CATEGORIES, Moderation, moderate_by_words
 from canonry.domain.world.moderation.writing import TEXT_MAX
 from canonry.ports.moderator import Moderator
+from canonry.ports.outside_services import OutsideService
 
 _OURS: Final[Mapping[str, str]] = {
     "harassment": "harassment",
@@ -34,9 +35,10 @@ _OURS: Final[Mapping[str, str]] = {
 class EndpointModerator(Moderator):
     """Adds what a model finds to what the rules say."""
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint, service: OutsideService | None = None) -> None:
         """Ask the endpoint about what the rules let stand."""
-        self._connection = Connection(endpoint, bearer(endpoint.key))
+        service = service or OutsideService("moderator")
+        self._connection = Connection(endpoint, bearer(endpoint.key), service)
 
     @override
     async def moderate(self, text: str) -> Moderation:
@@ -59,7 +61,7 @@ class EndpointModerator(Moderator):
         """The categories of the endpoint; None where it did not answer as it should."""
         body = {"model": self._connection.endpoint.model, "input": text[:TEXT_MAX]}
         try:
-            answer = await self._connection.post("/moderations", body)
+            answer = await self._connection.post("/moderations", body, {**body, "input": "hello"})
             found = answer["results"][0]["categories"]
         except (Unavailable, LookupError, TypeError):
             return None

@@ -5,8 +5,15 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.adapters.interpreters.endpoint import Connection, ModelEndpoint, bearer, failed
+from canonry.adapters.interpreters.endpoint import (
+    HELLO,
+    Connection,
+    ModelEndpoint,
+    bearer,
+    failed,
+)
 from canonry.domain.json_values import decode_json
+from canonry.ports.outside_services import OutsideService
 from canonry.ports.speaker import ModelSpeech, SpeakingModel, ToolAsked
 
 _ASKED_MAX: Final = 16
@@ -17,9 +24,15 @@ _NAME_MAX: Final = 200
 class EndpointSpeaker(SpeakingModel):
     """Asks for chat completions with tools."""
 
-    def __init__(self, endpoint: ModelEndpoint, temperature: float = 0.7) -> None:
-        """Connect with the first request."""
-        self._connection = Connection(endpoint, bearer(endpoint.key))
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        temperature: float = 0.7,
+        service: OutsideService | None = None,
+    ) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
+        service = service or OutsideService("speaker")
+        self._connection = Connection(endpoint, bearer(endpoint.key), service)
         self._temperature = temperature
 
     @override
@@ -39,7 +52,8 @@ class EndpointSpeaker(SpeakingModel):
         }
         if tools:
             body["tools"] = list(tools)
-        answer = await self._connection.post("/chat/completions", body)
+        probe = {"model": model, "max_tokens": 1, "messages": HELLO}
+        answer = await self._connection.post("/chat/completions", body, probe)
         try:
             return _spoken(answer, model)
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:

@@ -4,6 +4,7 @@ from canonry.adapters.sqlite.connections import Durability
 from canonry.adapters.sqlite.reading import UNWRITABLE, SealedStore, open_sealed
 from canonry.adapters.sqlite.store import SqliteStore, open_store
 from canonry.adapters.sqlite.upkeep.looking import LookingUpkeep
+from canonry.adapters.sqlite.upkeep.schema_check import check_file, check_store_file
 from canonry.adapters.sqlite.upkeep.upkeep import SqliteUpkeep
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "SealedStore",
     "SqliteStore",
     "SqliteUpkeep",
+    "check_file",
+    "check_store_file",
     "open_sealed",
     "open_store",
 ]

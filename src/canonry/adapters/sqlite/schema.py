@@ -1,6 +1,6 @@
 """The schema: records are migrated step by step, views are dropped and folded again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any, Final
 
@@ -95,6 +95,12 @@ def require_reader(db: apsw.Connection) -> None:
     """
     if _stated(db, "min_reader") > ENCODING_VERSION:
         raise newer()
+
+
+def statements_of(version: int, *, views: bool = True) -> Sequence[str]:
+    """What makes the records of a version, and the views of this one."""
+    texts = [migration.read_text(encoding="utf-8") for migration in _MIGRATIONS[:version]]
+    return [*texts, (_FOLDER / "views.sql").read_text(encoding="utf-8")] if views else texts
 
 
 def make_views(db: apsw.Connection) -> None:

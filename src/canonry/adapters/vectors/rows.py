@@ -24,7 +24,7 @@ APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
 _ROW: Final = "SELECT collection, space, n, vector FROM vectors"
-_SCHEMA: Final = """
+SCHEMA: Final = """
 CREATE TABLE identity (id TEXT NOT NULL) STRICT;
 INSERT INTO identity VALUES (lower(hex(randomblob(16))));
 CREATE TABLE models (
@@ -165,7 +165,7 @@ def _prepare(db: apsw.Connection) -> None:
         db.execute("BEGIN IMMEDIATE")
         try:
             if _number(db, "SELECT count(*) FROM sqlite_schema") == 0:
-                db.execute(_SCHEMA)
+                db.execute(SCHEMA)
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
             _upgrade(db)

@@ -10,6 +10,7 @@ from canonry.domain.policy import Policy
 from canonry.domain.revising import revised
 from canonry.ports.document_reader import DocumentReader
 from canonry.ports.moderator import Moderator
+from canonry.ports.outside_services import OutsideServices
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.rulebook import Rulebook
 from canonry.ports.speaker import SpeakingModel
@@ -63,6 +64,7 @@ class Canon:
     moderator: Moderator | None = None
     telemetry: Telemetry = field(default_factory=Telemetry)
     generated: Generated = field(default_factory=Generated)
+    outside: OutsideServices = field(default_factory=OutsideServices)
     store: "Canon | None" = None
     seeing: Seeing | None = None
 

@@ -8,14 +8,18 @@ from canonry.domain.errors import BrokenInvariant, CanonryError, Conflict, Inval
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import Position
-from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
+from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.store.export_log import FORMAT, FORMAT_VERSION
 
 BATCH: Final = 200
-_DAMAGE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+_DAMAGE: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
+)
+_END: Final = 1 << 63
+"""From here on a number fits into no store."""
 
 Lines = Callable[[], Iterable[bytes]]
 """Opens the file anew and gives its lines; it is read twice."""
@@ -42,7 +46,7 @@ async def import_log(
         InvalidInput: `import.damaged`, with the number of the line; nothing was written.
         Conflict: `import.diverged`, the store holds another commit at the same place.
     """
-    chain = _Chain()
+    chain = _Chain(opens=True)
     heads = await _check(ledger, lines(), chain)
     total = sum(position for position, _ in chain.heads.values())
     known = done = late = 0
@@ -56,14 +60,29 @@ async def import_log(
             late += 1
             continue
         if batch and (len(batch) == BATCH or batch[0].space != sealed.space):
-            await ledger.restore(batch)
+            await _restore(ledger, batch)
             batch = []
             told(done - 1, total)
         batch.append(sealed)
     if batch:
-        await ledger.restore(batch)
+        await _restore(ledger, batch)
     told(total, total)
     return ImportedLog(spaces=len(chain.heads), commits=total, known=known, late=late)
+
+
+async def _restore(ledger: Ledger, batch: list[Sealed]) -> None:
+    try:
+        await ledger.restore(batch)
+    except (BrokenInvariant, *_DAMAGE) as error:
+        if isinstance(error, BrokenInvariant) and error.code.startswith("store."):
+            raise
+        first, last = batch[0].position, batch[-1].position
+        what = error.message if isinstance(error, BrokenInvariant) else type(error).__name__
+        message = (
+            f"the commits {first} to {last} of {batch[0].space} are damaged: {what}; what came "
+            "before them was imported"
+        )
+        raise InvalidInput("import.damaged", message, path=f"position {first}") from error
 
 
 async def _check(
@@ -97,8 +116,9 @@ async def _require_same(ledger: Ledger, space: SpaceId, position: Position, dige
 
 @dataclass(slots=True)
 class _Chain:
-    """Where each space stands as the lines go by."""
+    """Where each space stands as the lines go by; with `opens`, entries are read as well."""
 
+    opens: bool = False
     heads: dict[SpaceId, tuple[int, str]] = field(default_factory=dict)
 
 
@@ -119,6 +139,8 @@ def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
             else:
                 sealed = _sealed(data)
                 _follow(sealed, chain, number)
+                if chain.opens:
+                    unseal(sealed)
                 yield sealed
         except CanonryError as error:
             if isinstance(error, BrokenInvariant):
@@ -156,6 +178,10 @@ def _follow(sealed: Sealed, chain: _Chain, number: int) -> None:
 
 
 def _sealed(data: dict[str, Any]) -> Sealed:
+    if not all(isinstance(data[name], str) for name in ("space", "id")):
+        raise TypeError
+    if not all(type(data[n]) is int and 0 <= data[n] < _END for n in ("position", "recorded_at")):
+        raise TypeError
     return Sealed(
         space=SpaceId(data["space"]),
         position=Position(data["position"]),

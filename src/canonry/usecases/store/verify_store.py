@@ -51,6 +51,6 @@ def heads_from(text: bytes, name: str) -> Heads:
             SpaceId(space): (int(position), str(digest))
             for space, (position, digest) in data["heads"].items()
         }
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = f"{name} holds no manifest: name a backup's manifest.json or an exported log"
         raise InvalidInput("manifest.unreadable", message, path=name) from None

@@ -22,6 +22,7 @@ from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep import comparison
 from canonry.adapters.sqlite.upkeep.erasure import purges
+from canonry.adapters.sqlite.upkeep.schema_check import check_store
 from canonry.adapters.sqlite.upkeep.scratch import IN_MEMORY, scratch_beside, scratch_in
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
@@ -128,6 +129,8 @@ class _Check:
             self.find("parts", f"{strays} payloads belong to no commit")
 
     def file(self) -> None:
+        for what in check_store(self.db, "live"):
+            self.find("schema", what)
         for (line,) in self.db.execute(f"PRAGMA live.integrity_check({_FINDINGS_MAX})"):
             if line != "ok":
                 self.find("file", str(line))

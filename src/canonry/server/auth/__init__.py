@@ -1,0 +1,1 @@
+"""What tokens are verified with."""

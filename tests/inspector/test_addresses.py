@@ -1,0 +1,41 @@
+"""Addresses that name nothing, or a time that nobody can read, are told as such."""
+
+import pytest
+
+from tests.inspector.kit import Harbour, a_harbour
+
+pytestmark = pytest.mark.anyio
+NOBODY = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+async def harbour() -> Harbour:
+    return await a_harbour()
+
+
+@pytest.mark.parametrize("name", ["nonsense", "%00", "a b", "7", NOBODY])
+@pytest.mark.parametrize("path", ["/thing/{}", "/difference/{}", "/page/{}/1"])
+async def test_n16_what_names_nothing_is_404(harbour: Harbour, path: str, name: str) -> None:
+    answer = await harbour.reader().get(path.format(name))
+
+    assert answer.status == 404
+    assert "<h1>" in answer.text
+
+
+@pytest.mark.parametrize("query", ["at=blah", "known=blah", "at=2024-13-45", "at=blah&known=blah"])
+async def test_n16_a_time_that_nobody_can_read_is_refused_by_every_page(
+    harbour: Harbour, query: str
+) -> None:
+    reader = harbour.reader()
+    for path in harbour.pages():
+        answer = await reader.get(f"{path}{'&' if '?' in path else '?'}{query}")
+        assert answer.status == 400, (path, answer.text[-300:])
+        assert any(each in answer.text for each in ("blah", "2024-13-45", "say in which one"))
+
+
+async def test_n16_a_time_that_can_be_read_is_taken_by_every_page(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    for path in harbour.pages():
+        if not path.startswith("/thing"):
+            answer = await reader.get(f"{path}{'&' if '?' in path else '?'}at=1207-11-03")
+            assert answer.status == 200, (path, answer.text[-300:])
