@@ -10,6 +10,7 @@ from canonry.gateway.tool import Reply
 from canonry.toolsets.canon.claims import briefly
 from canonry.toolsets.canon.desk import Desk, checked
 from canonry.toolsets.canon.rows import Row
+from canonry.usecases.kernel.caller import step
 from canonry.usecases.truth.correct_field import Correction, correct_field
 from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
 from canonry.usecases.truth.relate_entities import NewRelationship, relate_entities
@@ -81,12 +82,13 @@ async def _own(desk: Desk, claim: Mapping[str, Any], number: int, *, dry: bool) 
     """What became of a relation or a correction; a wrong one undoes none of the others."""
     row: Row = {"claim": briefly(claim), "verdict": "accepted"}
     try:
-        return row if dry else {**row, "id": await _said_so(desk, claim, f"/claims/{number}")}
+        return row if dry else {**row, "id": await _said_so(desk, claim, number)}
     except (InvalidInput, Conflict, NotFound) as error:
         return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
 
 
-async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
+async def _said_so(desk: Desk, claim: Mapping[str, Any], number: int) -> str:
+    path, caller = f"/claims/{number}", step(desk.caller, f"claim {number}")
     if claim["kind"] == "relation":
         from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
         new = NewRelationship(
@@ -95,7 +97,7 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
             to_id=to.id,
             metadata=claim.get("fields", {}),
         )
-        return (await relate_entities(desk.canon, desk.caller, new)).relation.id
+        return (await relate_entities(desk.canon, caller, new)).relation.id
     entity = await desk.entity(claim["of"], path=f"{path}/of")
     wrong = Correction(
         entity_id=entity.id,
@@ -103,5 +105,5 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], path: str) -> str:
         field=claim["field"],
         value=claim["value"],
     )
-    await correct_field(desk.canon, desk.caller, None, wrong)
+    await correct_field(desk.canon, caller, None, wrong)
     return entity.id

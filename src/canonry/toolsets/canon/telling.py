@@ -39,9 +39,9 @@ from canonry.usecases.graph.import_documents import (
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.kernel.receipts import made_before, the_made
 from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
-from canonry.usecases.narrative.open_scene import SceneAsked, open_scene, story_of_late
+from canonry.usecases.narrative.open_scene import SceneAsked, open_scene, opening, story_of_late
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
@@ -307,6 +307,8 @@ async def _spoken(
 
 async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | SceneDraft, bool]:
     """The scene that still takes turns, or else a new one of this title, and whether it is new."""
+    if opened := await made_before(desk.canon, opening(desk.caller), desk.space.id, SceneDraft):
+        return opened[0], True
     named = arguments["scene"].strip()
     query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
     playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items
