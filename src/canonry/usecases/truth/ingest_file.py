@@ -59,6 +59,7 @@ from canonry.usecases.truth.store_file import (
 
 _GIVEN: Final = "properties"
 _RULES: Final = "rules"
+_TYPES: Final = tuple(TRUTH_TYPES.values())
 _DEPTH_MAX: Final = 3
 """So deep files within files are read: a table in an archive that a message brings along."""
 
@@ -274,8 +275,7 @@ async def _interpreted(
     try:
         if not isinstance(run, InterpretationRun):
             await require_quota(canon, account)
-        types = tuple(TRUTH_TYPES.values())
-        found, read = await interpret_file(canon, plan, given.data, given.hint, types)
+        found, read = await interpret_file(canon, plan, given.data, given.hint, _TYPES)
     except CanonryError as error:
         if error.code == ASKED and not depth:
             raise  # the same call will be made again, and is then the first to keep anything
