@@ -7,6 +7,7 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.testing.conformance import (
     BlobsContract,
     CatalogContract,
+    CutsContract,
     DocumentsContract,
     HistoriesContract,
     LedgerContract,
@@ -18,6 +19,7 @@ from canonry.testing.conformance import (
 )
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.conformance.serving import Served
 
 
 async def open_memory() -> Backend:
@@ -45,6 +47,10 @@ class TestMemoryBlobs(OnMemory, BlobsContract):
 
 
 class TestMemoryState(OnMemory, StateContract):
+    pass
+
+
+class TestMemoryCuts(OnMemory, Served, CutsContract):
     pass
 
 

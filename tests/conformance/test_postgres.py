@@ -14,6 +14,7 @@ from canonry.testing.conformance import (
     Backend,
     BlobsContract,
     CatalogContract,
+    CutsContract,
     DocumentsContract,
     DurabilityContract,
     HistoriesContract,
@@ -31,6 +32,7 @@ from canonry.testing.conformance import (
     WritersContract,
 )
 from tests.conformance.postgres_store import URL, dropped, schemas
+from tests.conformance.serving import Served
 
 
 class OnPostgres:
@@ -62,6 +64,11 @@ class TestPostgresBlobs(OnPostgres, BlobsContract):
 
 class TestPostgresState(OnPostgres, StateContract):
     pass
+
+
+class TestPostgresCuts(OnPostgres, Served, CutsContract):
+    ends = ("killed",)
+    rounds = 2
 
 
 class TestPostgresDocuments(OnPostgres, DocumentsContract):

@@ -14,6 +14,7 @@ from canonry.testing.conformance import (
     Backend,
     BlobsContract,
     CatalogContract,
+    CutsContract,
     DocumentsContract,
     DurabilityContract,
     DurableBlobsContract,
@@ -30,6 +31,7 @@ from canonry.testing.conformance import (
     ViewContract,
     WritersContract,
 )
+from tests.conformance.serving import Served
 from tests.conformance.sqlite_store import Folders
 
 
@@ -81,6 +83,10 @@ class TestSqliteBlobs(OnSqlite, BlobsContract, DurableBlobsContract):
 
 
 class TestSqliteState(OnSqlite, StateContract):
+    pass
+
+
+class TestSqliteCuts(OnSqlite, Served, CutsContract):
     pass
 
 

@@ -13,9 +13,10 @@ from canonry.domain.log.commits import Append, Appended
 from canonry.domain.log.entries import Erased
 from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import KEY_META, Principal
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident, made
+from canonry.toolsets.canon import CANON
 from canonry.toolsets.truth import TRUTH
 
 if sys.platform != "win32":
@@ -168,6 +169,24 @@ async def ingest(store: Embedded, name: str) -> None:
         assert outcome.error is None, outcome.text
 
 
+async def telling(store: Embedded, life: str) -> None:
+    """Texts, one call after the other, each with its key."""
+    for n in count():
+        name = f"{life}/{n}"
+        await tell(store, name)
+        say(name)
+
+
+async def tell(store: Embedded, name: str) -> str:
+    """Tell the text called `name`, by a source and its passages; the id of the document."""
+    gateway, solo = Gateway(store.canon, (CANON,)), Principal(agent_id="solo", agent_type="Solo")
+    await gateway.call("open", {"name": "Marrow"}, solo, {KEY_META: "space"})
+    said = {"text": f"{name}: Odo keeps the light.", "title": name, "space": "Marrow"}
+    outcome = await gateway.call("tell", said, solo, {KEY_META: name})
+    assert outcome.error is None, outcome.text
+    return str(outcome.body["document"])
+
+
 async def holding(store: Embedded, life: str) -> None:
     """Keep everybody else out, for ever."""
     async with store.canon.ledger.exclusive():
@@ -188,6 +207,7 @@ WORK: dict[str, Callable[[Embedded, str], Awaitable[None]]] = {
         holding,
         filling,
         ingesting,
+        telling,
     )
 }
 

@@ -38,13 +38,12 @@ async def test_nobody_takes_back_what_another_changed_meanwhile(tmp_path: Path) 
         await put(canon, hostile())
         now = stamp(canon.clock.now())
 
-        judged = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)
+        made, same = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)
 
         entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
         row = item_row(entry.entity)
         assert (row["title"], row["summary"]) == ("own", "of another")
         assert reads == 2
-        assert judged is not None
-        assert not judged.fresh
+        assert (made, same) == (False, False)
     finally:
         await store.close()

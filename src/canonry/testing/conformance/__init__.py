@@ -2,6 +2,7 @@
 
 from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContract
 from canonry.testing.conformance.catalog import CatalogContract
+from canonry.testing.conformance.cuts.contract import CutsContract
 from canonry.testing.conformance.documents import DocumentsContract
 from canonry.testing.conformance.durability import DurabilityContract, WritersContract
 from canonry.testing.conformance.histories import HistoriesContract, SharedHistoriesContract
@@ -29,6 +30,7 @@ __all__ = [
     "BlobsContract",
     "CatalogContract",
     "Contract",
+    "CutsContract",
     "Damages",
     "DocumentsContract",
     "DurabilityContract",

@@ -10,7 +10,7 @@ from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus
 from canonry.domain.things.upkeep import ids_of
 from canonry.domain.truth.files import FileHint
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
@@ -53,6 +53,7 @@ from canonry.usecases.graph.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import audience_for
+from canonry.usecases.kernel.receipts import made_before
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.store_file import GivenFile
 
@@ -96,26 +97,35 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
     async def replied(reply: Reply) -> Reply:
         return with_hints(await with_links(reading, claims, suggestions, reply), hints)
 
+    kept = await made_before(canon, step(caller, "propose"), space, ProposalDraft)
     with in_words_of_claims(claims):
         if said is not None:
-            await require_changes(canon, caller, space, suggestions)
+            if not kept:
+                await require_changes(canon, caller, space, suggestions)
             words = await _said(desk, said, narrowest(readers))
             suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
             if len(set(readers)) > 1:  # words for few prove what more may know of
                 suggestions = list(map(_for_readers, suggestions, readers))
+        if kept:
+            return await replied(await _judged(desk, claims, [each.id for each in kept]))
         if "authority" not in arguments and cited.authority not in _LOWER:
             suggestions = await _overruling_nothing(desk, suggestions)
         if dry:
             foretold = await foretell_changes(canon, caller, space, suggestions)
             return await replied(_verdicts(claims, foretold, written=False))
         ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
+    return await replied(await _judged(desk, claims, ids))
+
+
+async def _judged(desk: Desk, claims: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> Reply:
+    """What becomes of the claims that are kept as these proposals."""
+    canon, caller = desk.canon, desk.caller
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return await replied(_verdicts(claims, judged, written=True))
+        return _verdicts(claims, judged, written=True)
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
     kept = "kept for a Keeper, who decides; these are the verdicts that it would get now"
-    reply = _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
-    return await replied(reply)
+    return _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
 
 
 def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:
@@ -230,6 +240,31 @@ async def _upkeep(
     if any(claim["kind"] not in UPKEPT for claim in claims):
         message = f"propose {', '.join(UPKEPT)} by themselves, not together with other claims"
         raise InvalidInput("claim.mixed", message, path="/claims")
+    asking = step(desk.caller, "upkeep")
+    kept = await made_before(desk.canon, asking, desk.space.id, ProposalDraft)
+    ids: Sequence[str] = [each.id for each in kept]
+    if not ids:
+        asked = await _asked(desk, claims, cited, said)
+        ids = () if dry else await ask_upkeep(desk.canon, asking, desk.space.id, asked)
+    decides = desk.caller.actor.agent_type in KEEPERS
+    verdict = "accepted" if decides else "needs review"
+    rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
+    for n, proposal_id in enumerate(ids):
+        if decides:
+            by, reason = step(desk.caller, str(n)), claims[n].get("says", "")
+            rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, reason)
+        else:
+            rows[n]["proposal"] = proposal_id
+    reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    if dry or not decides:
+        reply = {"written": False, **reply}
+    return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
+
+
+async def _asked(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], cited: Cited, said: str | None
+) -> Sequence[UpkeepAsked]:
+    """What the claims ask for, each of which can be done now."""
     asked: list[UpkeepAsked] = []
     for n, claim in enumerate(claims):
         upkeep = await upkeep_of(desk, claim, f"/claims/{n}")
@@ -246,22 +281,7 @@ async def _upkeep(
     about = [*(i for one in asked for i in ids_of(one.upkeep)), *(e.ref for e in _cited_by(asked))]
     readers = await audience_for(desk.canon, about, None)
     words = await _said(desk, said, readers) if said is not None else ()
-    asked = [replace(one, evidence=(*one.evidence, *words)) for one in asked]
-    decides = desk.caller.actor.agent_type in KEEPERS
-    verdict = "accepted" if decides else "needs review"
-    rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
-    if not dry:
-        ids = await ask_upkeep(desk.canon, step(desk.caller, "upkeep"), desk.space.id, asked)
-        for n, proposal_id in enumerate(ids):
-            if decides:
-                by = step(desk.caller, str(n))
-                rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, asked[n].reason)
-            else:
-                rows[n]["proposal"] = proposal_id
-    reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
-    if dry or not decides:
-        reply = {"written": False, **reply}
-    return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
+    return [replace(one, evidence=(*one.evidence, *words)) for one in asked]
 
 
 def _cited_by(asked: Sequence[UpkeepAsked]) -> Iterator[Evidence]:

@@ -161,14 +161,14 @@ async def _own(
 ) -> Row:
     """What became of a relation or a correction; a wrong one undoes none of the others."""
     row: Row = {"claim": briefly(claim), "verdict": "accepted"}
-    path = f"/claims/{number}"
     try:
-        return row if dry else {**row, "id": await _said_so(desk, claim, told_by, path)}
+        return row if dry else {**row, "id": await _said_so(desk, claim, told_by, number)}
     except (InvalidInput, Conflict, NotFound) as error:
         return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
 
 
-async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, path: str) -> str:
+async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: int) -> str:
+    path, caller = f"/claims/{number}", step(desk.caller, f"claim {number}")
     if claim["kind"] == "relation":
         from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
         new = NewRelationship(
@@ -180,7 +180,7 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, path: str
                 **claim.get("fields", {}),
             },
         )
-        return (await relate_entities(desk.canon, desk.caller, new)).relation.id
+        return (await relate_entities(desk.canon, caller, new)).relation.id
     entity = await desk.entity(claim["of"], path=f"{path}/of")
     wrong = Correction(
         entity_id=entity.id,
@@ -190,5 +190,5 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, path: str
         any_field=True,
         grounds=filled({"reason": claim.get("says"), **told_by}),
     )
-    await correct_field(desk.canon, desk.caller, None, wrong)
+    await correct_field(desk.canon, caller, None, wrong)
     return entity.id

@@ -218,6 +218,10 @@ async def _merge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         await merge_entities(
             desk.canon, desk.caller, kept_id=kept.id, merged_id=merged.id, reason=reason
         )
+    if merged.id == kept.id:  # a retry finds them merged
+        own = await desk.merged(of[1], path="/of/1")
+        found = await desk.canon.within(desk.space.id).thing(own)
+        merged = found if isinstance(found, Entity) else merged
     return {"id": kept.id, "name": kept.name, "merged": merged.name}
 
 

@@ -9,7 +9,7 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import ANYTHING, PAGING, checked, named, takes, wanted
 from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
 from canonry.toolsets.canon.rows import ROWS, Row, cut, filled, fitted, reply_schema
-from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.graph.create_universe import create_universe, space_opened_by
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
@@ -46,7 +46,8 @@ def row_of(space: ChosenSpace) -> Row:
 async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     name = checked(arguments["name"], limits.name, path="/name")
-    if (there := await _of_name(canon, caller, name)) is not None:
+    there = await _of_name(canon, caller, name)
+    if there is not None and there.id != space_opened_by(canon, caller):
         caller.use(there.id)
         hint = "it was there already and is as it was; another needs another name"
         return {"id": there.id, "name": there.name, "opened": False, "hint": hint}

@@ -32,9 +32,9 @@ from canonry.usecases.canonization.finalize_scene import finalize_scene
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.kernel.receipts import made_before, the_made
 from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
-from canonry.usecases.narrative.open_scene import SceneAsked, open_scene, story_of_late
+from canonry.usecases.narrative.open_scene import SceneAsked, open_scene, opening, story_of_late
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
@@ -274,6 +274,8 @@ async def _scene(
 
     Of several of one title it is the one for the same readers, else the last one.
     """
+    if opened := await made_before(desk.canon, opening(desk.caller), desk.space.id, SceneDraft):
+        return opened[0], True
     named = arguments["scene"].strip()
     query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
     playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items

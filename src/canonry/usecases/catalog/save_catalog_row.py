@@ -20,8 +20,9 @@ from canonry.domain.catalog.rows import CatalogRow, read_row
 from canonry.domain.errors import Conflict, InvalidInput, NotFound
 from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.keys import thing_key
-from canonry.domain.spaces import Space
-from canonry.domain.things.entities import Entity
+from canonry.domain.spaces import Space, SpaceDraft
+from canonry.domain.things.entities import Entity, EntityDraft
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.catalog_kinds import ARCHIVED, CONCEPT_KINDS, PUBLISHED
 from canonry.domain.vocabularies.catalog_tables import (
     CREATED_AT,
@@ -38,7 +39,7 @@ from canonry.usecases.catalog.judge_catalog_relations import (
     relation_row,
     standing_relations,
 )
-from canonry.usecases.catalog.judge_catalog_rows import Ahead, JudgedRow, RowVerdict
+from canonry.usecases.catalog.judge_catalog_rows import Ahead, RowVerdict
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -89,10 +90,8 @@ async def save_catalog_row(
         return _read(table, wanted)
 
     async with canon.ledger.exclusive() if table is PROJECTS else nullcontext():
-        judged = await store_row(canon, caller, project, read, now)
-    if judged is None:
-        return SavedRow(id=contract_id, made=False, same=True)
-    return SavedRow(id=contract_id, made=judged.fresh, same=judged.make is None)
+        made, same = await store_row(canon, caller, project, read, now)
+    return SavedRow(id=contract_id, made=made, same=same)
 
 
 async def store_row(
@@ -101,8 +100,8 @@ async def store_row(
     space: SpaceId,
     read: Callable[[], Awaitable[CatalogRow]],
     now: str,
-) -> JudgedRow | None:
-    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
+) -> tuple[bool, bool]:
+    """Judge the row that `read` gives and commit what it changes: whether it is new, or the same.
 
     It is read again when others have written meanwhile, so that it may rest on what is stored.
 
@@ -120,8 +119,10 @@ async def store_row(
             raise kind(each.code, f"{each.field}: {each.reason}", path=f"/{each.field}")
         return verdict.change(new_id)
 
-    await commit_change(canon, caller, space, prepare)
-    return verdict.rows[0] if verdict.rows else None
+    receipt = await commit_change(canon, caller, space, prepare)
+    if verdict.rows:
+        return verdict.rows[0].fresh, verdict.rows[0].make is None
+    return bool(receipt.made(SpaceDraft, EntityDraft, RelationDraft)), False  # as it was told then
 
 
 async def _held(

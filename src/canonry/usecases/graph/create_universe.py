@@ -43,7 +43,7 @@ async def create_universe(
         raise NotAllowed("space.bound", message)
     if parent is not None:
         await _require_multiverse(canon, caller, parent)
-    space_id = _space_id(canon, caller)
+    space_id = space_opened_by(canon, caller)
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # the space has its id before its first commit
@@ -60,7 +60,8 @@ async def create_universe(
     return await commit_change(canon, caller, space_id, prepare)
 
 
-def _space_id(canon: Canon, caller: Caller) -> SpaceId:
+def space_opened_by(canon: Canon, caller: Caller) -> SpaceId:
+    """The id of the space that this request opens; a new one each time where it has no key."""
     key = caller.idempotency_key
     if key is None:
         return SpaceId(canon.identities.fresh())

@@ -15,7 +15,9 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import answered
 
 Asserted: TypeAlias = Fact | Event | Relation
 """What is said of entities."""
@@ -70,10 +72,10 @@ class Dependents:
     more: bool = False
 
 
-async def dependents(canon: Canon, thing: Retconnable, *, fallen: bool = False) -> Dependents:
+async def dependents(canon: Canon, caller: Caller, thing: Retconnable) -> Dependents:
     """What rests on `thing`, directly or through what rests on it.
 
-    `fallen`: also what was retconned already.
+    What an earlier sending of the caller's request has retconned counts as if it stood.
     """
     found: dict[str, Dependent] = {}
     waiting: list[Retconnable] = [thing]
@@ -86,9 +88,9 @@ async def dependents(canon: Canon, thing: Retconnable, *, fallen: bool = False) 
         for other in (*near, *(one for one in made if one not in near)):
             tie = _tie(current, other, made)
             known = other.id == thing.id or other.id in found
-            if tie is None or known or not (fallen or _stands(other)):
+            if tie is None or known or (current is not thing and tie not in _FOLLOWED):
                 continue
-            if current is not thing and tie not in _FOLLOWED:
+            if not (stands(other) or await fell_before(canon, caller, other)):
                 continue
             if len(found) == DEPENDENTS_MAX:
                 return Dependents(items=tuple(found.values()), more=True)
@@ -99,8 +101,17 @@ async def dependents(canon: Canon, thing: Retconnable, *, fallen: bool = False) 
     return Dependents(items=tuple(items), more=more)
 
 
-def _stands(thing: Retconnable) -> bool:
+def stands(thing: Retconnable) -> bool:
+    """Whether nobody has said that it never was."""
     return thing.level is not CanonLevel.RETCONNED
+
+
+async def fell_before(canon: Canon, caller: Caller, thing: Retconnable) -> bool:
+    """Whether an earlier sending of the caller's request has retconned the thing.
+
+    Each thing that falls with others falls in a step of the call that is named by its id.
+    """
+    return await answered(canon, step(caller, thing.id), thing.space) is not None
 
 
 async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], bool]:

@@ -16,11 +16,16 @@ from canonry.domain.things.sources import Source, SourceDraft, SourceType
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.graph.create_source import NewSource, create_source
 from canonry.usecases.graph.create_universe import universe_named
-from canonry.usecases.graph.ingest_source import excerpts_of, ingest_excerpts, source_holding
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.graph.ingest_source import (
+    digest_of,
+    excerpts_of,
+    ingest_excerpts,
+    source_holding,
+)
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_universe
-from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.kernel.receipts import made_before, the_made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +130,10 @@ async def _kept(
     source_type = home.source_type
     found = [s for s in await _sources(canon, home.space) if s.source_type is source_type]
     known = [each for each in found if each.audience == given.audience]
-    source = await _source_among(canon, known, given, excerpts)
+    making = _making(caller, given, excerpts, source_type)
+    (source,) = await made_before(canon, making, home.space, SourceDraft) or (
+        await _source_among(canon, known, given, excerpts),
+    )
     if source is None:
         new = NewSource(
             space=home.space,
@@ -137,10 +145,7 @@ async def _kept(
             level=home.level,
             audience=given.audience or None,
         )
-        key = " ".join(("source", source_type, new.doc_id, str(new.origin), *given.audience))
-        source = the_made(
-            await create_source(canon, replace(caller, idempotency_key=key), new), SourceDraft
-        )
+        source = the_made(await create_source(canon, making, new), SourceDraft)
     done = await ingest_excerpts(canon, caller, source, excerpts)
     return ImportedDocument(
         name=given.name,
@@ -151,6 +156,21 @@ async def _kept(
         snippets=done.snippets,
         added=done.added,
     )
+
+
+def _making(
+    caller: Caller, given: GivenDocument, excerpts: Sequence[Excerpt], source_type: SourceType
+) -> Caller:
+    """The caller for the step that makes the source.
+
+    A document with an id of its own, and one that is told without a key, are known by themselves,
+    so that two calls at once make one source of it.
+    """
+    if caller.idempotency_key is not None and given.doc_id is None:
+        return step(caller, "source")
+    named = given.doc_id or digest_of(excerpts)
+    key = " ".join(("source", source_type, named, str(given.place), *given.audience))
+    return replace(caller, idempotency_key=key)
 
 
 async def _source_among(

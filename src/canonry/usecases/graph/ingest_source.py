@@ -17,7 +17,7 @@ from canonry.domain.log.entries import Made, Thing
 from canonry.domain.log.keys import snippets_key, thing_key
 from canonry.domain.texts.excerpts import Cut, DocumentType, Excerpt, Part, cut
 from canonry.domain.things.sources import Snippet, SnippetDraft, Source, SourceDraft
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
@@ -90,7 +90,7 @@ async def ingest_excerpts(
     """The same as `ingest_source` for a document that was cut already."""
     ingestion = _Ingestion(
         canon=canon,
-        caller=replace(caller, idempotency_key=None),  # the ids make a repetition known
+        caller=caller,
         source=source,
         snippets=_snippets(source, title, excerpts, canon.policy.limits.name),
     )
@@ -102,14 +102,15 @@ async def source_holding(
     canon: Canon, sources: Sequence[Source], excerpts: Sequence[Excerpt]
 ) -> Source | None:
     """The first of `sources` that has this very document, whole or as far as it was ingested."""
-    digest = _digest(excerpts)
+    digest = digest_of(excerpts)
     last = str(len(excerpts) - 1)  # what is ingested first
     named = {derived_id(_root(source, digest), last): source for source in sources}
     known = await canon.within(*{each.space for each in sources}).things(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
 
 
-def _digest(excerpts: Sequence[Excerpt]) -> str:
+def digest_of(excerpts: Sequence[Excerpt]) -> str:
+    """What tells a document from all others, however its text came."""
     return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
 
 
@@ -121,7 +122,7 @@ def _snippets(
     source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
 ) -> tuple[SnippetDraft, ...]:
     """The snippets with their places in the document, not yet in the source."""
-    root = _root(source, _digest(excerpts))
+    root = _root(source, digest_of(excerpts))
     return tuple(
         SnippetDraft(
             id=SnippetId(derived_id(root, str(place))),
@@ -154,8 +155,8 @@ class _Ingestion:
         """How many snippets were added."""
         total, done, added = len(self.snippets), 0, 0
         await self._look()
-        for batch in reversed(self._batches()):
-            added += await self._keep(batch)
+        for number, batch in reversed(tuple(enumerate(self._batches()))):
+            added += await self._keep(batch, step(self.caller, f"snippets {number}"))
             done += len(batch)
             await self.caller.progress(done, total, "snippets kept")
         return added
@@ -171,7 +172,7 @@ class _Ingestion:
                 known = await self.canon.within(self.source.space).things(each.id for each in batch)
                 self.first = _first(batch, known)
 
-    async def _keep(self, batch: Sequence[SnippetDraft]) -> int:
+    async def _keep(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
         settled = self.first
 
         async def prepare(new_id: NewId) -> Change:
@@ -189,7 +190,7 @@ class _Ingestion:
             )
             return Change(entries=entries, reads=frozenset(reads))
 
-        receipt = await commit_change(self.canon, self.caller, self.source.space, prepare)
+        receipt = await commit_change(self.canon, caller, self.source.space, prepare)
         return len(receipt.made(SnippetDraft))
 
     async def _next_index(self) -> int:

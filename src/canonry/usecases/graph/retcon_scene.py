@@ -4,13 +4,12 @@ What is canon already when a scene confirms it was not made by the scene, and st
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId
 from canonry.domain.log.keys import thing_key
 from canonry.domain.log.scene_entries import SceneSummarised
-from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.scenes import Scene
 from canonry.ports.views.documents import ProposalQuery
@@ -19,9 +18,11 @@ from canonry.usecases.graph.dependents import (
     Dependent,
     Retconnable,
     dependents,
+    fell_before,
+    stands,
 )
 from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.every_item import every_match
@@ -50,12 +51,12 @@ async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> 
         NotFound: `scene.unknown`.
     """
     scene = await require(canon, caller, Scene, scene_id)
-    made = await _made_by(canon, scene)
+    made = await _made_by(canon, caller, scene)
     own = {each.id for each in made}
     found: dict[str, Dependent] = {}
     more = False
     for each in made:
-        near = await dependents(canon, each)
+        near = await dependents(canon, caller, each)
         more = more or near.more
         for one in near.items:
             known = found.get(one.thing.id)
@@ -80,20 +81,22 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
     if listed.more:
         message = f"more than {DEPENDENTS_MAX} things may rest on this; retcon some of them first"
         raise Conflict("retcon.too-many", message, path="/scene_id")
-    keyless = replace(caller, idempotency_key=None)
     fallen: list[str] = []
     resumed: list[str] = []
     for each in listed.made:
         now = await canon.within(each.space).thing(each.id)
-        if isinstance(now, Retconnable) and now.level is not CanonLevel.RETCONNED:
-            done = await retcon_thing(canon, keyless, each.id, Retcon(reason=reason, along=True))
+        if not isinstance(now, Retconnable):
+            continue
+        if stands(now) or await fell_before(canon, caller, now):
+            retcon = Retcon(reason=reason, along=True)
+            done = await retcon_thing(canon, caller, each.id, retcon, is_part=True)
             fallen += done.fallen
             resumed += done.resumed
-        elif isinstance(now, Retconnable):  # it fell with another
+        else:  # it fell with another
             fallen.append(each.id)
     fallen = list(dict.fromkeys(fallen))
     if fallen:
-        await _summarise_anew(canon, keyless, listed.scene, reason)
+        await _summarise_anew(canon, step(caller, "summary"), listed.scene, reason)
     return SceneRetcon(
         scene=listed.scene,
         made=listed.made,
@@ -117,7 +120,7 @@ async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: st
     await commit_change(canon, caller, scene.space, prepare)
 
 
-async def _made_by(canon: Canon, scene: Scene) -> Sequence[Retconnable]:
+async def _made_by(canon: Canon, caller: Caller, scene: Scene) -> Sequence[Retconnable]:
     """What the scene brought into being and what stands of it, the newest first."""
     query = ProposalQuery(
         spaces=frozenset((scene.space,)), scene_id=scene.id, status=ProposalStatus.ACCEPTED
@@ -132,7 +135,7 @@ async def _made_by(canon: Canon, scene: Scene) -> Sequence[Retconnable]:
         each
         for each in found.values()
         if isinstance(each, Retconnable)
-        and each.level is not CanonLevel.RETCONNED
         and (each.id in ids or getattr(each, "scene_id", None) == scene.id)
+        and (stands(each) or await fell_before(canon, caller, each))
     ]
     return sorted(standing, key=lambda each: (each.position, each.id), reverse=True)

@@ -6,7 +6,7 @@ up by asking again.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import NewId
@@ -32,7 +32,7 @@ from canonry.usecases.graph.dependents import (
 )
 from canonry.usecases.graph.retcon_fact import retcon_fact
 from canonry.usecases.graph.retcon_relation import retcon_relation
-from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.caller import Caller, step, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, answered, commit_change
 from canonry.usecases.kernel.involved import require_standing
@@ -76,12 +76,16 @@ async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retcon
         NotFound: `thing.unknown`.
     """
     thing = await _require(canon, caller, thing_id)
-    found = await dependents(canon, thing)
+    found = await dependents(canon, caller, thing)
     return Retconned(thing=thing, dependents=found.items, more=found.more)
 
 
-async def retcon_thing(canon: Canon, caller: Caller, thing_id: str, retcon: Retcon) -> Retconned:
+async def retcon_thing(
+    canon: Canon, caller: Caller, thing_id: str, retcon: Retcon, *, is_part: bool = False
+) -> Retconned:
     """Say that the thing never was, and what falls with it.
+
+    `is_part`: the request retcons more than this, so that the thing falls in a step of it.
 
     Raises:
         InvalidInput: `retcon.not-dependent`.
@@ -89,16 +93,15 @@ async def retcon_thing(canon: Canon, caller: Caller, thing_id: str, retcon: Retc
         Conflict: `<kind>.retconned`, `retcon.too-many`, or `space.foreign`.
     """
     thing = await _require(canon, caller, thing_id)
-    if await answered(canon, caller, thing.space) is not None:
-        found = await dependents(canon, thing, fallen=True)
-    else:
+    own = step(caller, thing.id) if is_part else caller
+    if await answered(canon, own, thing.space) is None:
         require_standing(thing)
-        found = await dependents(canon, thing)
+    found = await dependents(canon, caller, thing)
     chosen = _chosen(found, retcon)
     fallen: list[str] = []
     entries: list[Entry] = []
     for each in (*reversed(chosen), thing):
-        by = caller if each is thing else _keyed(caller, each)
+        by = own if each is thing else step(caller, each.id)
         receipt = await _fall(canon, by, each, retcon)
         fallen.append(each.id)
         entries += () if receipt is None else receipt.entries
@@ -118,13 +121,6 @@ async def _require(canon: Canon, caller: Caller, thing_id: str) -> Retconnable:
     if not isinstance(thing, Retconnable):
         raise unknown("thing", thing_id)
     return thing
-
-
-def _keyed(caller: Caller, thing: Retconnable) -> Caller:
-    """The caller for one of several commits, so that each is known when the call is repeated."""
-    if caller.idempotency_key is None:
-        return caller
-    return replace(caller, idempotency_key=f"{caller.idempotency_key}/{thing.id}")
 
 
 def _chosen(found: Dependents, retcon: Retcon) -> Sequence[Retconnable]:

@@ -54,7 +54,12 @@ async def open_scene(
         time_words=asked.words,
         audience=asked.audience,
     )
-    return the_made(await create_scene(canon, step(caller, "scene"), request), SceneDraft)
+    return the_made(await create_scene(canon, opening(caller), request), SceneDraft)
+
+
+def opening(caller: Caller) -> Caller:
+    """The caller for the step of a call that opens a scene."""
+    return step(caller, "scene")
 
 
 async def story_of_late(canon: Canon, space: SpaceId) -> Story | None:

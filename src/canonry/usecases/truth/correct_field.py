@@ -39,7 +39,7 @@ from canonry.domain.winners import LAST
 from canonry.usecases.kernel.account import Account, require_account, within_account
 from canonry.usecases.kernel.caller import Caller, no_progress
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.read_records import RecordReading, Statement, companions_named
@@ -156,8 +156,8 @@ async def correct_field(
         stands = _corrected(seen.id, root, right, existing=False)
         return Change(entries=entries, reads=reads, found=stands)
 
-    unkeyed = replace(inner, idempotency_key=None)
-    return (await commit_change(canon, unkeyed, account.space, prepare)).prepared()
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    return receipt.found or await _told_before(canon, inner, correction, receipt)
 
 
 async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
@@ -195,6 +195,26 @@ async def _naming(
         registered=(),
         reads=frozenset(),
         again=False,
+    )
+
+
+async def _told_before(
+    canon: Canon, caller: Caller, correction: Correction, receipt: Receipt[Corrected]
+) -> Corrected:
+    """What an earlier sending of the request let stand."""
+    root = await require(canon, caller, Entity, correction.entity_id)
+    word = next(
+        each
+        for each in receipt.made(ObservationDraft)
+        if isinstance(each, ObservationDraft) and each.correction
+    )
+    ((name, value),) = word.fields.items()
+    return Corrected(
+        observation_id=word.id,
+        entity_id=root.id,
+        field=name.removeprefix(PROPERTY_PREFIX),
+        value=value,
+        existing=False,
     )
 
 

@@ -27,18 +27,20 @@ from canonry.domain.truth.accounts import run_id_of, source_id_of
 from canonry.domain.truth.files import FileHint, Member
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.record_bounds import require_record
-from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
+from canonry.domain.truth.runs import InterpretationRun, RunDraft
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.ports.client_model import ASKED
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, opened, within_account
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, answered, commit_change
 from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.receipts import made_before, the_made
 from canonry.usecases.truth.interpret_source import (
     PlannedRun,
     excerpts_of,
+    failed_run,
     interpret_file,
     plan_run,
     require_quota,
@@ -56,6 +58,8 @@ from canonry.usecases.truth.store_file import (
 )
 
 _GIVEN: Final = "properties"
+_RULES: Final = "rules"
+_TYPES: Final = tuple(TRUTH_TYPES.values())
 _DEPTH_MAX: Final = 3
 """So deep files within files are read: a table in an archive that a message brings along."""
 
@@ -113,7 +117,8 @@ async def ingest_file(
         return FileIngested(source=kept, stored=stored, deduplicated=existed)
     done = await _interpreted(canon, caller, account, source, (plan, given))
     restated = 0
-    if done.run is not None and done.recorded is None:
+    mine = await answered(canon, within_account(caller), account.space)
+    if done.run is not None and done.recorded is None and mine is None:
         restated = await restate_run(canon, caller, account, done.run)
     return replace(done, stored=stored, restated=restated)
 
@@ -211,8 +216,7 @@ async def attach_file(
             return Change(entries=(), reads=reads)
         return Change(entries=(FileAttached(source_id=source.id, file=key),), reads=reads)
 
-    unkeyed = replace(inner, idempotency_key=None)
-    await commit_change(canon, unkeyed, account.space, prepare)
+    await commit_change(canon, step(inner, "file"), account.space, prepare)
 
 
 async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
@@ -245,8 +249,9 @@ async def keep_source(
         reads = frozenset(map(thing_key, (account.space, source.id)))
         return Change(entries=tuple(entries), reads=reads, found=(kept, existed))
 
-    inner = replace(within_account(caller), idempotency_key=None)
-    return (await commit_change(canon, inner, account.space, prepare)).prepared()
+    inner = step(within_account(caller), "source")
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    return receipt.found or (the_made(receipt, SourceDraft), False)
 
 
 async def _interpreted(
@@ -264,24 +269,26 @@ async def _interpreted(
     known = await canon.within(account.space).things((run_id, source.id))
     run, before = known.get(run_id), known.get(source.id)
     kept = before if isinstance(before, Source) else source
-    if isinstance(run, InterpretationRun):
+    if isinstance(run, InterpretationRun) and not await _reads_alike(canon, caller, account, plan):
         return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
     began = canon.clock.now()
     try:
-        await require_quota(canon, account)
-        types = tuple(TRUTH_TYPES.values())
-        hint = FileHint(mime_type=given.hint.mime_type, name=given.hint.name)
-        found, read = await interpret_file(canon, plan, given.data, hint, types)
+        if not isinstance(run, InterpretationRun):
+            await require_quota(canon, account)
+        found, read = await interpret_file(canon, plan, given.data, given.hint, _TYPES)
     except CanonryError as error:
         if error.code == ASKED and not depth:
             raise  # the same call will be made again, and is then the first to keep anything
-        failed = _failed(canon, account, source.id, config, error)
+        attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
+        failed = failed_run(RunId(attempt), source, config, error, canon.clock.now())
         runs = () if error.code == "interpretation.quota" else (failed,)
         await keep_source(canon, caller, account, source, *runs)
         raise _naming(error, source.id) from error
     members = [
-        await _member(canon, caller, account, source, (plan, each), depth=depth + 1)
-        for each in read.members
+        await _member(
+            canon, step(caller, f"member {n}"), account, source, (plan, each), depth=depth + 1
+        )
+        for n, each in enumerate(read.members)
     ]
     excerpts = await excerpts_of(read)
     del read  # the tables of a long file
@@ -301,11 +308,20 @@ async def _interpreted(
     return FileIngested(
         source=recorded.source,
         stored=None,
-        deduplicated=isinstance(before, Source),
+        deduplicated=recorded.again,
         run=recorded.run,
         recorded=recorded,
         members=members,
     )
+
+
+async def _reads_alike(canon: Canon, caller: Caller, account: Account, plan: PlannedRun) -> bool:
+    """Whether a retry learns what its earlier call found by reading the file once more.
+
+    A model costs, and may say otherwise.
+    """
+    made = await made_before(canon, within_account(caller), account.space, RunDraft)
+    return bool(made) and plan.interpreter.provider == _RULES
 
 
 async def _member(
@@ -354,27 +370,6 @@ def _naming(error: CanonryError, source_id: SourceId) -> CanonryError:
     if not isinstance(error, Unavailable | InvalidInput):
         return error
     return type(error)(error.code, error.message, **{**error.details, "source_id": source_id})
-
-
-def _failed(
-    canon: Canon,
-    account: Account,
-    source_id: SourceId,
-    config: Mapping[str, Any],
-    error: CanonryError,
-) -> RunDraft:
-    """The record of an attempt; it has an id of its own, so that another attempt may succeed."""
-    now = canon.clock.now()
-    return RunDraft(
-        id=RunId(canon.identities.fresh()),
-        space=account.space,
-        source_id=source_id,
-        config=dict(config),
-        status=RunStatus.FAILED,
-        error=error.code,
-        started_at=now,
-        ended_at=now,
-    )
 
 
 def _source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:

@@ -9,12 +9,14 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+from canonry.domain.ids import RunId
 from canonry.domain.texts.excerpts import Cut, Excerpt, cut
-from canonry.domain.time import DAY, SECOND
+from canonry.domain.things.sources import SourceDraft
+from canonry.domain.time import DAY, SECOND, Instant
 from canonry.domain.truth.files import FileHint, Reading
 from canonry.domain.truth.interpretations import Interpretation
 from canonry.domain.truth.record_bounds import require_bounds
-from canonry.domain.truth.runs import InterpretationRun, RunStatus
+from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.client_model import ASKED
 from canonry.ports.interpreter import Interpreter
@@ -88,6 +90,22 @@ async def interpret_file(
             raise InvalidInput(error.code, message, **error.details) from error
         raise Unavailable("interpretation.failed", message, cause=error.code) from error
     return found, reading
+
+
+def failed_run(
+    run_id: RunId, source: SourceDraft, config: Mapping[str, Any], error: CanonryError, now: Instant
+) -> RunDraft:
+    """The record of an attempt; it has an id of its own, so that another attempt may succeed."""
+    return RunDraft(
+        id=run_id,
+        space=source.space,
+        source_id=source.id,
+        config=dict(config),
+        status=RunStatus.FAILED,
+        error=error.code,
+        started_at=now,
+        ended_at=now,
+    )
 
 
 async def excerpts_of(read: Reading) -> Sequence[Excerpt]:

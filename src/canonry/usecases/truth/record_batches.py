@@ -13,8 +13,9 @@ from canonry.domain.truth.accounts import run_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.record_bounds import RECORDS_MAX
 from canonry.domain.truth.runs import InterpretationRun
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import answered
 from canonry.usecases.truth.interpret_source import BATCH
 from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
@@ -40,8 +41,10 @@ async def record_batches(
     last = (total - 1) // TOGETHER
     for number in range(last):
         batch = _batch(statement, records, number)
-        if not await _is_recorded(canon, batch):
-            told = _from(caller, number * TOGETHER, TOGETHER, total)
+        told = step(_from(caller, number * TOGETHER, TOGETHER, total), f"batch {number}")
+        if await answered(canon, told, statement.account.space) or not await _is_recorded(
+            canon, batch
+        ):
             whole = _with(whole, await record_source(canon, told, batch))
     batch = replace(statement, records=_some(records, last))
     told = _from(caller, last * TOGETHER, len(batch.records), total)

@@ -4,14 +4,17 @@ Recording the same source again adds nothing, unless somebody has said otherwise
 word is given once more, as what was said last.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from canonry.domain.ids import NewId, RunId, SnippetId, content_id
+from canonry.domain.ids import EntityId, NewId, ObservationId, RunId, SnippetId, content_id
 from canonry.domain.log.entries import Entry, Made, Thing
 from canonry.domain.log.keys import thing_key
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.things.sources import Snippet, SnippetDraft, Source, SourceDraft
 from canonry.domain.truth.accounts import run_id_of
@@ -22,8 +25,9 @@ from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import opened
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.pacing import OF_RECORD, Pace, aside
+from canonry.usecases.kernel.receipts import found_by
 from canonry.usecases.truth.interpret_source import EXCERPTS_MAX
 from canonry.usecases.truth.read_records import RecordReading, Statement, read_records
 from canonry.usecases.truth.record_entities import (
@@ -113,11 +117,31 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
         reads = frozenset().union(recording.reads, reading.reads, map(thing_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
 
-    unkeyed = replace(caller, idempotency_key=None)
-    receipt = await commit_change(canon, unkeyed, account.space, prepare)
+    receipt = await commit_change(canon, caller, account.space, prepare)
+    found = await found_by(receipt, prepare)
     pace.done = pace.total
     await pace.tell("records kept")
-    return receipt.prepared()
+    return found if receipt.found is not None else _as_first_told(found, receipt)
+
+
+def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:
+    """What a retry finds, told as the earlier call that wrote it would have told it."""
+    made = {each.id for each in receipt.made(SourceDraft, EntityDraft)}
+    seen: dict[EntityId, list[ObservationId]] = {}
+    for each in receipt.made(ObservationDraft):
+        if isinstance(each, ObservationDraft):
+            seen.setdefault(each.entity_id, []).append(each.id)
+    times = Counter(each.entity_id for each in found.records)
+    # Of whom a record only named before it was told of, one observation comes first.
+    told = {i: iter(ids[-times[i] :]) for i, ids in seen.items()}
+    records: list[RecordedAs] = []
+    for one in found.records:
+        said = next(told.get(one.entity_id, iter(())), None)
+        new = one.entity_id in made and said == seen[one.entity_id][0]
+        records.append(replace(one, created=new, observation_id=said))
+    observations = sum(map(len, seen.values()))
+    again = found.source.id not in made
+    return replace(found, records=records, observations=observations, again=again)
 
 
 async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:

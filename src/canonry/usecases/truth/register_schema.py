@@ -31,6 +31,7 @@ from canonry.usecases.kernel.account import within_account as within
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.truth.read_records import next_version
 from canonry.usecases.truth.schemas_in_force import versions_of
 
@@ -75,8 +76,8 @@ async def register_schema(
         entries = (*opened(account, known), Made(thing=schema))
         return Change(entries=entries, reads=reads, found=(schema, True))
 
-    inner = replace(within(caller), idempotency_key=None)
-    return (await commit_change(canon, inner, account.space, prepare)).prepared()
+    receipt = await commit_change(canon, within(caller), account.space, prepare)
+    return receipt.found or (the_made(receipt, EntitySchema), True)
 
 
 async def list_schemas(

@@ -5,7 +5,6 @@ model cannot change its mind.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, NewId, ObservationId
@@ -20,7 +19,7 @@ from canonry.domain.truth.runs import InterpretationRun, RunDraft
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, within_account
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.sight import Sight
@@ -93,8 +92,9 @@ async def _restated(
             found=len(made),
         )
 
-    inner = replace(within_account(caller), idempotency_key=None)
-    return (await commit_change(canon, inner, account.space, prepare)).prepared()
+    inner = step(within_account(caller), f"restate {run.id}")
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    return len(receipt.made(ObservationDraft)) if receipt.found is None else receipt.found
 
 
 async def _stated(

@@ -5,7 +5,7 @@ the list, which is the user's own from then on, and leads to the entity no longe
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
@@ -82,7 +82,7 @@ async def edit_aliases(
         types = (schemas_key(account.space, each) for each in schemas)
         return Change(entries=entries, reads=frozenset((*map(thing_key, ids), *types)))
 
-    await commit_change(canon, replace(inner, idempotency_key=None), account.space, prepare)
+    await commit_change(canon, inner, account.space, prepare)
     return await require(canon, inner, Entity, edit.entity_id)
 
 

@@ -4,7 +4,7 @@ It is a correction of the user's, and what the source said stands beside it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from canonry.domain.errors import InvalidInput
@@ -31,6 +31,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.receipts import found_by
 from canonry.usecases.truth.review.list_unclear import Open, open_in
 from canonry.usecases.truth.source_of_words import source_of_words
 
@@ -72,7 +73,10 @@ async def settle_values(
         entries = tuple(_entries(account, given, fitting, name, notation)) if fitting else ()
         return Change(entries=entries, reads=reads, found=done)
 
-    return (await commit_change(canon, inner, account.space, prepare)).prepared()
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    found = await found_by(receipt, prepare)
+    settled = len(receipt.made(ObservationDraft))
+    return found if receipt.found is not None else replace(found, settled=settled)
 
 
 async def _about(canon: Canon, account: Account, given: Source) -> list[Entity]:

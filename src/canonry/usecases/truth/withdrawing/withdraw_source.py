@@ -18,6 +18,7 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     Thing,
+    Tombstone,
 )
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.log.record_entries import EntityRetold, Withdrawn
@@ -32,7 +33,7 @@ from canonry.ports.views.state import EntityQuery
 from canonry.usecases.kernel.account import Account, require_account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.derived_edges import (
@@ -107,8 +108,26 @@ async def withdraw(
 
     if dry_run:
         return (await prepare(lambda label: label)).found
-    unkeyed = replace(caller, idempotency_key=None)
-    return (await commit_change(canon, unkeyed, account.space, prepare)).prepared()
+    receipt = await commit_change(canon, caller, account.space, prepare)
+    return receipt.found or await _told_before(canon, account, receipt)
+
+
+async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdrawal]) -> Withdrawal:
+    """What an earlier sending of the request took back; what stands again is no part of it."""
+    gone = next(each for each in receipt.entries if isinstance(each, Withdrawn)).targets
+    left = await canon.within(account.space).things(gone)
+    kinds: dict[str, list[str]] = {}
+    for each in (left.get(i) for i in gone):
+        if isinstance(each, Tombstone):
+            kinds.setdefault(each.was, []).append(each.id)
+    changed = [each.entity_id for each in receipt.entries if isinstance(each, EntityRetold)]
+    return Withdrawal(
+        sources=[SourceId(each) for each in kinds.get("source", ())],
+        observations=len(kinds.get("observation", ())),
+        gone=[EntityId(each) for each in kinds.get("entity", ())],
+        changed=sorted(changed),
+        relations=len(kinds.get("relation", ())),
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,13 +6,13 @@ from typing import Any, Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.time import render_instant
 from canonry.domain.world.ticks import checked_tick
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.proposals.admission import propose
 from canonry.usecases.world.proposals.applying import EVENT_NAMES
-from canonry.usecases.world.proposals.decided import Decided
-from canonry.usecases.world.proposals.settling import settle
+from canonry.usecases.world.proposals.decided import Decided, decided
+from canonry.usecases.world.proposals.settling import proposal_in, settle
 
 SCOPE: Final = "scopeKey"
 _ACTION: Final = "/proposedActions/0"
@@ -41,7 +41,10 @@ async def enqueue_world_event(
         known = ", ".join(EVENT_NAMES)
         message = f"there is no such event; these are: {known}"
         raise InvalidInput("event.unknown", message, path="/type")
-    proposal_id = canon.identities.fresh()
+    proposal_id = step(caller, "proposal").commit_id(world.space, canon.identities.fresh)
+    before = await proposal_in(canon, world.space, proposal_id)
+    if before is not None and before.decision is not None:  # an earlier sending was told this
+        return _as_sent(decided(before))
     envelope = {
         "proposalId": proposal_id,
         "version": 1,
@@ -62,10 +65,10 @@ async def enqueue_world_event(
     return _as_sent(await propose(canon, caller, world, "", envelope, due=tick))
 
 
-def _as_sent(decided: Decided) -> Decided:
+def _as_sent(fared: Decided) -> Decided:
     """The same, where what is wrong stands at its place in the payload and in no envelope."""
-    told = decided.rejection
+    told = fared.rejection
     if told is None or told.path is None or not told.path.startswith(_ACTION):
-        return decided
+        return fared
     within = told.path.removeprefix(_ACTION).removeprefix("/params")
-    return replace(decided, rejection=replace(told, path=f"/payload{within}"))
+    return replace(fared, rejection=replace(told, path=f"/payload{within}"))

@@ -1,0 +1,17 @@
+"""All toolsets over a canon, as the contract of cut calls wants them served."""
+
+import pytest
+
+from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.gateway.call import Gateway
+from canonry.testing.conformance.cuts.contract import ServeToolsets
+from canonry.usecases.kernel.canon import Canon
+
+
+class Served:
+    @pytest.fixture
+    def serve(self) -> ServeToolsets:
+        def serve(canon: Canon) -> Gateway:
+            return Gateway(canon, load_toolsets(TOOLSETS))
+
+        return serve
