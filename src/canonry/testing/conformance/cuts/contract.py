@@ -37,6 +37,7 @@ _STEPS: Final = 3
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+_KEPT: Final = re.compile(r"\$([a-z_0-9]+)")
 _PASSING: Final = re.compile(r"2025-01-15T[0-9:.]+Z|1736[89][0-9]{11}|[0-9a-f]{64}")
 
 
@@ -199,7 +200,7 @@ def _at(body: Any, path: str) -> str:
 
 def _filled(value: Any, kept: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return re.sub(r"\$([a-z_0-9]+)", lambda found: kept[found[1]], value)
+        return _KEPT.sub(lambda found: kept[found[1]], value)
     if isinstance(value, Mapping):
         return {name: _filled(each, kept) for name, each in value.items()}
     return [_filled(each, kept) for each in value] if isinstance(value, list) else value
