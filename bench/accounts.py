@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from bench.worlds import Scribe
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import Made
-from canonry.domain.provenance import Authority
-from canonry.domain.time import DAY, Instant, parse_instant, render_instant
-from canonry.domain.truth.accounts import DEFAULT_USER, account_space
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.session.account import Account as Whose
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.truth import TRUTH
-from canonry.usecases.kernel.account import Account as Whose
-from canonry.usecases.truth.relate_entities import edge
+from canonry.log.entries import Made
+from canonry.log.items.accounts import DEFAULT_USER, account_space
+from canonry.records.toolset import TRUTH
+from canonry.records.usecases.relate_entities import edge
+from canonry.stores.sqlite import Durability
+from canonry.values.ids import EntityId
+from canonry.values.provenance import Authority
+from canonry.values.time import DAY, Instant, parse_instant, render_instant
 
 BULK = 1_000
 OFTEN, SELDOM, A_SITTING = 10_000, 10, 100

@@ -12,11 +12,11 @@ from typing import Any
 
 from bench.report import Row, median
 from bench.worlds import World, build_world
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.provenance import Authority
+from canonry.app.embedded import Embedded, open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
+from canonry.values.provenance import Authority
 
 SECTION = "canonize"
 ROUNDS = 7

@@ -18,14 +18,14 @@ from typing import Any
 
 from bench.processes import own_bytes
 from bench.report import Row, median, percentile
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.provenance import Actor
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.session.caller import Caller
+from canonry.catalog.toolset import CATALOG
+from canonry.catalog.usecases.import_catalog import CatalogImportRequest, import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.catalog import CATALOG
-from canonry.usecases.catalog.import_catalog import CatalogImportRequest, import_catalog
-from canonry.usecases.kernel.caller import Caller
+from canonry.stores.sqlite import Durability
+from canonry.values.provenance import Actor
 
 SECTION = "catalog"
 RELATIONS_EACH, HUB_DEGREE, SMALL, ROUNDS, ENTITIES_ASKED = 5, 100_000, 1_000, 7, 300

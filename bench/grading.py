@@ -7,9 +7,9 @@ from bench.contradictions.grader import grade, statement_of
 from bench.contradictions.measures import PRECISION, RECALL, figures_of, measure
 from bench.contradictions.pairs import Half, Pair, read_pairs
 from bench.report import Row, median
-from canonry.domain.frames.reading import frames_of
-from canonry.domain.frames.tokens import sentences_in
-from canonry.domain.judging.comparing.conflicts import grade as graded
+from canonry.canon.judging.comparing.conflicts import grade as graded
+from canonry.language.clauses.reading import frames_of
+from canonry.language.clauses.tokens import sentences_in
 
 MILLISECONDS = 1_000.0
 PAIR_MS = 0.2

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from bench.report import Row, median, percentile
 from bench.worlds import World, build_world
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.provenance import Authority
+from canonry.app.embedded import Embedded, open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Arguments
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
+from canonry.stores.sqlite import Durability
+from canonry.values.provenance import Authority
 
 SECTION = "growth"
 SMALL = 100

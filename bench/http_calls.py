@@ -16,10 +16,10 @@ from bench.loads import call_body, closed_loop, request_bytes
 from bench.processes import Server, free_port, stay_off_the_servers_processor
 from bench.report import Row, median
 from bench.worlds import World, build_world
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.tool import Arguments
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.narrative import NARRATIVE
 
 ROUNDS = 12
 CALLS = 400

@@ -19,12 +19,12 @@ from bench.report import Row, median
 from bench.speech import Speech, fill
 from bench.worlds import build_world
 from bench.writers import WRITERS, phase
-from canonry.adapters.embedders import OnnxEmbedder
-from canonry.adapters.vectors import FolderVectors
-from canonry.bootstrap.embedded import open_embedded
-from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.index_passages import PassageIndexer
+from canonry.app.embedded import open_embedded
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders import OnnxEmbedder
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
 
 SECTION = "indexing"
 BACKLOG, ROUNDS, SECONDS, ALONE_SECONDS = 8_000, 6, 2.0, 10.0

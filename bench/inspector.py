@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.processes import Server, free_port, resident_bytes, stay_off_the_servers_processor
 from bench.report import Row, median
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.assistant import CANON
 from canonry.cli.entry import importing
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.canon import CANON
+from canonry.stores.sqlite import Durability
 
 if TYPE_CHECKING:  # what is measured is its being imported
     from starlette.types import ASGIApp
@@ -191,7 +191,7 @@ async def _told(store: Embedded, space: str, entities: list[Any]) -> dict[str, s
 async def _isle(store: Embedded) -> str:
     """A world with places on a grid, and somebody at some of them."""
     from canonry.testing.worlds import a_caller
-    from canonry.usecases.world.import_world import import_world
+    from canonry.world.usecases.import_world import import_world
     from tests.domain.world.generated import an_atlas
 
     atlas = an_atlas(seed=1, locations=PLACES, players=PLACES // 10)

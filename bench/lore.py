@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Final
 
 from bench.report import Row
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.indexing import rebuild_index
-from canonry.bootstrap.recalling import recall_folder, recall_for
-from canonry.bootstrap.settings import Settings
+from canonry.app.embedded import open_embedded
+from canonry.app.indexing import rebuild_index
+from canonry.app.recalling import recall_folder, recall_for
+from canonry.app.settings import Settings
+from canonry.canon.session.canon import Canon
 from canonry.cli.world.files import demo_atlas
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.import_world import import_world
-from canonry.usecases.world.search_lore import search_lore
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.search_lore import search_lore
 
 SECTION = "lore"
 FOUND = 20

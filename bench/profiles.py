@@ -23,18 +23,18 @@ from psycopg import sql
 from bench.report import Row, median
 from bench.worlds import World, build_world
 from bench.writers import ALL, phase
-from canonry.adapters.mongodb import MongoDatabase
-from canonry.adapters.neo4j import Neo4jDatabase, empty
-from canonry.adapters.opensearch import open_text
-from canonry.bootstrap.backends.polyglot import BesideServers, open_polyglot
-from canonry.bootstrap.backends.postgres import open_postgres
-from canonry.bootstrap.backends.postgres_copy import with_copy
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.stores import KeptStore
+from canonry.app.backends.polyglot import BesideServers, open_polyglot
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.backends.postgres_copy import with_copy
+from canonry.app.embedded import open_embedded
+from canonry.app.moving import quietly
+from canonry.app.stores import KeptStore
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
+from canonry.stores.mongodb import MongoDatabase
+from canonry.stores.neo4j import Neo4jDatabase, empty
+from canonry.stores.opensearch import open_text
 
 SECTION = "profiles"
 ENTITIES, FACTS, ROUNDS, SECONDS = 300, 3, 40, 4.0

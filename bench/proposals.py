@@ -15,28 +15,28 @@ from typing import Any
 from bench.report import Row, median
 from bench.world_contexts import LOCATIONS
 from bench.worlds import Scribe
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.judging.making import Backing, make_entity, make_relation
-from canonry.domain.log.entries import Made
-from canonry.domain.policy import AdmissionLimits
-from canonry.domain.provenance import Authority
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.time import render_instant
-from canonry.domain.vocabularies.world_types import EXIT, LOCATED_IN, WorldType
-from canonry.domain.world.admission.duplication import content_of
-from canonry.domain.world.admission.envelope import Proposed
-from canonry.domain.world.admission.schema import read_proposal
-from canonry.domain.world.identity import WORLD_KEY, thing_id_of
-from canonry.domain.world.ticks import Tick, instant_of
+from canonry.app.embedded import open_embedded
+from canonry.canon.judging.making import Backing, make_entity, make_relation
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Made
+from canonry.log.items.entities import EntityClass
+from canonry.log.schemas.world_types import EXIT, LOCATED_IN, WorldType
+from canonry.readmodels.ticks import Tick, instant_of
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.proposals.admission import propose
-from canonry.usecases.world.proposals.decided import applied_by, draft_of
-from canonry.usecases.world.proposals.lately import lately_admitted
-from canonry.usecases.world.proposals.verdict import verdict_on
+from canonry.values.ids import EntityId, SpaceId
+from canonry.values.policy import AdmissionLimits
+from canonry.values.provenance import Authority
+from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.values.time import render_instant
+from canonry.world.domain.admission.duplication import content_of
+from canonry.world.domain.admission.envelope import Proposed
+from canonry.world.domain.admission.schema import read_proposal
+from canonry.world.domain.identity import WORLD_KEY, thing_id_of
+from canonry.world.usecases.bound_world import find_world
+from canonry.world.usecases.proposals.admission import propose
+from canonry.world.usecases.proposals.decided import applied_by, draft_of
+from canonry.world.usecases.proposals.lately import lately_admitted
+from canonry.world.usecases.proposals.verdict import verdict_on
 from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "proposals"

@@ -26,17 +26,17 @@ from typing_extensions import override
 from bench.report import Row, median, percentile
 from bench.speech import Speech, fill
 from bench.vectors import DIMENSIONS, Sentences, resident
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.vectors import FolderVectors
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import SpaceId
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import TextQuery
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.find_passages import find_passages
-from canonry.usecases.recall.index_passages import PassageIndexer
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.usecases.find_passages import find_passages
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
+from canonry.stores.sqlite import Durability
+from canonry.values.ids import SpaceId
 
 SECTION = "search"
 SMALL, QUESTIONS, ROUNDS, LIMIT, STEP = 10_000, 60, 5, 10, 2_000

@@ -6,10 +6,9 @@ from typing import Any
 
 from bench.recall.conversations import CRD3, EPISODES, written
 from bench.worlds import Scribe
-from canonry.domain.ids import SceneId, SpaceId, StoryId, TurnId
-from canonry.domain.log.entries import Made
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.things.scenes import (
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Made
+from canonry.log.items.scenes import (
     SceneDraft,
     SceneStatus,
     Speaker,
@@ -18,7 +17,8 @@ from canonry.domain.things.scenes import (
     StoryType,
     TurnDraft,
 )
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import SceneId, SpaceId, StoryId, TurnId
+from canonry.values.spaces import SpaceDraft, SpaceKind
 
 TURNS_A_SCENE, RARE_WORDS, RARE_SHARE = 500, 50_000, 0.03
 

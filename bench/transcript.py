@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 from bench.report import Row, median
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.cli.transcript_files import read_transcripts
+from canonry.narrative.usecases.import_transcript import ImportRequest, import_transcripts
 from canonry.testing.worlds import a_caller
-from canonry.usecases.narrative.import_transcript import ImportRequest, import_transcripts
 
 SECTION = "import"
 TURNS = 6_000

@@ -18,14 +18,14 @@ from pathlib import Path
 from bench.canonization import PROPOSALS, TRUSTED, direct_fact, proposed
 from bench.report import Row, median
 from bench.worlds import World, build_world
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.judging.comparing.conflicts import Stated
-from canonry.domain.judging.comparing.rivals import rivals_of
-from canonry.domain.judging.slices import SliceView
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.judging.comparing.conflicts import Stated
+from canonry.canon.judging.comparing.rivals import rivals_of
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.session.extend_slice import judged_by
 from canonry.gateway.call import Gateway
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.extend_slice import judged_by
+from canonry.narrative.toolset import NARRATIVE
+from canonry.stores.sqlite import Durability
 
 SECTION = "universe"
 FACTS_EACH, SMALLER, ROUNDS, CLAIMS = 10, 100, 7, 50

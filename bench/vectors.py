@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.report import Row, median, percentile
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.ids import SpaceId
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import EmbeddingModel
-from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorQuery
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.readmodels.ports.vectors import VectorBatch, VectorEntry, VectorQuery
+from canonry.recall.vectors import FolderVectors
+from canonry.values.ids import SpaceId
 
 SECTION = "vectors"
 DIMENSIONS, TOPICS, STRAYING, SPREAD, BLOCK = 384, 1_000, 0.65, 0.45, 10_000

@@ -18,15 +18,15 @@ from typing import Any
 from bench.report import Row, median
 from bench.world_load import under_load
 from bench.worlds import Scribe
-from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.judging.making import Backing, make_entity, make_event, make_relation
+from canonry.canon.session.canon import Canon
 from canonry.cli.world.files import demo_atlas
-from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.judging.making import Backing, make_entity, make_event, make_relation
-from canonry.domain.log.entries import Made
-from canonry.domain.provenance import Authority
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.vocabularies.world_types import (
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.log.entries import Made
+from canonry.log.items.entities import EntityClass
+from canonry.log.schemas.world_types import (
     EXIT,
     LAYER_OF,
     LOCATED_IN,
@@ -36,14 +36,14 @@ from canonry.domain.vocabularies.world_types import (
     Tie,
     WorldType,
 )
-from canonry.domain.world.identity import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
-from canonry.domain.world.ticks import Tick, instant_of
-from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
+from canonry.readmodels.ticks import Tick, instant_of
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.import_world import import_world
+from canonry.values.ids import EntityId, SpaceId
+from canonry.values.provenance import Authority
+from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.world.domain.identity import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.import_world import import_world
 from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "world"

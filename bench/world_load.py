@@ -13,8 +13,8 @@ from bench.http_calls import requester
 from bench.loads import Connection, closed_loop
 from bench.processes import Server, free_port, stay_off_the_servers_processor
 from bench.report import Row, median, percentile
-from canonry.domain.ids import SpaceId
 from canonry.gateway.tool import Arguments
+from canonry.values.ids import SpaceId
 
 READERS, WRITERS = 16, 4
 READS = 3_000

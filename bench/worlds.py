@@ -4,17 +4,23 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
-from canonry.domain.judging.making import Backing, make_entity, make_event, make_fact, make_relation
-from canonry.domain.log.commits import Append, Draft
-from canonry.domain.log.entries import Entry, Made
-from canonry.domain.provenance import Actor, Authority, Evidence, EvidenceKind
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
-from canonry.domain.time import DAY, Instant
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.usecases.kernel.canon import Canon
+from canonry.canon.judging.making import (
+    Backing,
+    make_entity,
+    make_event,
+    make_fact,
+    make_relation,
+)
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Append, Draft
+from canonry.log.entries import Entry, Made
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
+from canonry.values.provenance import Actor, Authority, Evidence, EvidenceKind
+from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.values.time import DAY, Instant
 
 ACTOR = Actor(agent_id="bench", agent_type="CanonKeeper")
 ENTRIES_A_COMMIT = 500

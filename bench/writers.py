@@ -14,14 +14,14 @@ from pathlib import Path
 from bench.report import Row, median
 from bench.syncs import CountedSyncs
 from bench.worlds import World, build_world
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.log.commits import Append, Appended, Outcome
-from canonry.domain.provenance import Authority
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.ports.records.ledger import Ledger
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.canon import Canon
+from canonry.log.commits import Append, Appended, Outcome
+from canonry.log.ports.ledger import Ledger
+from canonry.narrative.toolset import NARRATIVE
+from canonry.values.provenance import Authority
 
 SECTION = "writers"
 WRITERS = 16

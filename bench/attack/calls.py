@@ -13,11 +13,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.errors import NonInteractiveExampleWarning
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.domain.ids import SpaceId
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
+from canonry.values.ids import SpaceId
 from tests.toolsets.narrative.furnished import a_furnished_world
 from tests.toolsets.narrative.hostile import arguments_for
 from tests.toolsets.odd_names import NAMES, TEXTS, TIMES, an_odd_isle, known_in

@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import CanonryError
+from canonry.app.embedded import open_embedded
+from canonry.stores.sqlite import Durability
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.answers import Answers, answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.values.errors import CanonryError
 
 FLIPS = 20
 

@@ -3,9 +3,9 @@
 from functools import partial
 
 from bench.contradictions.pairs import Side
-from canonry.domain.frames.gists import stems_in
-from canonry.domain.judging.comparing.conflicts import Stated
-from canonry.domain.judging.comparing.conflicts import grade as graded
+from canonry.canon.judging.comparing.conflicts import Stated
+from canonry.canon.judging.comparing.conflicts import grade as graded
+from canonry.language.clauses.gists import stems_in
 
 MONTHS, DAYS = 12, 31
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.adapters.embedders.onnx import OnnxEmbedder
-from canonry.domain.frames.tokens import lemma
-from canonry.domain.texts.stems import DEFAULT, STOP_WORDS
-from canonry.ports.embedder import Purpose
+from canonry.language.clauses.tokens import lemma
+from canonry.language.texts.stems import DEFAULT, STOP_WORDS
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders.onnx import OnnxEmbedder
 
 TOPICS, ROUNDS, AT_ONCE, SHORTEST = 1_000, 12, 256, 3
 NEAR, MOST = 0.6, 3
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.contradictions.topics")
     parser.add_argument("file", type=Path)
     chosen = parser.parse_args(arguments)
-    vocabulary = files("canonry.adapters.embedders") / "vocabulary" / "uncased.txt"
+    vocabulary = files("canonry.recall.embedders") / "vocabulary" / "uncased.txt"
     words = [
         word
         for word in vocabulary.read_text("utf-8").splitlines()

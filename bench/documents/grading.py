@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.documents.case import Case
-from canonry.adapters.interpreters.rules import RulesInterpreter
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import CanonryError
-from canonry.domain.normal_forms import folded
-from canonry.domain.truth.files import FileHint
-from canonry.domain.truth.typed_records import RecordReader
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
+from canonry.canon.ports.files import FileHint
+from canonry.documents.interpreters.rules import RulesInterpreter
+from canonry.documents.readers import LocalReader
+from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
+from canonry.log.schemas.typed_records import RecordReader
+from canonry.values.errors import CanonryError
+from canonry.values.normal_forms import folded
 
 CORRECT, WRONG, MISSED = "correct", "wrong", "missed"
 BESIDE = frozenset({"note", "company", "person", "contact", "document", "event", "task", "message"})

@@ -10,11 +10,11 @@ from bench.recall.conversations import Conversation, embedded_text
 from bench.recall.keywords import Keywords, in_order
 from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST
-from canonry.domain.calendars.reckoning import GREGORIAN
-from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.keywords import K1, B
-from canonry.domain.recall.questions import without_names
-from canonry.domain.recall.ranking import (
+from canonry.language.texts.stems import stems_of
+from canonry.language.texts.words import terms_of
+from canonry.readmodels.keywords import K1, B
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ranking import (
     WIDER,
     PassageCandidate,
     names_in,
@@ -22,13 +22,13 @@ from canonry.domain.recall.ranking import (
     pool_for,
     rank_passages,
 )
-from canonry.domain.recall.second_round import FIRST as AGAIN
-from canonry.domain.recall.second_round import TELLING, ordered_again, said_beside
-from canonry.domain.recall.times import nearness, read_times
-from canonry.domain.texts.stems import stems_of
-from canonry.domain.texts.words import terms_of
-from canonry.domain.time import Instant
-from canonry.ports.embedder import Purpose
+from canonry.recall.domain.questions import without_names
+from canonry.recall.domain.second_round import FIRST as AGAIN
+from canonry.recall.domain.second_round import TELLING, ordered_again, said_beside
+from canonry.recall.domain.times import nearness, read_times
+from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.values.policy import RankingWeights
+from canonry.values.time import Instant
 
 WEIGHTS = RankingWeights()
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
-from canonry.domain.recall.keywords import CORRECTED, K1, B, Figures, alike, most_frequent
-from canonry.domain.recall.ranking import Asked
-from canonry.domain.texts.stems import asked_stems, stems_of
+from canonry.language.texts.stems import asked_stems, stems_of
+from canonry.readmodels.keywords import CORRECTED, K1, B, Figures, alike, most_frequent
+from canonry.readmodels.ranking import Asked
 
 
 class Keywords:

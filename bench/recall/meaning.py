@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.adapters.embedders import MINILM, OnnxEmbedder
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import MINILM, OnnxEmbedder
 
 AT_ONCE = 256
 

@@ -13,9 +13,9 @@ import numpy as np
 from bench.recall.conversations import Conversation, crd3, embedded_text, written
 from bench.recall.keywords import Keywords
 from bench.recall.meaning import vectors_of
-from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.ranking import PassageCandidate, rank_passages
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ranking import PassageCandidate, rank_passages
+from canonry.values.policy import RankingWeights
 
 TURNS, EVERY, WORDS = 1_500, 10, 4
 WEIGHTS = RankingWeights()

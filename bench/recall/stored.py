@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
 from bench.worlds import ACTOR, Scribe
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
-from canonry.domain.judging.making import Backing, make_entity
-from canonry.domain.log.entries import Made
-from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.scenes import SceneDraft, SceneStatus, Speaker, TurnDraft
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.text import TextQuery
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.recall.find_passages import find_passages
+from canonry.app.embedded import open_embedded
+from canonry.canon.judging.making import Backing, make_entity
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Made
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.scenes import SceneDraft, SceneStatus, Speaker, TurnDraft
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.usecases.find_passages import find_passages
+from canonry.stores.sqlite import Durability
+from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 LIMIT = 10
 

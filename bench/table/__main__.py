@@ -10,8 +10,8 @@ from bench.table.measures import (
     unlearned,
 )
 from bench.table.utterances import labels_of, lines, read_labels
-from canonry.adapters.embedders.onnx import OnnxEmbedder
-from canonry.adapters.moderators.likeness import LikenessModerator
+from canonry.recall.embedders.onnx import OnnxEmbedder
+from canonry.world.moderators.likeness import LikenessModerator
 
 AFTER = ("afterwards", "last", "fresh", "newest", "apart", "first", "second")
 

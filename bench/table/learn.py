@@ -12,11 +12,11 @@ import numpy as np
 
 from bench.table.measures import half
 from bench.table.utterances import lines, read_labels
-from canonry.adapters.embedders.onnx import OnnxEmbedder
-from canonry.adapters.embedders.pinned import MINILM
-from canonry.adapters.moderators import likeness
-from canonry.domain.world.moderation.moderating import CATEGORIES
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders.onnx import OnnxEmbedder
+from canonry.recall.embedders.pinned import MINILM
+from canonry.world.domain.moderation.moderating import CATEGORIES
+from canonry.world.moderators import likeness
 
 KINDS = ("ok", *CATEGORIES)
 PARTS = ("afterwards", "last", "fresh", "newest", "apart", "final", "first")

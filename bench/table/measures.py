@@ -7,14 +7,14 @@ from statistics import median
 
 from bench.table.scene import scene
 from bench.table.utterances import Label, counted, labels_of, lines, read_labels
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.world.moderation.moderating import Moderation, moderate_by_words
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import BoundWorld, require_world
-from canonry.usecases.world.import_world import import_world
-from canonry.usecases.world.narration.check_narration import Narrated, check_narration
-from canonry.usecases.world.speech.read_speech import parse_to_action_frame
+from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
+from canonry.world.usecases.bound_world import BoundWorld, require_world
+from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.narration.check_narration import Narrated, check_narration
+from canonry.world.usecases.speech.read_speech import parse_to_action_frame
 
 MILLISECONDS = 1_000.0
 

@@ -1,7 +1,8 @@
 """The scene of the labelled sentences: a harbour, a cliff, a temple, and what is known."""
 
-from canonry.domain.vocabularies.world_types import LayerType, LoreType, RealmScope, RealmType
-from canonry.domain.world.atlas import (
+from canonry.log.schemas.world_types import LayerType, LoreType, RealmScope, RealmType
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import (
     Atlas,
     Exit,
     Item,
@@ -12,7 +13,6 @@ from canonry.domain.world.atlas import (
     Place,
     Realm,
 )
-from canonry.domain.world.directions import Direction
 
 AFTERNOON = 50_000_000
 MINUTE = 60_000

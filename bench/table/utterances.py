@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.world.identity import thing_id_of
-from canonry.domain.world.utterances.frames import ActionFrame, EntityRef, Heard
+from canonry.values.ids import SpaceId
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.utterances.frames import ActionFrame, EntityRef, Heard
 
 FOLDER = Path(__file__).parent
 PLURAL = re.compile(r"s$")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from canonry.domain.world.utterances import lexicon
+from canonry.world.domain.utterances import lexicon
 
 BODILY: Final = frozenset({29, 32, 33, 34, 35, 38, 39, 40})
 """Lexicographers' files: what is done with body, voice, hands, feet and eyes."""

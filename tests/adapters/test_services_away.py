@@ -10,26 +10,26 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import (
+from canonry.app.compose import compose_memory
+from canonry.app.settings import load_settings
+from canonry.app.speaking import voiced
+from canonry.canon.ports.files import FileType, Reading
+from canonry.documents.interpreters.answering import EndpointInterpreter
+from canonry.documents.interpreters.anthropic import ANTHROPIC
+from canonry.documents.interpreters.openai_compatible import OPENAI
+from canonry.language.texts.excerpts import Part
+from canonry.models.endpoint import ModelEndpoint
+from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.models.outside_services import FAILURES_IN_A_ROW, OutsideService
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import (
     Endpoint,
     EndpointReranker,
     OpenAICompatibleEmbedder,
     RerankingEndpoint,
 )
-from canonry.adapters.interpreters.answering import EndpointInterpreter
-from canonry.adapters.interpreters.anthropic import ANTHROPIC
-from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.moderator import EndpointModerator
-from canonry.adapters.interpreters.openai_compatible import OPENAI
-from canonry.adapters.interpreters.speaker import EndpointSpeaker
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.speaking import voiced
-from canonry.domain.errors import Unavailable
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import FileType, Reading
-from canonry.ports.embedder import Purpose
-from canonry.ports.outside_services import FAILURES_IN_A_ROW, OutsideService
+from canonry.values.errors import Unavailable
+from canonry.world.moderators.endpoint import EndpointModerator
 from tests.adapters.embedders.endpoint import Said, an_endpoint, answer_to, ranking_of
 
 pytestmark = pytest.mark.anyio

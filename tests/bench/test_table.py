@@ -10,9 +10,9 @@ from bench.table.measures import (
     measured_utterances,
 )
 from bench.table.utterances import labels_of, lines, read_labels
-from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
-from canonry.domain.world.utterances.frames import Category
-from canonry.domain.world.utterances.lexicon import VERBS
+from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.world.domain.utterances.frames import Category
+from canonry.world.domain.utterances.lexicon import VERBS
 
 UTTERANCES, FRAMES, MODERATION, REFUSED = 300, 0.85, 0.90, 0.01
 UNSEEN = 0.67

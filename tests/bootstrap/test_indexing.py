@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.memory.vectors import MemoryVectors
-from canonry.bootstrap import indexing
-from canonry.bootstrap.indexing import BackgroundIndexing
-from canonry.bootstrap.recalling import RECALL_FILE
+from canonry.app import indexing
+from canonry.app.indexing import BackgroundIndexing
+from canonry.app.recalling import RECALL_FILE
+from canonry.stores.memory.vectors import MemoryVectors
 from canonry.testing.things import ident
 from tests.server.recall_world import becomes
 from tests.usecases.recall_scenario import Noting, a_scenario

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import MINILM, OnnxEmbedder
-from canonry.adapters.vectors import FolderVectors
-from canonry.bootstrap.recalling import embedder_for
-from canonry.bootstrap.settings import Settings
-from canonry.ports.embedder import Embedder, EmbeddingModel
+from canonry.app.recalling import embedder_for
+from canonry.app.settings import Settings
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel
+from canonry.recall.embedders import MINILM, OnnxEmbedder
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import ident
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.index_passages import PassageIndexer
 from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
 
 pytestmark = pytest.mark.anyio

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.policy_settings import policy_from
-from canonry.bootstrap.settings import load_settings
-from canonry.domain.errors import InvalidInput
-from canonry.domain.policy import Policy
+from canonry.app.policy_settings import policy_from
+from canonry.app.settings import load_settings
+from canonry.values.errors import InvalidInput
+from canonry.values.policy import Policy
 
 
 def test_nothing_said_is_the_default() -> None:

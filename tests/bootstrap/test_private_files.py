@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.restoring import restore_backup
-from canonry.bootstrap.settings import Settings
-from canonry.domain.provenance import Actor
-from canonry.domain.truth.accounts import account_space
-from canonry.domain.truth.files import FileHint
+from canonry.app.embedded import open_embedded
+from canonry.app.restoring import restore_backup
+from canonry.app.settings import Settings
+from canonry.canon.ports.files import FileHint
+from canonry.canon.session.account import Account
+from canonry.log.items.accounts import account_space
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.truth.ingest_file import ingest_file
-from canonry.usecases.truth.store_file import GivenFile
+from canonry.values.provenance import Actor
 from tests.usecases.recall_scenario import a_scenario, index
 
 pytestmark = [

@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.examination import DISK_HINT, examine
-from canonry.bootstrap.restoring import MANIFEST, restore_backup
-from canonry.bootstrap.settings import Settings, load_settings
-from canonry.bootstrap.stores import (
+from canonry.app.examination import DISK_HINT, examine
+from canonry.app.restoring import MANIFEST, restore_backup
+from canonry.app.settings import Settings, load_settings
+from canonry.app.stores import (
     STORE_FILE,
     open_kept_store,
     open_sealed_store,
     open_store,
     open_store_to_look,
 )
-from canonry.domain.errors import CanonryError, Conflict, InvalidInput
-from canonry.domain.spaces import SpaceKind
+from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.session.canon import Canon
 from canonry.testing.worlds import a_caller
-from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import CanonryError, Conflict, InvalidInput
+from canonry.values.spaces import SpaceKind
 
 pytestmark = pytest.mark.anyio
 
@@ -197,8 +197,8 @@ async def test_the_doctor_tells_of_a_disk_that_is_nearly_full(
     most: int, wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same disk, with other ideas of how much should be free."""
-    monkeypatch.setattr("canonry.bootstrap.examination.DISK_WRONG", most)
-    monkeypatch.setattr("canonry.bootstrap.examination.DISK_HINT", DISK_HINT * 10**9)
+    monkeypatch.setattr("canonry.app.examination.DISK_WRONG", most)
+    monkeypatch.setattr("canonry.app.examination.DISK_HINT", DISK_HINT * 10**9)
 
     diagnosis = await examine(settings_for(tmp_path / "data"))
 

@@ -6,8 +6,8 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any, Protocol
 
-from canonry.domain.provenance import Authority
 from canonry.gateway.principal import Principal
+from canonry.values.provenance import Authority
 from tests.campaign.model import EVERYBODY, MASTERS, Line, Stretch, Told, Truth, in_order
 from tests.campaign.plots import FEELINGS, HEROES
 from tests.toolsets.narrative.kit import World

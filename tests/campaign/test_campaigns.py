@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.narrative import NARRATIVE
 from tests.campaign.ends import result, taken
 from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from canonry.usecases.narrative.transcripts import TranscriptLine
+from canonry.narrative.usecases.transcripts import TranscriptLine
 from tests.toolsets.narrative.kit import World
 
 HERE: Final = Path(__file__).parent

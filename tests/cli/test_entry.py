@@ -11,8 +11,8 @@ import pytest
 from canonry import __version__
 from canonry.cli import main
 from canonry.cli.entry import COMMANDS, exit_code
-from canonry.domain import errors
 from canonry.gateway.validation import compile_arguments
+from canonry.values import errors
 from tests.cli.run import canonry, canonry_process
 
 HEAVY = ("mcp", "apsw", "uvicorn", "starlette", "pydantic", "jsonschema_rs")
@@ -152,7 +152,7 @@ def test_a_tool_is_explained() -> None:
 
     assert code == 0
     assert "roles     CanonKeeper" in out
-    assert "lives in  src/canonry/toolsets/narrative/facts.py:" in out
+    assert "lives in  src/canonry/narrative/toolset/facts.py:" in out
     assert "evidence_refs" in out
 
 

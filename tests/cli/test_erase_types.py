@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.provenance import Actor
-from canonry.domain.truth.accounts import account_space
-from canonry.domain.truth.files import FileHint
-from canonry.domain.vocabularies.schemas import EntitySchema
-from canonry.ports.views.state import EntityQuery
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.ports.files import FileHint
+from canonry.canon.session.account import Account
+from canonry.canon.session.caller import Caller
+from canonry.log.items.accounts import account_space
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.readmodels.ports.state import EntityQuery
+from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
+from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.truth.ingest_file import ingest_file, ingest_properties
-from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
-from canonry.usecases.truth.store_file import GivenFile
+from canonry.values.provenance import Actor
 from tests.cli.run import Done, canonry
 
 T = TypeVar("T")

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from canonry.bootstrap.settings import load_settings
-from canonry.domain.provenance import Authority
+from canonry.app.settings import load_settings
+from canonry.values.provenance import Authority
 from tests.cli.run import canonry
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
 from tests.cli.run import canonry
 from tests.toolsets.truth.kit import ANN, BOB, Desk, an_invoice
 

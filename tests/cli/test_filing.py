@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.examination import examine
-from canonry.bootstrap.filing import set_up
-from canonry.bootstrap.settings import Settings, load_settings
-from canonry.domain.errors import InvalidInput, NotFound
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.interpret_source import plan_run
-from canonry.usecases.truth.store_file import filing_of, read_local
+from canonry.app.compose import compose_memory
+from canonry.app.examination import examine
+from canonry.app.filing import set_up
+from canonry.app.settings import Settings, load_settings
+from canonry.canon.session.canon import Canon
+from canonry.records.usecases.interpret_source import plan_run
+from canonry.records.usecases.store_file import filing_of, read_local
+from canonry.values.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.errors import Unavailable
+from canonry.app.embedded import Embedded, open_embedded
 from canonry.testing.scribe import an_append
 from canonry.testing.things import a_space, a_turn, made
+from canonry.values.errors import Unavailable
 from tests.cli.run import SOURCE, canonry, canonry_process
 from tests.cli.test_store_commands import SESSION
 
@@ -21,7 +21,7 @@ DIED = 9
 DYING = f"""
 import asyncio, os, sys
 from pathlib import Path
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.testing.scribe import an_append
 from canonry.testing.things import made
 from canonry.testing.things import a_space

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.stores import open_store
+from canonry.app.settings import load_settings
+from canonry.app.stores import open_store
 from tests.cli.run import Done, canonry
 
 

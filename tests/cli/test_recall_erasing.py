@@ -4,9 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.vectors.rows import halves
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.vectors.rows import halves
 from tests.cli.run import canonry
 
 HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}

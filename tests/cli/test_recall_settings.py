@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import HashingEmbedder, OnnxEmbedder
-from canonry.bootstrap.recalling import embedder_for, origin_of
-from canonry.bootstrap.settings import Settings, load_settings
-from canonry.domain.errors import InvalidInput
-from canonry.ports.embedder import EmbeddingModel
+from canonry.app.recalling import embedder_for, origin_of
+from canonry.app.settings import Settings, load_settings
+from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
+from canonry.values.errors import InvalidInput
 from tests.cli.run import SOURCE, canonry
 
 EXAMPLES = SOURCE.parent / "examples"

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.narrative import NARRATIVE
 from tests.cli.run import canonry
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.narrative.stage import staged

@@ -15,15 +15,15 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.serving import advice_on, gateway_for, principal_for
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.toolsets import TOOLSETS, load_faces, load_toolsets
+from canonry.app.compose import compose_memory
+from canonry.app.serving import advice_on, gateway_for, principal_for
+from canonry.app.settings import load_settings
+from canonry.app.toolsets import TOOLSETS, load_faces, load_toolsets
 from canonry.cli.serve import server_options
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
 from canonry.server.options import HttpLimits
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
 from tests.cli.run import SOURCE, canonry
 from tests.said import said
 
@@ -162,9 +162,9 @@ def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
 def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:
     script = (
         "import sys, canonry.cli.serve, canonry.server.stdio\n"
-        "from canonry.bootstrap.toolsets import load_faces\n"
+        "from canonry.app.toolsets import load_faces\n"
         "print(load_faces(['narrative', 'narrative'])[0].server_name)\n"
-        "heavy = ('canonry.usecases', 'canonry.adapters', 'canonry.gateway.call')\n"
+        "heavy = ('canonry.usecases', 'canonry.stores', 'canonry.gateway.call')\n"
         "print([name for name in sys.modules if name.startswith(heavy)])\n"
     )
     done = subprocess.run(

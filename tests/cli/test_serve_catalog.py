@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.serving import advice_on
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.app.embedded import open_embedded
+from canonry.app.serving import advice_on
+from canonry.app.settings import load_settings
+from canonry.app.toolsets import load_toolsets
+from canonry.stores.sqlite import Durability
 from tests.cli.test_serve import served
 from tests.toolsets.catalog.kit import LAB, NOWHERE, hostile, put, uuid
 from tests.toolsets.catalog.test_isolation import contents

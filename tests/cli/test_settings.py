@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.setting_kinds import SettingRow
-from canonry.bootstrap.setting_table import SETTINGS
-from canonry.bootstrap.settings import Settings, load_settings, user_config, user_data
-from canonry.domain.errors import InvalidInput
-from canonry.domain.provenance import Authority
+from canonry.app.setting_kinds import SettingRow
+from canonry.app.setting_table import SETTINGS
+from canonry.app.settings import Settings, load_settings, user_config, user_data
+from canonry.values.errors import InvalidInput
+from canonry.values.provenance import Authority
 
 
 def a_file(folder: Path, text: str) -> Path:

@@ -13,16 +13,16 @@ from typing import Any
 import apsw
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import NewId, SceneId, StoryId
-from canonry.domain.log.entries import Made
-from canonry.domain.log.scene_entries import SceneMoved
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.things.scenes import SceneDraft, SceneStatus
+from canonry.app.embedded import open_embedded
+from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.receipts import the_made
+from canonry.log.entries import Made
+from canonry.log.items.scenes import SceneDraft, SceneStatus
+from canonry.log.scene_entries import SceneMoved
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.kernel.commit_change import Change, commit_change
-from canonry.usecases.kernel.receipts import the_made
+from canonry.values.ids import NewId, SceneId, StoryId
+from canonry.values.spaces import SpaceDraft, SpaceKind
 from tests.cli.run import SOURCE, Done, canonry
 
 TURNS = [

@@ -6,12 +6,12 @@ from pathlib import Path
 import jwt
 import pytest
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
-from canonry.domain.truth.accounts import user_id_of
 from canonry.gateway.principal import Principal
+from canonry.log.items.accounts import user_id_of
 from canonry.server.identity import BearerVerifier, principal_of
 from canonry.server.options import BearerOptions
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
 from tests.cli.run import Done, canonry
 
 SECRET = "0123456789abcdef0123456789abcdef"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from tests.cli.run import Done, canonry
 from tests.usecases.test_check_files import aged, path_of
 from tests.usecases.test_forget_files import ADA, SECRET, bytes_below, kept

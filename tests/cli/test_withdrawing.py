@@ -4,17 +4,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import (
-    Erased,
-    Redacted,
-)
-from canonry.domain.log.record_entries import Withdrawn
-from canonry.domain.truth.accounts import account_space
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Erased, Redacted
+from canonry.log.items.accounts import account_space
+from canonry.log.record_entries import Withdrawn
+from canonry.records.toolset import TRUTH
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.truth import TRUTH
 from tests.cli.run import canonry
 from tests.toolsets.truth.kit import ANN, BOB, Desk
 

@@ -13,9 +13,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
 from canonry.cli.world.files import atlas_bytes, demo_atlas, parse_atlas
-from canonry.domain.errors import InvalidInput
-from canonry.domain.world.atlas import completed
-from canonry.domain.world.checks import problems, reachable
+from canonry.values.errors import InvalidInput
+from canonry.world.domain.atlas import completed
+from canonry.world.domain.checks import problems, reachable
 from tests.cli.run import SOURCE, Done, canonry, canonry_process
 
 NAME = "The Salt Marches"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import Unavailable
-from canonry.domain.time import DAY, SECOND, Instant, render_instant
+from canonry.app.embedded import open_embedded
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_space
 from canonry.testing.worlds import HandClock
+from canonry.values.errors import Unavailable
+from canonry.values.time import DAY, SECOND, Instant, render_instant
 from tests.cli.run import canonry
 
 

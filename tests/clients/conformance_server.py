@@ -11,7 +11,8 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from canonry.domain.errors import NotFound
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import (
     ANYONE,
@@ -28,8 +29,7 @@ from canonry.gateway.tool import (
 )
 from canonry.server.http import serve_http
 from canonry.server.options import ServerOptions
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import NotFound
 from tests.gateway.sample import a_canon, a_gateway, a_tool, an_object, dialect
 
 PIXEL = bytes.fromhex(

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from canonry.domain.ids import EntityId, EventId, FactId, ProposalId, RelationId
-from canonry.domain.log.canon import needs
-from canonry.domain.log.entries import (
+from canonry.log.canon import needs
+from canonry.log.entries import (
     Born,
     CausesLinked,
     ConflictWaived,
@@ -32,8 +31,10 @@ from canonry.domain.log.entries import (
     SaidAt,
     StoryMoved,
 )
-from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
-from canonry.domain.log.scene_entries import (
+from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
+from canonry.log.items.scenes import SceneStatus, StoryStatus
+from canonry.log.keys import ANY, facts_key, relations_key, thing_key
+from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -43,8 +44,6 @@ from canonry.domain.log.scene_entries import (
     SceneStaged,
     SceneSummarised,
 )
-from canonry.domain.things.proposals import Grade, GradedConflict, ProposalStatus
-from canonry.domain.things.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some
 from canonry.testing.things import (
     a_decision,
@@ -58,6 +57,7 @@ from canonry.testing.things import (
     drafted,
     ident,
 )
+from canonry.values.ids import EntityId, EventId, FactId, ProposalId, RelationId
 
 STORY: Final = ident("story")
 SCENES: Final = (ident("scene"), ident("later"))

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from canonry.bootstrap.moving import quietly
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN, Appended
-from canonry.ports.views.upkeep import Upkeep
+from canonry.app.moving import quietly
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import ORIGIN, Appended
+from canonry.readmodels.ports.upkeep import Upkeep
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import Unavailable
 
 WRITERS, EACH = 4, 25
 

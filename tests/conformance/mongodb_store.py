@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.mongodb import MongoDatabase, MongoDocuments
-from canonry.bootstrap.backends.following_copy import COPY
-from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
+from canonry.app.backends.following_copy import COPY
+from canonry.app.backends.polyglot import Polyglot, open_polyglot
+from canonry.stores.mongodb import MongoDatabase, MongoDocuments
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders, files_of

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState, empty
+from canonry.stores.following.join import join
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jState, empty
 from canonry.testing.conformance import Backend
-from canonry.usecases.projection.join import join
 from tests.conformance.test_memory import open_memory
 
 URL = os.environ.get("TEST_NEO4J_URL", "")

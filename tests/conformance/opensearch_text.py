@@ -8,12 +8,12 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.memory import MemoryBlobs
-from canonry.adapters.opensearch import OpenSearchText, open_text
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.stores.following.join import join
+from canonry.stores.memory import MemoryBlobs
+from canonry.stores.opensearch import OpenSearchText, open_text
 from canonry.testing.conformance import Backend
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.projection.join import join
 
 URL = os.environ.get("TEST_OPENSEARCH_URL", "")
 

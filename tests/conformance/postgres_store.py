@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from canonry.adapters.postgres import PostgresBlobs
-from canonry.bootstrap.backends.postgres import open_postgres
-from canonry.bootstrap.backends.postgres_copy import with_copy
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.backends.postgres_copy import with_copy
+from canonry.stores.postgres import PostgresBlobs
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders

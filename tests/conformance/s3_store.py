@@ -8,7 +8,7 @@ from uuid import uuid4
 import obstore
 import pytest
 
-from canonry.adapters.objects import ObjectStore
+from canonry.stores.objects import ObjectStore
 from tests.servers.processes import PASSWORD
 
 ENDPOINT = os.environ.get("TEST_S3_URL", "")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.testing.conformance.cuts.contract import ServeToolsets
-from canonry.usecases.kernel.canon import Canon
 
 
 class Served:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import apsw
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.stores.sqlite import Durability
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.log.commits import Append, Outcome
+from canonry.app.compose import compose_memory
+from canonry.log.commits import Append, Outcome
+from canonry.stores.memory import MemoryLedger
 from canonry.testing.conformance.histories import found_in
 from canonry.testing.histories import Fate, Lists, Transaction, anomalies
 from canonry.testing.simulation import Faults, FaultyLedger

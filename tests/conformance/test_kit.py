@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger, MemoryState, MemoryText
-from canonry.domain.log.commits import Append, Appended, Outcome, Position
-from canonry.domain.log.entries import Thing
-from canonry.domain.things.facts import Fact
-from canonry.ports.records.ledger import Touched
-from canonry.ports.records.sealer import Sealer
-from canonry.ports.views.pages import Page
-from canonry.ports.views.state import EntityQuery, FactQuery
-from canonry.ports.views.text import TextFound, TextQuery
+from canonry.log.commits import Append, Appended, Outcome, Position
+from canonry.log.entries import Thing
+from canonry.log.items.facts import Fact
+from canonry.log.ports.ledger import Touched
+from canonry.log.ports.sealer import Sealer
+from canonry.readmodels.ports.pages import Page
+from canonry.readmodels.ports.state import EntityQuery, FactQuery
+from canonry.readmodels.ports.text import TextFound, TextQuery
+from canonry.stores.memory import MemoryLedger, MemoryState, MemoryText
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.adapters.memory import MemoryBlobs, MemoryVectors
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.stores.memory import MemoryBlobs, MemoryVectors
 from canonry.testing.conformance import (
     BlobsContract,
     CatalogContract,

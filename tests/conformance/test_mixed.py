@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from canonry.canon.session.canon import Canon
+from canonry.stores.following.join import join
 from canonry.testing.conformance import (
     Backend,
     CatalogContract,
@@ -19,8 +21,6 @@ from canonry.testing.conformance import (
     TextContract,
 )
 from canonry.testing.simulation import Faults, faulty
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.join import join
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from canonry.stores.following.join import join
 from canonry.testing.conformance import (
     Backend,
     DocumentsContract,
@@ -20,7 +21,6 @@ from canonry.testing.conformance import (
     ViewContract,
     WritersContract,
 )
-from canonry.usecases.projection.join import join
 from tests.conformance.mongodb_store import a_view_of_documents, databases
 from tests.conformance.test_memory import open_memory
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from canonry.adapters.opensearch import OpenSearchText, open_text
-from canonry.adapters.opensearch.passages import bulks_of
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Erased
-from canonry.domain.recall.passages import Collection
 from canonry.gateway.limits import within
-from canonry.ports.views.text import TextQuery
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Erased
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.stores.following.projector import Projector
+from canonry.stores.opensearch import OpenSearchText, open_text
+from canonry.stores.opensearch.passages import bulks_of
 from canonry.testing.conformance import Backend
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, ident
-from canonry.usecases.projection.projector import Projector
+from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL, an_index
 from tests.conformance.test_memory import open_memory
 from tests.faults.relay import relayed_url

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from canonry.adapters.opensearch import open_text
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Position
-from canonry.domain.recall.passages import Collection
-from canonry.ports.views.text import TextQuery
+from canonry.log.commits import Position
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.stores.following.projector import Projector
+from canonry.stores.opensearch import open_text
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import HERE, MIDDLE_EARTH, a_turn
-from canonry.usecases.projection.projector import Projector
+from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL
 from tests.conformance.test_memory import open_memory
 from tests.servers.processes import PORT

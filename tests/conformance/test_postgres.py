@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.postgres import Database, PostgresVectors
-from canonry.adapters.postgres.upkeep.preparing import prepare
-from canonry.ports.views.vectors import VectorBatch
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.stores.postgres import Database, PostgresVectors
+from canonry.stores.postgres.upkeep.preparing import prepare
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from canonry.adapters.qdrant import QdrantVectors, open_vectors
+from canonry.stores.qdrant import QdrantVectors, open_vectors
 from canonry.testing.conformance import VectorsContract
 from canonry.testing.worlds import CountingIdentities
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.vectors import FolderVectors
-from canonry.ports.views.vectors import VectorBatch
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.recall.vectors import FolderVectors
+from canonry.stores.sqlite import Durability
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,

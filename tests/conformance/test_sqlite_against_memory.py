@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 
-from canonry.domain.log.commits import Appended, Outcome
-from canonry.domain.log.entries import Erased
+from canonry.log.commits import Appended, Outcome
+from canonry.log.entries import Erased
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.kit import present

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.ids import CommitId
-from canonry.domain.log.commits import ORIGIN
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.log.commits import ORIGIN
+from canonry.stores.sqlite import Durability
 from canonry.testing.conformance.upkeep import quiet
 from canonry.testing.things import MIDDLE_EARTH, ident
+from canonry.values.ids import CommitId
 
 ROOT = Path(__file__).parents[2]
 LOG_MAX = 100_000

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from canonry.bootstrap.stores import KeptStore
-from canonry.domain.ids import SceneId, SpaceId
-from canonry.domain.things.scenes import Turn
-from canonry.ports.views.state import EntityQuery
+from canonry.app.stores import KeptStore
+from canonry.log.items.scenes import Turn
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.conformance.upkeep import quiet
+from canonry.values.ids import SceneId, SpaceId
 from tests.crash.stdio_client import Server, a_call, outcome
 
 ASKED_AGAIN = 25

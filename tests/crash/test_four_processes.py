@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
+from canonry.stores.sqlite import Durability
 from tests.crash.racing import Place, Race, World, kept, run_race
 
 RACE = Race(servers=4, writes=250, late=50, killed_after={0: 40, 2: 120})

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.app.embedded import Embedded, open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.records.toolset import TRUTH
+from canonry.records.usecases.check_files import check_files
+from canonry.stores.sqlite import Durability
 from canonry.testing.conformance.upkeep import quiet
-from canonry.toolsets.truth import TRUTH
-from canonry.usecases.store.check_files import check_files
 from tests.crash.lives import a_life
 from tests.crash.writer import ROWS, ingest
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import SpaceId
+from canonry.app.embedded import open_embedded
+from canonry.stores.sqlite import Durability
+from canonry.values.ids import SpaceId
 from tests.crash.lives import a_life
 from tests.crash.writer import tell
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import EntityId
-from canonry.domain.log.commits import Appended
-from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import FactQuery
+from canonry.app.embedded import open_embedded
+from canonry.log.commits import Appended
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import FactQuery
+from canonry.stores.sqlite import Durability
 from canonry.testing.things import MIDDLE_EARTH, ident
+from canonry.values.ids import EntityId
 from tests.crash.lives import a_life, judge
 from tests.crash.writer import commit, request
 

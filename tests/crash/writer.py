@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Appended
-from canonry.domain.log.entries import Erased
-from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.log.commits import Append, Appended
+from canonry.log.entries import Erased
+from canonry.log.items.accounts import DEFAULT_USER
+from canonry.records.toolset import TRUTH
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident, made
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.truth import TRUTH
+from canonry.values.errors import Unavailable
 
 if sys.platform != "win32":
     import resource

@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
 
-PACKAGES = ("canonry.ports", "canonry.testing")
+PACKAGES = ("canonry.canon.ports", "canonry.testing")
 
 
 def api_page(note: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from canonry.domain import errors
+from canonry.values import errors
 from tests.meta.tree import python_files
 
 CLASSES = {each.__name__: each for each in errors.CanonryError.__subclasses__()}

@@ -9,14 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from canonry.bootstrap.setting_table import SETTINGS
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.domain.gates import GATES
-from canonry.domain.gates.kit import Gate
-from canonry.domain.policy import Policy
+from canonry.app.setting_table import SETTINGS
+from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.canon.judging.gates import GATES
+from canonry.canon.judging.gates.kit import Gate
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.testing.conformance import REQUIREMENTS, proved_by
 from canonry.testing.conformance.kit import Contract
+from canonry.values.policy import Policy
 from tests.docs.api import api_page
 from tests.docs.contents import contents_page
 from tests.docs.errors import errors_page

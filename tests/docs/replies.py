@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from canonry.toolsets import narrative, truth, world
+from canonry.narrative import toolset as narrative
+from canonry.records import toolset as truth
+from canonry.world import toolset as world
 
 
 def replies_page(note: str) -> str:

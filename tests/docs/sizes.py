@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.authority import may
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.tool import ANYONE, Toolset

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click import Command, Context, Group, Option
 
-from canonry.bootstrap.setting_table import SETTINGS
+from canonry.app.setting_table import SETTINGS
 from canonry.cli import main
 from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
 """Where a path that begins with one of these must exist, from the checkout's root."""
-INNER = ("domain/", "ports/", "usecases/", "gateway/", "toolsets/", "adapters/", "testing/")
+INNER = ("domain/", "ports/", "usecases/", "gateway/", "toolsets/", "stores/", "testing/")
 """Rings: a path that begins with one of these is meant inside the package."""
 PLACEHOLDER = re.compile(r"[<>{}*…]|\.\.\.|YYYY|NNNN")
 COMMAND = re.compile(r"(?m)(?:^|[\s;|&(])(canonry(?: +[^\n|;&>#]*)?)")

@@ -3,21 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    ObservationId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SourceId,
-    SpaceId,
-    StoryId,
-    TurnId,
-)
-from canonry.domain.log.entries import (
+from canonry.log.entries import (
     AudienceChanged,
     CausesLinked,
     ConflictWaived,
@@ -42,8 +28,14 @@ from canonry.domain.log.entries import (
     SpaceRevised,
     StoryMoved,
 )
-from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
-from canonry.domain.log.scene_entries import (
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.facts import AxiomDomain, Constraint, FactType
+from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus, ProposalType
+from canonry.log.items.runs import RunStatus
+from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.log.items.sources import SourceType
+from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
+from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -53,16 +45,7 @@ from canonry.domain.log.scene_entries import (
     SceneStaged,
     SceneSummarised,
 )
-from canonry.domain.observations import Dated, Fragment
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.facts import AxiomDomain, Constraint, FactType
-from canonry.domain.things.proposals import Grade, GradedConflict, ProposalStatus, ProposalType
-from canonry.domain.things.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.domain.things.sources import SourceType
-from canonry.domain.time import Instant
-from canonry.domain.truth.runs import RunStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import (
     a_decision,
     a_fact,
@@ -85,6 +68,23 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ObservationId,
+    ProposalId,
+    RelationId,
+    RunId,
+    SceneId,
+    SourceId,
+    SpaceId,
+    StoryId,
+    TurnId,
+)
+from canonry.values.observations import Dated, Fragment
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.time import Instant
 
 THEN = Instant(-62_135_596_800_000_000)
 WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"\\\n'}}

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.log.schemas.truth_types import TRUTH_TYPES
 
 FILE = Path(__file__).parent / "golden" / "schemas.json"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.truth.files import FileHint
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.canon.ports.files import FileHint
+from canonry.canon.upkeep.export_log import export_log
+from canonry.documents.extraction.rules import interpret
+from canonry.documents.readers import LocalReader
+from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.testing.things import MIDDLE_EARTH
-from canonry.usecases.store.export_log import export_log
 from tests.toolsets.truth.kit import a_desk
 from tests.usecases.stage import Stage, a_stage
 

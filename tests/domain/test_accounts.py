@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ids import is_uuid
-from canonry.domain.truth.accounts import (
+from canonry.log.items.accounts import (
     DEFAULT_USER,
     NAMESPACE,
     account_space,
@@ -18,6 +17,7 @@ from canonry.domain.truth.accounts import (
     source_id_of,
     user_id_of,
 )
+from canonry.values.ids import is_uuid
 
 
 def test_a_source_has_the_name_based_uuid_of_its_user_and_bytes() -> None:

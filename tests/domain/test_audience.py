@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.audience import (
+from canonry.log.entries import AudienceChanged, Entry, RelationEnded
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.log.items.veils import VEILS_MAX, as_seen, homed, variants, veiled
+from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.testing.things import a_fact, a_named, a_relation, an_observation, ident, made
+from canonry.values.audience import (
     ALL_SEEING,
     ANYBODY,
     Audience,
@@ -22,16 +28,10 @@ from canonry.domain.audience import (
     player,
     space_of,
 )
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.log.entries import AudienceChanged, Entry, RelationEnded
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.veils import VEILS_MAX, as_seen, homed, variants, veiled
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.testing.things import a_fact, a_named, a_relation, an_observation, ident, made
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import RelationId, SpaceId
+from canonry.values.observations import Observation
+from canonry.values.time import Instant
 from tests.domain.test_canon import a_commit, folded
 
 READERS = [character("0190a1b2-0000-7000-8000-00000000000" + each) for each in "12"]

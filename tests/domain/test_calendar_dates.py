@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.calendar_dates import DayOrder, date_in, dates_in, order_in
+from canonry.values.calendar_dates import DayOrder, date_in, dates_in, order_in
 
 DAYS = st.dates(min_value=date(1971, 1, 1), max_value=date(2069, 12, 31))
 

@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.ids import CommitId, EntityId, EventId, FactId, SceneId
-from canonry.domain.log.canon import beside, fold, ids_of, needs
-from canonry.domain.log.commits import Commit, Position
-from canonry.domain.log.entries import (
+from canonry.log.canon import beside, fold, ids_of, needs
+from canonry.log.commits import Commit, Position
+from canonry.log.entries import (
     CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
@@ -21,11 +19,10 @@ from canonry.domain.log.entries import (
     Thing,
     Tombstone,
 )
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.scenes import Scene, SceneStatus, Turn
-from canonry.domain.time import Instant
+from canonry.log.items.entities import Entity
+from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.log.scene_entries import SceneCompleted
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
 from canonry.testing.conformance.chronicle import chronicle
 from canonry.testing.scribe import ACTOR, a_draft
 from canonry.testing.things import (
@@ -40,6 +37,9 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.errors import BrokenInvariant
+from canonry.values.ids import CommitId, EntityId, EventId, FactId, SceneId
+from canonry.values.time import Instant
 from tests.conformance.histories import HistoryStep, histories
 
 

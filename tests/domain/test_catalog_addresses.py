@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.domain.catalog.rows import read_row
-from canonry.domain.vocabularies.catalog_tables import ENTITIES, SOURCE_ITEMS, TABLES, Form
+from canonry.catalog.domain.rows import read_row
+from canonry.log.schemas.catalog_tables import ENTITIES, SOURCE_ITEMS, TABLES, Form
 from tests.toolsets.catalog.kit import entity
 
 RUN = (

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.judging.content_shapes import CONTENT_SHAPES, ContentMember, ContentShape
-from canonry.domain.judging.contents import (
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentMember, ContentShape
+from canonry.canon.judging.contents import (
     EventContent,
     StateChangeContent,
     normalise,
     read_content,
     references_of,
 )
-from canonry.domain.policy import TextLimits
-from canonry.domain.things.proposals import NARRATED, ProposalType
+from canonry.log.items.proposals import NARRATED, ProposalType
+from canonry.values.errors import InvalidInput
+from canonry.values.policy import TextLimits
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"

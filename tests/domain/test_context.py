@@ -3,9 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ids import EntityId, EventId, FactId
-from canonry.domain.provenance import Authority
-from canonry.domain.recall.context import (
+from canonry.recall.domain.context import (
     FIELD_TOKENS,
     ID_TOKENS,
     Fitted,
@@ -22,8 +20,10 @@ from canonry.domain.recall.context import (
     tokens_of,
     without_repeats,
 )
-from canonry.domain.time import Instant
 from canonry.testing.things import a_fact, a_relation, an_event, ident
+from canonry.values.ids import EntityId, EventId, FactId
+from canonry.values.provenance import Authority
+from canonry.values.time import Instant
 
 costs = st.lists(st.integers(0, 40), max_size=8)
 shelves = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_size=4)

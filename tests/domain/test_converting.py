@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.calendar_dates import read_date
-from canonry.domain.time import render_instant
-from canonry.domain.truth.converting import Converted, Unconvertible, convert
-from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
+from canonry.log.schemas.converting import Converted, Unconvertible, convert
+from canonry.log.schemas.schemas import FieldSpec, FieldType
+from canonry.values.calendar_dates import read_date
+from canonry.values.time import render_instant
 
 
 def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.dating import Dating
-from canonry.domain.time import DAY, SECOND, Instant, parse_instant
+from canonry.log.dating import Dating
+from canonry.values.errors import Unavailable
+from canonry.values.time import DAY, SECOND, Instant, parse_instant
 
 RIGHT = parse_instant("2026-05-01T12:00:00Z")
 

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.json_values import decode_json, encode_json
-from canonry.domain.log.canon import fold
-from canonry.domain.log.encoding import (
+from canonry.log.canon import fold
+from canonry.log.encoding import (
     CHANGE_KINDS,
     decode_entry,
     decode_thing,
@@ -20,9 +18,11 @@ from canonry.domain.log.encoding import (
     encode_thing,
     kind_of,
 )
-from canonry.domain.log.entries import THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
-from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
+from canonry.log.entries import THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
+from canonry.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
 from canonry.testing.strategies import json_values
+from canonry.values.errors import BrokenInvariant
+from canonry.values.json_values import decode_json, encode_json
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded

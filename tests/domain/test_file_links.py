@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.time import SECOND, Instant
-from canonry.domain.truth.file_links import StorageKey, holds, link_to, storage_key
+from canonry.records.domain.file_links import StorageKey, holds, link_to, storage_key
+from canonry.values.time import SECOND, Instant
 
 USER = "00000000-0000-0000-0000-000000000001"
 KEY = StorageKey(user_id=USER, digest="a" * 64)

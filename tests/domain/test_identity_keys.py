@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.merge import CHOICES
-from canonry.domain.truth.derived_schemas import derive_schema
-from canonry.domain.truth.identity_keys import (
+from canonry.log.schemas.derived_schemas import derive_schema
+from canonry.log.schemas.identity_keys import (
     CONTENT,
     Identity,
     content_identity,
     fields_asked,
     identities_of,
 )
-from canonry.domain.truth.typed_records import RecordReader
-from canonry.domain.vocabularies.schemas import EntitySchema
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
+from canonry.log.schemas.typed_records import RecordReader
 from canonry.testing.things import ident
+from canonry.values.ids import SpaceId
+from canonry.values.merge import CHOICES
 
 SPACE = SpaceId(ident("account"))
 

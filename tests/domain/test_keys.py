@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.ids import CommitId, EntityId
-from canonry.domain.log.canon import beside, fold, needs
-from canonry.domain.log.commits import Commit, Position
-from canonry.domain.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
-from canonry.domain.log.keys import (
+from canonry.log.canon import beside, fold, needs
+from canonry.log.commits import Commit, Position
+from canonry.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
+from canonry.log.items.facts import Fact
+from canonry.log.keys import (
     ANY,
     axioms_key,
     causes_key,
@@ -25,8 +25,6 @@ from canonry.domain.log.keys import (
     thing_key,
     turns_key,
 )
-from canonry.domain.things.facts import Fact
-from canonry.domain.time import Instant
 from canonry.testing.scribe import ACTOR
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
@@ -44,6 +42,8 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.ids import CommitId, EntityId
+from canonry.values.time import Instant
 from tests.conformance.histories import HistoryStep, histories
 
 

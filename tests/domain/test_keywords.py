@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.recall.keywords import (
+from canonry.readmodels.keywords import (
     DOUBTED_MAX,
     MEANT_MAX,
     SOUGHT_MAX,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.domain.extraction.labels import plain
-from canonry.domain.languages import CODES, languages, notion_of, written_in
+from canonry.records.notation.labels import plain
+from canonry.values.languages import CODES, languages, notion_of, written_in
 
 
 @pytest.mark.parametrize("code", CODES)

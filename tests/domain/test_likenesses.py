@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from canonry.domain.frames.gists import stems_in
-from canonry.domain.frames.keys import frame_keys
-from canonry.domain.judging.comparing.conflicts import Stated, conflict
-from canonry.domain.judging.comparing.findings import When
-from canonry.domain.things.proposals import Grade
+from canonry.canon.judging.comparing.conflicts import Stated, conflict
+from canonry.canon.judging.comparing.findings import When
+from canonry.language.clauses.gists import stems_in
+from canonry.language.clauses.keys import frame_keys
+from canonry.log.items.proposals import Grade
 
 
 def of_ana(statement: str, *others: str) -> Stated:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain import normal_forms as forms
-from canonry.domain.things.entities import normalised_name
+from canonry.log.items.entities import normalised_name
+from canonry.values import normal_forms as forms
 
 SAME_COMPANY = [
     ("Acme", "Acme Corp"),

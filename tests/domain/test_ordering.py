@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ids import ProposalId
-from canonry.domain.judging.candidates import Candidate, read_candidate
-from canonry.domain.judging.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
-from canonry.domain.things.proposals import NARRATED, Proposal, ProposalType
-from canonry.domain.time import Instant
+from canonry.canon.judging.candidates import Candidate, read_candidate
+from canonry.canon.judging.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
+from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
 from canonry.testing.things import a_proposal, a_scene, ident
+from canonry.values.ids import ProposalId
+from canonry.values.time import Instant
 from tests.usecases.stage import day, rfc
 
 

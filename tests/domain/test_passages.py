@@ -5,13 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import Thing, Tombstone
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.recall.passages import Collection, is_silenced, passages_of
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.scenes import SceneStatus
-from canonry.domain.time import Instant
+from canonry.log.entries import Thing, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.scenes import SceneStatus
+from canonry.readmodels.passages import Collection, is_silenced, passages_of
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -24,6 +21,9 @@ from canonry.testing.things import (
     an_event,
     ident,
 )
+from canonry.values.ids import EntityId
+from canonry.values.provenance import CanonLevel
+from canonry.values.time import Instant
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.test_canon import a_commit, folded
 

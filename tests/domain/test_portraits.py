@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.observations import Fragment
-from canonry.domain.recall.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
-from canonry.domain.things.entities import Entity
+from canonry.log.items.entities import Entity
+from canonry.readmodels.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
 from canonry.testing.things import an_entity, an_observation, ident, made
+from canonry.values.observations import Fragment
 from tests.domain.test_canon import a_commit, folded
 
 VALUES = st.recursive(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.domain.recall.questions import denied_in, denies, without_names
+from canonry.recall.domain.questions import denied_in, denies, without_names
 
 
 def test_a_name_goes_with_its_possessive_and_whatever_its_case() -> None:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.ranking import Asked, PassageCandidate, breadth, naming, rank_passages
+from canonry.readmodels.ranking import Asked, PassageCandidate, breadth, naming, rank_passages
+from canonry.values.policy import RankingWeights
 
 WEIGHTS = RankingWeights()
 TERMS = ("tower", "mine", "bear", "ale")

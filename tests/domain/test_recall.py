@@ -5,16 +5,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.policy import RecallWeights
-from canonry.domain.recall.memory_order import (
+from canonry.log.items.memories import Memory
+from canonry.recall.domain.memory_order import (
     rank_by_importance,
     rank_memories,
     recall_score,
     recency,
 )
-from canonry.domain.things.memories import Memory
-from canonry.domain.time import DAY, Instant
 from canonry.testing.things import a_memory
+from canonry.values.policy import RecallWeights
+from canonry.values.time import DAY, Instant
 
 NOW = Instant(1_000 * DAY)
 WEIGHTS = RecallWeights()

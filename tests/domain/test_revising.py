@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from canonry.domain.revising import narrowed, revised, spread
-from canonry.domain.things.facts import FactDraft
-from canonry.domain.time import Instant
+from canonry.log.items.facts import FactDraft
 from canonry.testing.things import a_fact, an_entity
+from canonry.values.revising import narrowed, revised, spread
+from canonry.values.time import Instant
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Versions of schemas: whoever reads one knows by it which fields there are."""
 
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.log.schemas.truth_types import TRUTH_TYPES
 from tests.domain.golden_schemas import current, published
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.judging.scoring import score_of, standing_of
-from canonry.domain.judging.slices import Slice, SliceView
-from canonry.domain.policy import Policy, Scoring
-from canonry.domain.provenance import Authority
+from canonry.canon.judging.scoring import score_of, standing_of
+from canonry.canon.judging.slices import Slice, SliceView
 from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
+from canonry.values.policy import Policy, Scoring
+from canonry.values.provenance import Authority
 
 SHARES = st.floats(0, 1)
 

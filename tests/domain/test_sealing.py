@@ -5,23 +5,15 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.ids import CommitId
-from canonry.domain.log.canon import ids_of
-from canonry.domain.log.commits import Position
-from canonry.domain.log.encoding import kind_of
-from canonry.domain.log.entries import Redacted
-from canonry.domain.log.sealing import (
-    GENESIS,
-    ErasablePart,
-    Sealed,
-    commit_of,
-    fault_in,
-    seal,
-    unseal,
-)
-from canonry.domain.time import Instant
+from canonry.log.canon import ids_of
+from canonry.log.commits import Position
+from canonry.log.encoding import kind_of
+from canonry.log.entries import Redacted
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, commit_of, fault_in, seal, unseal
 from canonry.testing.scribe import a_draft
 from canonry.testing.things import a_fact, a_memory, a_turn, ident, made
+from canonry.values.ids import CommitId
+from canonry.values.time import Instant
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_log

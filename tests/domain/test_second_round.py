@@ -1,9 +1,9 @@
 """The second round: of the first passages those come first that say more than the question."""
 
-from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.keywords import figures_of
-from canonry.domain.recall.ranking import Asked
-from canonry.domain.recall.second_round import may_reorder, ordered_again, said_beside
+from canonry.readmodels.keywords import figures_of
+from canonry.readmodels.ranking import Asked
+from canonry.recall.domain.second_round import may_reorder, ordered_again, said_beside
+from canonry.values.policy import RankingWeights
 
 ASKED = Asked(terms={"boat": 4.0}, strongest=4.0)
 GREETING = ("hey", "boat")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.texts.sentences import (
+from canonry.language.texts.sentences import (
     first_sentence,
     is_ended,
     last_between,

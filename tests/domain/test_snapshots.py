@@ -8,10 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain import merge
-from canonry.domain.ids import ObservationId
-from canonry.domain.log.sighting import seen_also
-from canonry.domain.merge import (
+from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.sighting import seen_also
+from canonry.testing.strategies import fields
+from canonry.testing.things import an_entity, an_observation, ident
+from canonry.values import merge
+from canonry.values.ids import ObservationId
+from canonry.values.merge import (
     CHOICES,
     LAST_WRITE,
     LATEST,
@@ -21,14 +24,11 @@ from canonry.domain.merge import (
     MergePolicy,
     accumulate,
 )
-from canonry.domain.merge.names import told_names
-from canonry.domain.observations import Observation
-from canonry.domain.snapshots import Accumulator, Elements
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import policy_of
-from canonry.domain.winners import ITEM
-from canonry.testing.strategies import fields
-from canonry.testing.things import an_entity, an_observation, ident
+from canonry.values.merge.names import told_names
+from canonry.values.observations import Observation
+from canonry.values.snapshots import Accumulator, Elements
+from canonry.values.time import Instant
+from canonry.values.winners import ITEM
 
 
 @st.composite

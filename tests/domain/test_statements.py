@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.moments import (
+from canonry.language.texts.summaries import Said, digest
+from canonry.values.moments import (
     NOW,
     Moment,
     StoryPlace,
@@ -14,9 +15,8 @@ from canonry.domain.moments import (
     moment_of,
     overlaps,
 )
-from canonry.domain.texts.summaries import Said, digest
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.values.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.values.time import Instant
 
 
 def moment(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.texts.stems import (
+from canonry.language.texts.stems import (
     STOP_WORDS,
     asked_stems,
     is_near,
@@ -14,7 +14,7 @@ from canonry.domain.texts.stems import (
     prefixes_in,
     stems_of,
 )
-from canonry.domain.texts.words import terms_of
+from canonry.language.texts.words import terms_of
 
 
 @pytest.mark.parametrize(

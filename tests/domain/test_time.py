@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.time import DAY, SECOND, Instant, parse_instant, render_instant
 from canonry.testing.strategies import instants
+from canonry.values.errors import InvalidInput
+from canonry.values.time import DAY, SECOND, Instant, parse_instant, render_instant
 
 
 @given(instant=instants)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from canonry.domain.calendars.reckoning import (
+from canonry.recall.domain.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
+from canonry.values.calendars.reckoning import (
     GREGORIAN,
     Calendar,
     Counter,
@@ -11,8 +12,7 @@ from canonry.domain.calendars.reckoning import (
     GregorianYears,
     Month,
 )
-from canonry.domain.recall.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
-from canonry.domain.time import DAY, Instant, parse_instant, render_instant
+from canonry.values.time import DAY, Instant, parse_instant, render_instant
 
 PRESENT = parse_instant("2023-12-02T16:00:00Z")
 MAY = TimeSpan(parse_instant("2023-05-01T00:00:00Z"), parse_instant("2023-06-01T00:00:00Z"))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.json_values import decode_json, encode_json
-from canonry.domain.texts.visible import visible, visible_line
+from canonry.language.texts.visible import visible, visible_line
+from canonry.values.json_values import decode_json, encode_json
 
 ANY = st.text(st.characters())
 WHOLE = st.text()

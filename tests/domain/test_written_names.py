@@ -2,13 +2,13 @@
 
 import pytest
 
-from canonry.domain.catalog.catalog import fold
-from canonry.domain.frames.reading import frames_of
-from canonry.domain.normal_forms import folded, plain_signs
-from canonry.domain.texts.statements import plain_statement
-from canonry.domain.texts.words import terms_of
-from canonry.domain.texts.written_names import is_part_of, name_parts, names_written
-from canonry.domain.truth.identifiers import look_mark, part_mark, texts_in
+from canonry.language.clauses.reading import frames_of
+from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.words import terms_of
+from canonry.language.texts.written_names import is_part_of, name_parts, names_written
+from canonry.log.schemas.identifiers import look_mark, part_mark, texts_in
+from canonry.readmodels.catalog import fold
+from canonry.values.normal_forms import folded, plain_signs
 
 
 def parts(text: str) -> list[str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.log.commits import Appended
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Appended
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.usecases.kernel.canon import Canon
 from tests.servers.processes import as_nobody
 
 WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))

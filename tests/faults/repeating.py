@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from canonry.bootstrap.stores import KeptStore
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Appended, Outcome
+from canonry.app.stores import KeptStore
 from canonry.gateway.limits import within
+from canonry.log.commits import Append, Appended, Outcome
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH
+from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole
 from tests.faults.relay import Relay
 

@@ -12,8 +12,8 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
+from canonry.stores.sqlite import Durability
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.cli.run import SOURCE, canonry
@@ -29,7 +29,7 @@ KILLS = {"postgres": 2, "polyglot": 1}
 MOVER = """
 import sys
 from contextlib import contextmanager
-import canonry.usecases.store.import_log as log
+import canonry.canon.upkeep.import_log as log
 from canonry.cli import main
 from canonry.cli.moving import store
 

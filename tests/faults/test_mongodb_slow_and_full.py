@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import BulkWriteError
 
-from canonry.adapters.mongodb.faults import as_canonry, is_taken, is_unsure
-from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
-from canonry.domain.errors import CanonryError, Unavailable
+from canonry.app.backends.polyglot import Polyglot, open_polyglot
+from canonry.stores.mongodb.faults import as_canonry, is_taken, is_unsure
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.values.errors import CanonryError, Unavailable
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
 from tests.faults.disks import WORDS, Filling, full

@@ -8,14 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.neo4j import Neo4jDatabase
-from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
-from canonry.bootstrap.moving import quietly
-from canonry.domain.errors import Unavailable
-from canonry.ports.views.state import FactQuery
+from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.moving import quietly
+from canonry.readmodels.ports.state import FactQuery
+from canonry.stores.neo4j import Neo4jDatabase
 from canonry.testing.conformance.kit import present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.values.errors import Unavailable
 from tests.conformance import neo4j_store
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.faults.relay import relayed_url

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.backends.postgres import open_postgres
-from canonry.bootstrap.backends.postgres_copy import with_copy
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.backends.postgres_copy import with_copy
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, made
 from tests.conformance.postgres_store import URL, dropped

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.objects import ObjectBlobs, ObjectStore
-from canonry.domain.errors import Unavailable
 from canonry.gateway.limits import within
+from canonry.stores.objects import ObjectBlobs, ObjectStore
+from canonry.values.errors import Unavailable
 from tests.conformance.s3_store import ENDPOINT, KEYS
 from tests.faults.disks import full
 from tests.faults.relay import relayed_url

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.backends.polyglot import open_polyglot
-from canonry.bootstrap.backends.postgres import open_postgres
-from canonry.bootstrap.stores import KeptStore
+from canonry.app.backends.polyglot import open_polyglot
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.stores import KeptStore
 from tests.conformance import mongodb_store, postgres_store
 from tests.crash.racing import Place, Race, kept, run_race
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.scenes import Turn
-from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.ports.views.text import TextQuery
-from canonry.toolsets.truth import TRUTH
+from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.items.scenes import Turn
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.records.toolset import TRUTH
 from tests.cli.run import Done, canonry
 
 pytestmark = pytest.mark.anyio

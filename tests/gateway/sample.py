@@ -4,32 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from canonry.adapters.memory import (
-    MemoryCatalog,
-    MemoryDocuments,
-    MemoryLedger,
-    MemoryPlaces,
-    MemoryState,
-    MemoryStore,
-    MemoryText,
-)
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import (
-    BrokenInvariant,
-    CanonryError,
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    Unavailable,
-)
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import Append, Draft
-from canonry.domain.log.entries import Made
-from canonry.domain.log.keys import thing_key
-from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.documents.readers import LocalReader
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
@@ -46,12 +23,35 @@ from canonry.gateway.tool import (
     Tool,
     Toolset,
 )
-from canonry.ports.records.sealer import Sealer
-from canonry.ports.world import Clock
+from canonry.log.commits import Append, Draft
+from canonry.log.entries import Made
+from canonry.log.keys import thing_key
+from canonry.log.ports.sealer import Sealer
+from canonry.log.ports.world import Clock
+from canonry.stores.memory import (
+    MemoryCatalog,
+    MemoryDocuments,
+    MemoryLedger,
+    MemoryPlaces,
+    MemoryState,
+    MemoryStore,
+    MemoryText,
+)
 from canonry.testing.things import drafted
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import (
+    BrokenInvariant,
+    CanonryError,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+)
+from canonry.values.ids import SpaceId
+from canonry.values.policy import Policy
+from canonry.values.provenance import Authority
+from canonry.values.spaces import Space, SpaceKind
 
 LAMP = "0f8fad5b-d9cb-469f-a165-70867728950e"
 SECRET = "the password of the database is swordfish"

@@ -11,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.provenance import Authority
-from canonry.domain.texts.data_marks import STORED_IS_DATA, marked
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.catalogue import narrowed
@@ -21,6 +18,9 @@ from canonry.gateway.limits import Limits
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import ANYONE
+from canonry.language.texts.data_marks import STORED_IS_DATA, marked
+from canonry.values.errors import BrokenInvariant
+from canonry.values.provenance import Authority
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.time import SECOND
 from canonry.gateway.limits import Limits, PublishedRate, measure, within
 from canonry.gateway.rates import Rate
 from canonry.testing.worlds import HandClock
+from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.time import SECOND
 
 LIMITS = Limits(characters=1000)
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from canonry.domain.errors import InvalidInput
 from canonry.gateway.authority import acting
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
+from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, TRUSTED, VISITOR, a_gateway
 
 pytestmark = pytest.mark.anyio

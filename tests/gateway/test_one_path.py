@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
-from canonry.domain.ids import SpaceId
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits, PublishedRate
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.tool import Arguments, Cached, Prompt, Reply, Resource
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import SpaceId
 from tests.gateway.sample import (
     CALLS,
     KEEPER,

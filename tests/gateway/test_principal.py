@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.errors import CanonryError, InvalidInput, NotAllowed
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
+from canonry.canon.session.caller import Caller
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal, identify
-from canonry.usecases.kernel.caller import Caller
+from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
 
 BOUND = Principal(
     agent_id="gm-7",

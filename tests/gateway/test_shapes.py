@@ -6,7 +6,6 @@ from enum import StrEnum
 import jsonschema_rs
 import pytest
 
-from canonry.domain.time import Instant, parse_instant
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -25,6 +24,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
+from canonry.values.time import Instant, parse_instant
 
 NOON = parse_instant("2025-01-15T12:00:00Z")
 

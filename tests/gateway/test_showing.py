@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import Arguments, Reply
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
 from tests.gateway.sample import KEEPER, VISITOR, a_gateway
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.errors import InvalidInput
 from canonry.gateway.validation import closed, compile_arguments
+from canonry.values.errors import InvalidInput
 from tests.gateway.sample import LAMP, LIGHT, an_object
 
 NESTED = an_object(

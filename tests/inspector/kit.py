@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.things.scenes import Scene
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.inspector.app import inspector_app
 from canonry.inspector.doors import Door, Unlocked
-from canonry.toolsets.truth import TRUTH
+from canonry.log.items.scenes import Scene
+from canonry.records.toolset import TRUTH
 from tests.adapters.readers.paper import a_pdf
 from tests.inspector.reader import HOST, Answer, Reader
 from tests.toolsets.canon.kit import Desk, a_desk

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
+from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.inspector.apps import APPS, MIME, page_of, with_apps
 from canonry.server.binding import _tool_entry
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.world import WORLD
+from canonry.world.toolset import WORLD
 from tests.inspector.browser import SEEN, a_browser, barriers
 from tests.inspector.kit import Harbour, a_harbour, principal_of, run_apart
 from tests.meta.tree import ROOT

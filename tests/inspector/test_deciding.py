@@ -6,9 +6,9 @@ from html import unescape
 
 import pytest
 
+from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
-from canonry.toolsets.canon import CANON
 from tests.inspector.kit import Harbour, a_harbour, a_reader
 from tests.toolsets.canon.kit import Desk
 

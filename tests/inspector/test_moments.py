@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.time import SECOND, render_instant
 from canonry.gateway.call import Gateway
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
+from canonry.values.time import SECOND, render_instant
 from tests.inspector.kit import Harbour, Reader, a_harbour, a_reader, principal_of
 from tests.toolsets.canon.kit import Desk, a_desk
 

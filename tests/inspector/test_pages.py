@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
 from canonry.inspector.views.graph import seen_graph
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.narrative import NARRATIVE
 from tests.inspector.kit import Harbour, a_harbour, a_reader
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.toolsets.world.kit import an_isle

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from canonry.gateway.call import Gateway
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
 from tests.adapters.readers.paper import a_pdf
 from tests.inspector.kit import Reader, a_reader, principal_of
 from tests.toolsets.canon.kit import Desk, a_desk

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.proposals import Proposal, ProposalDraft, ProposalStatus, ProposalType
-from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.create_proposal import (
+from canonry.canon.canonization.create_proposal import (
     Suggestion,
     create_loose_proposal,
     create_proposal,
 )
+from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus, ProposalType
+from canonry.testing.worlds import a_caller
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.inspector.kit import Harbour, Reader, a_harbour
 from tests.toolsets.canon.kit import a_desk
 

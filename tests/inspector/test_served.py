@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from canonry.assistant import CANON
 from canonry.cli.inspecting import front
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
-from canonry.toolsets.canon import CANON
 from tests.cli.run import canonry
 from tests.inspector.kit import a_harbour, run_apart
 from tests.meta.tree import ROOT

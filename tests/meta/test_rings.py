@@ -16,36 +16,36 @@ from importlinter.cli import lint_imports
 sys.exit(lint_imports(config_filename=sys.argv[1], no_cache=True, no_logo=True))
 """
 WRONG_IMPORTS = {
-    "rings": ("domain/wrong.py", "import canonry.ports"),
-    "domain-rooms": ("domain/log/wrong.py", "import canonry.domain.gates"),
-    "domain-kernel": ("domain/ids.py", "import canonry.domain.log"),
-    "usecase-kernel": ("usecases/kernel/wrong.py", "import canonry.usecases.truth"),
-    "usecase-rooms": ("usecases/world/wrong.py", "import canonry.usecases.truth"),
+    "rings": ("domain/wrong.py", "import canonry.canon.ports"),
+    "domain-rooms": ("log/wrong.py", "import canonry.canon.judging.gates"),
+    "domain-kernel": ("values/ids.py", "import canonry.log"),
+    "usecase-kernel": ("canon/session/wrong.py", "import canonry.records.usecases"),
+    "usecase-rooms": ("world/usecases/wrong.py", "import canonry.records.usecases"),
     "domain-is-pure": ("domain/wrong.py", "import random"),
     "use-cases-are-pure": ("usecases/wrong.py", "import sqlite3"),
-    "adapters-know-ports": ("adapters/memory/wrong.py", "import canonry.usecases"),
-    "adapters-are-strangers": ("adapters/memory/wrong.py", "import canonry.adapters.sqlite"),
-    "toolsets-ask-usecases": ("toolsets/narrative/wrong.py", "import canonry.ports"),
-    "toolsets-are-strangers": ("toolsets/another/__init__.py", "import canonry.toolsets.narrative"),
-    "apsw-belongs-to-sqlite": ("bootstrap/wrong.py", "import apsw"),
-    "psycopg-belongs-to-postgres": ("bootstrap/wrong.py", "import psycopg"),
-    "pymongo-belongs-to-mongodb": ("bootstrap/wrong.py", "import pymongo"),
-    "neo4j-belongs-to-neo4j": ("bootstrap/wrong.py", "import neo4j"),
-    "opensearch-belongs-to-its-adapter": ("bootstrap/wrong.py", "import opensearchpy"),
-    "qdrant-belongs-to-its-adapter": ("bootstrap/wrong.py", "import qdrant_client"),
-    "obstore-belongs-to-objects": ("bootstrap/wrong.py", "import obstore"),
+    "adapters-know-ports": ("stores/memory/wrong.py", "import canonry.usecases"),
+    "adapters-are-strangers": ("stores/memory/wrong.py", "import canonry.stores.sqlite"),
+    "toolsets-ask-usecases": ("narrative/toolset/wrong.py", "import canonry.canon.ports"),
+    "toolsets-are-strangers": ("toolsets/another/__init__.py", "import canonry.narrative.toolset"),
+    "apsw-belongs-to-sqlite": ("app/wrong.py", "import apsw"),
+    "psycopg-belongs-to-postgres": ("app/wrong.py", "import psycopg"),
+    "pymongo-belongs-to-mongodb": ("app/wrong.py", "import pymongo"),
+    "neo4j-belongs-to-neo4j": ("app/wrong.py", "import neo4j"),
+    "opensearch-belongs-to-its-adapter": ("app/wrong.py", "import opensearchpy"),
+    "qdrant-belongs-to-its-adapter": ("app/wrong.py", "import qdrant_client"),
+    "obstore-belongs-to-objects": ("app/wrong.py", "import obstore"),
     "arrays-belong-to-adapters": ("usecases/wrong.py", "import numpy"),
     "requests-belong-to-embedders": ("gateway/wrong.py", "import httpx2"),
     "readers-have-one-home": ("usecases/wrong.py", "import pypdfium2"),
     "sdk-belongs-to-server": ("gateway/wrong.py", "import mcp"),
     "web-belongs-to-hosts": ("gateway/wrong.py", "import starlette"),
     "templates-belong-to-inspector": ("gateway/wrong.py", "import jinja2"),
-    "inspector-asks-usecases": ("inspector/views/wrong.py", "import canonry.ports"),
+    "inspector-asks-usecases": ("inspector/views/wrong.py", "import canonry.canon.ports"),
     "views-know-no-web": ("inspector/views/wrong.py", "import uvicorn"),
     "tokens-belong-to-server": ("gateway/wrong.py", "import jwt"),
-    "schemas-belong-to-gateway": ("toolsets/narrative/wrong.py", "import jsonschema_rs"),
+    "schemas-belong-to-gateway": ("narrative/toolset/wrong.py", "import jsonschema_rs"),
     "encoding-has-one-home": ("usecases/wrong.py", "import msgspec"),
-    "pytest-belongs-to-testing": ("bootstrap/wrong.py", "import pytest"),
+    "pytest-belongs-to-testing": ("app/wrong.py", "import pytest"),
 }
 
 
@@ -100,7 +100,7 @@ def test_every_room_stands_in_the_contract_of_its_ring() -> None:
 
     layers = {name for layer in of["domain-rooms"]["layers"] for name in layer.split(" | ")}
     kernel = {
-        name.removeprefix("canonry.domain.") for name in of["domain-kernel"]["source_modules"]
+        name.removeprefix("canonry.values.") for name in of["domain-kernel"]["source_modules"]
     }
     rooms = {name.removeprefix("canonry.usecases.") for name in of["usecase-rooms"]["modules"]}
 

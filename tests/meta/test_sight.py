@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from canonry.ports.views import documents, state, text
-from canonry.ports.views.state import State
+from canonry.readmodels.ports import documents, state, text
+from canonry.readmodels.ports.state import State
 from tests.meta.tree import PACKAGE, python_files
 
 ANSWERING: Final = ("usecases", "toolsets", "gateway", "server", "cli")
@@ -27,39 +27,39 @@ QUERIES: Final = frozenset(
 )
 
 LOOKING_BEYOND: Final = {
-    "usecases/kernel/canon.py": "makes the lookups of a caller",
-    "usecases/kernel/sight.py": "is the lookups of a caller",
-    "usecases/kernel/commit_change.py": "what is written is for no more than may see what it names",
-    "usecases/canonization/change_audience.py": "says who may know, for game masters",
-    "usecases/graph/retcon_relation.py": "asks what those knew before who know of the relation",
-    "usecases/kernel/space_kinds.py": "knows which spaces are accounts, which sight rests on",
-    "usecases/kernel/covered_spaces.py": "asks the kinds of all spaces, and leaves out accounts",
-    "usecases/kernel/account.py": "is the sight of the truth tools: the own account, and universes",
-    "usecases/kernel/extend_slice.py": "gates judge by the canon as it is, whoever proposes",
-    "usecases/kernel/recall.py": "hands the state to the index of meanings",
-    "usecases/kernel/passage_parts.py": "embeds the passages of all spaces",
-    "usecases/recall/index_ahead.py": "embeds the passages of all spaces",
-    "usecases/recall/index_passages.py": "embeds the passages of all spaces",
-    "usecases/projection/join.py": "folds the log of all spaces",
-    "usecases/projection/joined_ledger.py": "folds the log of all spaces",
-    "usecases/projection/projector.py": "folds the log of all spaces",
-    "usecases/queries/query_universes.py": "lists the kind that no account is of",
-    "usecases/queries/choose_space.py": "lists all spaces, and leaves out others' accounts",
-    "usecases/graph/create_universe.py": "lists the kind that no account is of",
-    "usecases/world/bound_world.py": "lists the kind that no account is of",
-    "usecases/world/query_worlds.py": "lists the kind that no account is of, for an operator",
-    "usecases/world/import_world.py": "an id that is taken anywhere cannot be a world's",
-    "usecases/world/world_draft.py": "an id that is taken anywhere cannot be a thing's",
-    "usecases/world/world_parts.py": "an id that is taken anywhere cannot be an event's",
-    "usecases/world/proposals/admission.py": "an id that is taken anywhere cannot be a proposal's",
-    "usecases/world/proposals/settling.py": "what it finds is held against the space of the world",
-    "usecases/catalog/judge_catalog_rows.py": "an id that is taken anywhere cannot be a row's",
-    "usecases/catalog/export_catalog.py": "exports all projects, for an operator",
-    "usecases/store/check_files.py": "checks the files of all users, for an operator",
-    "usecases/store/erase.py": "erases in any space, for an operator",
-    "usecases/store/what_goes.py": "says what an operator's erasing would take along",
-    "usecases/store/retain.py": "keeps to rules in all accounts, for an operator",
-    "usecases/store/leave_behind.py": "looks after what erasing leaves, for an operator",
+    "canon/session/canon.py": "makes the lookups of a caller",
+    "canon/session/sight.py": "is the lookups of a caller",
+    "canon/session/commit_change.py": "what is written is for no more than may see what it names",
+    "canon/canonization/change_audience.py": "says who may know, for game masters",
+    "canon/commands/retcon_relation.py": "asks what those knew before who know of the relation",
+    "canon/session/space_kinds.py": "knows which spaces are accounts, which sight rests on",
+    "canon/session/covered_spaces.py": "asks the kinds of all spaces, and leaves out accounts",
+    "canon/session/account.py": "is the sight of the truth tools: the own account, and universes",
+    "canon/session/extend_slice.py": "gates judge by the canon as it is, whoever proposes",
+    "recall/usecases/recall.py": "hands the state to the index of meanings",
+    "canon/session/passage_parts.py": "embeds the passages of all spaces",
+    "recall/usecases/index_ahead.py": "embeds the passages of all spaces",
+    "recall/usecases/index_passages.py": "embeds the passages of all spaces",
+    "stores/following/join.py": "folds the log of all spaces",
+    "stores/following/joined_ledger.py": "folds the log of all spaces",
+    "stores/following/projector.py": "folds the log of all spaces",
+    "canon/queries/query_universes.py": "lists the kind that no account is of",
+    "canon/queries/choose_space.py": "lists all spaces, and leaves out others' accounts",
+    "canon/commands/create_universe.py": "lists the kind that no account is of",
+    "world/usecases/bound_world.py": "lists the kind that no account is of",
+    "world/usecases/query_worlds.py": "lists the kind that no account is of, for an operator",
+    "world/usecases/import_world.py": "an id that is taken anywhere cannot be a world's",
+    "world/usecases/world_draft.py": "an id that is taken anywhere cannot be a thing's",
+    "world/usecases/world_parts.py": "an id that is taken anywhere cannot be an event's",
+    "world/usecases/proposals/admission.py": "an id that is taken anywhere cannot be a proposal's",
+    "world/usecases/proposals/settling.py": "what it finds is held against the space of the world",
+    "catalog/usecases/judge_catalog_rows.py": "an id that is taken anywhere cannot be a row's",
+    "catalog/usecases/export_catalog.py": "exports all projects, for an operator",
+    "records/usecases/check_files.py": "checks the files of all users, for an operator",
+    "canon/upkeep/erase.py": "erases in any space, for an operator",
+    "canon/upkeep/what_goes.py": "says what an operator's erasing would take along",
+    "records/usecases/retain.py": "keeps to rules in all accounts, for an operator",
+    "world/usecases/leave_behind.py": "looks after what erasing leaves, for an operator",
 }
 
 

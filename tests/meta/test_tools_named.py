@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.domain.errors import NotFound
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.replies import refused
 from canonry.gateway.tool import Toolset
+from canonry.values.errors import NotFound
 from tests.meta.tree import PACKAGE, relative
 
 WORDS = frozenset(

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.backends.polyglot import Polyglot, open_polyglot
+from canonry.app.backends.polyglot import Polyglot, open_polyglot
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.kills import require_whole, written_while
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from canonry.bootstrap.backends.polyglot import open_polyglot
+from canonry.app.backends.polyglot import open_polyglot
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact
 

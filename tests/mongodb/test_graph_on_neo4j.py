@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.neo4j import Neo4jDatabase
-from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
-from canonry.bootstrap.moving import quietly
-from canonry.domain.log.entries import Erased, Tombstone
-from canonry.domain.things.facts import Fact
+from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.moving import quietly
+from canonry.log.entries import Erased, Tombstone
+from canonry.log.items.facts import Fact
+from canonry.stores.neo4j import Neo4jDatabase
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.scribe import Scribe

@@ -10,19 +10,19 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import AutoReconnect
 
-from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import CommitId
-from canonry.domain.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
-from canonry.domain.log.keys import key_hash, thing_key
-from canonry.domain.log.sealing import GENESIS, fault_in
-from canonry.ports.call_scope import entered
-from canonry.ports.views.documents import MemoryQuery
-from canonry.ports.views.view import Folded
+from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
+from canonry.log.keys import key_hash, thing_key
+from canonry.log.ports.call_scope import entered
+from canonry.log.sealing import GENESIS, fault_in
+from canonry.readmodels.ports.documents import MemoryQuery
+from canonry.readmodels.ports.view import Folded
+from canonry.stores.following.join import join
+from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoLedger
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.projection.join import join
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import CommitId
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.conformance.test_memory import open_memory
 from tests.mongodb.test_trips_of_calls import Commands, heard_by

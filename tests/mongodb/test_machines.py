@@ -7,15 +7,15 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.qdrant import QdrantVectors
-from canonry.bootstrap.backends.polyglot import BesideServers, open_polyglot
-from canonry.bootstrap.moving import quietly
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Erased, Tombstone
+from canonry.app.backends.polyglot import BesideServers, open_polyglot
+from canonry.app.moving import quietly
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Erased, Tombstone
+from canonry.stores.qdrant import QdrantVectors
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
+from canonry.values.errors import Unavailable
 from tests.conformance.mongodb_store import URL, Databases, databases, dropped
 
 pytestmark = pytest.mark.anyio

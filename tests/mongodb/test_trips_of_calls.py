@@ -23,8 +23,8 @@ from pymongo.monitoring import (
 )
 from typing_extensions import override
 
-from canonry.adapters.mongodb import MongoDatabase, database
-from canonry.usecases.kernel.canon import Canon
+from canonry.canon.session.canon import Canon
+from canonry.stores.mongodb import MongoDatabase, database
 from tests.conformance.mongodb_store import require_server
 from tests.postgres.test_trips_of_calls import most_of, require
 from tests.toolsets.test_on_mongodb import copied

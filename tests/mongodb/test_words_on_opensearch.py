@@ -9,16 +9,16 @@ from uuid import uuid4
 import pytest
 from opensearchpy import AsyncOpenSearch
 
-from canonry.adapters.opensearch import open_text
-from canonry.bootstrap.backends.polyglot import BesideServers, Polyglot, open_polyglot
-from canonry.bootstrap.moving import quietly
-from canonry.domain.log.entries import Erased
-from canonry.domain.recall.passages import Collection
-from canonry.ports.views.text import TextQuery
+from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.moving import quietly
+from canonry.log.entries import Erased
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.stores.following import shared_text
+from canonry.stores.opensearch import open_text
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.projection import shared_text
 from tests.conformance import opensearch_text
 from tests.conformance.mongodb_store import URL, dropped, require_server
 

@@ -11,15 +11,15 @@ from uuid import uuid4
 import obstore
 import pytest
 
-from canonry.adapters.objects import ObjectStore
-from canonry.bootstrap.backends.postgres import Shared, open_postgres
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.moving import move_store, quietly
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.filing import Filing
-from canonry.usecases.store.check_files import check_files
-from canonry.usecases.truth.sign_url import sign_url
+from canonry.app.backends.postgres import Shared, open_postgres
+from canonry.app.embedded import open_embedded
+from canonry.app.moving import move_store, quietly
+from canonry.canon.session.canon import Canon
+from canonry.records.usecases.check_files import check_files
+from canonry.records.usecases.filing import Filing
+from canonry.records.usecases.sign_url import sign_url
+from canonry.stores.objects import ObjectStore
+from canonry.values.errors import InvalidInput, Unavailable
 from tests.cli.run import canonry
 from tests.conformance.postgres_store import URL, dropped
 from tests.conformance.s3_store import ENDPOINT, KEYS, a_bucket

@@ -9,21 +9,21 @@ from typing import Any, TypeVar
 import psycopg
 import pytest
 
-from canonry.adapters.postgres import foreknowing
-from canonry.adapters.postgres.database import PgConnection, written
-from canonry.adapters.postgres.news import News
-from canonry.bootstrap.backends.postgres_copy import followed
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import FactId, SpaceId
-from canonry.domain.log.commits import ORIGIN, Append, Appended, Stale
-from canonry.domain.log.entries import FactRetconned, Tombstone
-from canonry.domain.log.keys import thing_key
+from canonry.app.backends.postgres_copy import followed
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import within
+from canonry.log.commits import ORIGIN, Append, Appended, Stale
+from canonry.log.entries import FactRetconned, Tombstone
+from canonry.log.keys import thing_key
+from canonry.stores.following.following import Follower
+from canonry.stores.postgres import foreknowing
+from canonry.stores.postgres.database import PgConnection, written
+from canonry.stores.postgres.news import News
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.following import Follower
+from canonry.values.ids import FactId, SpaceId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
 

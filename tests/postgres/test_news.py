@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.backends.postgres import Shared, open_postgres
+from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.server.watching import Watching
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
@@ -25,7 +25,7 @@ LONG = 120.0
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from canonry.bootstrap.backends.postgres import open_postgres
+from canonry.app.backends.postgres import open_postgres
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.ids import EntityId, SceneId
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.recall.passages import Collection
-from canonry.domain.time import Instant
+from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import within
-from canonry.ports.views.documents import ProposalQuery, SceneQuery
-from canonry.ports.views.state import (
+from canonry.log.commits import ORIGIN
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
+from canonry.readmodels.ports.state import (
     EntityQuery,
     EventQuery,
     FactQuery,
@@ -23,12 +22,13 @@ from canonry.ports.views.state import (
     RelationQuery,
     TimelineQuery,
 )
-from canonry.ports.views.text import TextQuery
+from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import EntityId, SceneId
+from canonry.values.time import Instant
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
 

@@ -13,14 +13,14 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.postgres import MovedSpace, ShardedStore
-from canonry.bootstrap.backends.postgres import Shared, open_postgres
-from canonry.bootstrap.moving import quietly
-from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import ORIGIN, Appended
+from canonry.app.backends.postgres import Shared, open_postgres
+from canonry.app.moving import quietly
+from canonry.log.commits import ORIGIN, Appended
+from canonry.stores.postgres import MovedSpace, ShardedStore
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.values.errors import Conflict, InvalidInput, Unavailable
+from canonry.values.ids import SpaceId
 from tests.cli.run import Done, canonry
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import BOTH, dropped
@@ -33,10 +33,10 @@ STEPS = ("make_stage", "arrive", "switch", "drop_stage", "leave")
 MOVER = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from canonry.adapters.postgres.shards import moving
-from canonry.adapters.postgres.shards.directory import Directory
-from canonry.bootstrap.backends.postgres import open_postgres
-from canonry.bootstrap.moving import quietly
+from canonry.stores.postgres.shards import moving
+from canonry.stores.postgres.shards.directory import Directory
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.moving import quietly
 
 schema, folder, space, target, step, when, *urls = sys.argv[1:]
 owner = Directory if step == "switch" else moving

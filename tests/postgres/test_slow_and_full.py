@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.backends.postgres import Shared, open_postgres
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN
+from canonry.app.backends.postgres import Shared, open_postgres
+from canonry.log.commits import ORIGIN
 from canonry.testing.things import MIDDLE_EARTH
+from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.disks import Filling

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import psycopg
 import pytest
 
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
-from canonry.usecases.kernel.canon import Canon
 from tests.conformance.postgres_store import URL
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 from tests.toolsets.test_on_postgres import composer, copied

@@ -6,11 +6,11 @@ import os
 import sys
 from dataclasses import replace
 
-from canonry.adapters.system import SystemClock
-from canonry.domain.errors import Unavailable
+from canonry.app.system import SystemClock
 from canonry.gateway.principal import Principal
 from canonry.server.opening import OpenGateway
 from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
+from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 
 KEY = "a shared secret that only tests know, long enough for HS256"

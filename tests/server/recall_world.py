@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from canonry.adapters.vectors import FolderVectors
-from canonry.adapters.vectors.owner import owning
-from canonry.domain.errors import CanonryError
-from canonry.usecases.kernel.follow_log import LogCursor
+from canonry.readmodels.follow_log import LogCursor
+from canonry.recall.vectors import FolderVectors
+from canonry.recall.vectors.owner import owning
+from canonry.values.errors import CanonryError
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, a_call, outcome
 

@@ -6,20 +6,20 @@ from typing import Any
 import httpx2
 import pytest
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.revising import revised
-from canonry.domain.time import SECOND, Instant
-from canonry.domain.world.prompts.templates import find_template
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
+from canonry.narrative.toolset import NARRATIVE
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.models.telemetry import Telemetry
-from canonry.usecases.kernel.models.usage_report import usage_report
-from canonry.usecases.world.telemetry.recounting import recount_usage
+from canonry.values.ids import SpaceId
+from canonry.values.revising import revised
+from canonry.values.time import SECOND, Instant
+from canonry.world.domain.prompts.templates import find_template
+from canonry.world.models.telemetry import Telemetry
+from canonry.world.models.usage_report import usage_report
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_worlds import ACCEPT, running
 from tests.toolsets.world.kit import an_isle, brought_in

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool
-from canonry.ports.views.state import State
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
+from canonry.readmodels.ports.state import State
+from canonry.values.errors import BrokenInvariant
 from tests.server.lamp_process import Wire, lamp_process
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World, a_principal

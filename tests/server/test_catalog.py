@@ -14,14 +14,14 @@ import httpx2
 import pytest
 from mcp import Client
 
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.catalog.operator import OPERATOR
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.operator import OPERATOR
 from tests.said import said
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
 from tests.server.test_worlds import ACCEPT, running

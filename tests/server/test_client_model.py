@@ -8,10 +8,10 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.filing import set_up
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.app.compose import compose_memory
+from canonry.app.filing import set_up
+from canonry.app.settings import Settings
+from canonry.app.toolsets import load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind

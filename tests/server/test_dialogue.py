@@ -13,21 +13,21 @@ import httpx2
 import pytest
 
 from bench.table.scene import scene
-from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.speaker import EndpointSpeaker
-from canonry.domain.revising import revised
-from canonry.domain.world.identity import thing_id_of
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.server.dialogue import Dialogues
+from canonry.models.endpoint import ModelEndpoint
+from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.recall.usecases.recall import Engines, Recall
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.world.bound_world import require_world
-from canonry.usecases.world.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.values.revising import revised
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.bound_world import require_world
+from canonry.world.usecases.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.world.web.dialogue import Dialogues
 from tests.server.speaking_model import Model, a_model, asks, said, words
 from tests.server.test_truth_users import OPTIONS, a_token
 from tests.server.test_worlds import OTHER

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.policy import ModelTiers
-from canonry.domain.revising import revised
-from canonry.domain.time import Instant
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.models.telemetry import Telemetry
-from canonry.usecases.kernel.models.usage_report import usage_report
-from canonry.usecases.world.telemetry.recounting import recount_usage
+from canonry.canon.session.canon import Canon
+from canonry.values.policy import ModelTiers
+from canonry.values.revising import revised
+from canonry.values.time import Instant
+from canonry.world.models.telemetry import Telemetry
+from canonry.world.models.usage_report import usage_report
+from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import a_table
 

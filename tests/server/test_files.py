@@ -8,21 +8,21 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Actor
-from canonry.domain.time import SECOND
-from canonry.domain.truth.accounts import account_space
+from canonry.app.compose import compose_memory
+from canonry.canon.session.account import Account
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
+from canonry.log.items.accounts import account_space
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.sign_url import sign_url
+from canonry.records.usecases.store_file import given_file
 from canonry.server.file_hosts import KnownHost, LoopbackHost, host_files
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.ingest_file import ingest_file
-from canonry.usecases.truth.sign_url import sign_url
-from canonry.usecases.truth.store_file import given_file
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Actor
+from canonry.values.time import SECOND
 from tests.gateway.sample import KEEPER
 
 pytestmark = pytest.mark.anyio

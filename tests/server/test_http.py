@@ -14,9 +14,9 @@ import jwt
 import pytest
 from mcp import Client
 
-from canonry.domain.errors import InvalidInput
 from canonry.server.http import http_app
 from canonry.server.options import BearerOptions, ServerOptions
+from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, LAMP, a_gateway
 from tests.said import said
 from tests.server.lamp_process import CLIENT, ENVELOPE, MODERN, PATIENCE, Message, lamp_process

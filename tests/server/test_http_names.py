@@ -10,11 +10,11 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from canonry.domain.errors import InvalidInput
 from canonry.server.hosts import HostGuard
 from canonry.server.http import http_app
 from canonry.server.identity import BearerVerifier
 from canonry.server.options import ServerOptions
+from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, a_gateway
 from tests.server.http_thread import connected
 from tests.server.lamp_process import lamp_process

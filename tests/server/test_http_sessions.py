@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import jwt
 import pytest
 
-from canonry.adapters.system import SystemClock
+from canonry.app.system import SystemClock
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
 from tests.gateway.sample import LAMP, TRUSTED, a_canon, a_gateway

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.world.identity import thing_id_of
-from canonry.domain.world.prompts.templates import find_template
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.prompts.templates import find_template
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import Table, a_table
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.speaker import EndpointSpeaker
-from canonry.domain.policy import ModelTiers
-from canonry.domain.revising import revised
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.ai_words import ModelPurpose
-from canonry.domain.world.identity import thing_id_of
+from canonry.canon.session.ai_words import ModelPurpose
 from canonry.gateway.call import Gateway
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.models.endpoint import ModelEndpoint
+from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.values.policy import ModelTiers
+from canonry.values.revising import revised
+from canonry.values.time import Instant
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.usage_report import usage_report
+from canonry.world.toolset import WORLD
 from tests.server.speaking_model import Model, a_model, words
 from tests.toolsets.world.kit import Isle, a_world
 

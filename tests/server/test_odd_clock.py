@@ -8,8 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.time import DAY, SECOND
+from canonry.app.embedded import open_embedded
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
@@ -18,6 +17,7 @@ from canonry.server.options import ServerOptions
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_space
 from canonry.testing.worlds import HandClock
+from canonry.values.time import DAY, SECOND
 from tests.gateway.sample import LAMPS
 
 pytestmark = pytest.mark.anyio

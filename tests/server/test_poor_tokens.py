@@ -4,22 +4,22 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.serving import advice_on
-from canonry.bootstrap.settings import load_settings
-from canonry.domain.errors import InvalidInput
+from canonry.app.compose import compose_memory
+from canonry.app.serving import advice_on
+from canonry.app.settings import load_settings
+from canonry.assistant import CANON
+from canonry.catalog.operator import OPERATOR
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.tool import Toolset
+from canonry.narrative.toolset import NARRATIVE
+from canonry.records.toolset import TRUTH
 from canonry.server.identity import principal_of
 from canonry.server.options import BearerOptions
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.operator import OPERATOR
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.world import WORLD
+from canonry.values.errors import InvalidInput
+from canonry.world.toolset import WORLD
 from tests.server.test_truth_users import OPTIONS
 
 pytestmark = pytest.mark.anyio

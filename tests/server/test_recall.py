@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.vectors.owner import owning
-from canonry.adapters.vectors.rows import halves
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.vectors.owner import owning
+from canonry.recall.vectors.rows import halves
 from tests.cli.run import canonry_process
 from tests.server.recall_world import TURNS, World
 

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.assistant import CANON
 from canonry.cli.inspecting import front
-from canonry.domain.ids import SpaceId
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.inspector.app import inspector_app
@@ -18,10 +18,10 @@ from canonry.inspector.doors import TokenDesk
 from canonry.server.http import http_app
 from canonry.server.identity import BearerVerifier
 from canonry.server.options import ServerOptions
-from canonry.server.programs.api import READERS
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.world import WORLD
+from canonry.values.ids import SpaceId
+from canonry.world.toolset import WORLD
+from canonry.world.web.api import READERS
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_truth_users import OPTIONS, a_token
 from tests.server.test_worlds import ACCEPT, running

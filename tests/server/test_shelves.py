@@ -8,11 +8,11 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from canonry.domain.ids import SpaceId
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
+from canonry.values.ids import SpaceId
 from tests.server.test_browsing import listed
 from tests.toolsets.canon.kit import a_desk as a_canon_desk
 from tests.toolsets.catalog.kit import LAB, OTHER, filled, hostile, uuid

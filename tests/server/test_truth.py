@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from canonry.domain.truth.accounts import DEFAULT_USER
-from canonry.domain.truth.files import FILE_BYTES_MAX
+from canonry.canon.ports.files import FILE_BYTES_MAX
+from canonry.log.items.accounts import DEFAULT_USER
 from tests.cli.run import SOURCE
 from tests.said import said
 

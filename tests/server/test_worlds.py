@@ -9,14 +9,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
+from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.server.worlds import about, narrowed, world_in
-from canonry.toolsets.world import WORLD
+from canonry.values.ids import SpaceId
+from canonry.world.toolset import WORLD
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.toolsets.world.kit import an_isle, brought_in
 

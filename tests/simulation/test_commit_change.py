@@ -5,21 +5,21 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Conflict, Unavailable
-from canonry.domain.ids import EntityId, FactId, NewId
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.keys import facts_key, name_key
-from canonry.domain.log.sealing import GENESIS, fault_in
-from canonry.domain.things.facts import FactDraft
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.state import FactQuery
+from canonry.app.compose import compose_memory
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import ATTEMPTS_MAX, Change, Receipt, commit_change
+from canonry.log.commits import ORIGIN
+from canonry.log.items.facts import FactDraft
+from canonry.log.keys import facts_key, name_key
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.sealing import GENESIS, fault_in
+from canonry.readmodels.ports.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, Receipt, commit_change
+from canonry.values.errors import Conflict, Unavailable
+from canonry.values.ids import EntityId, FactId, NewId
 
 SEEDS = range(120)
 CALLERS = 6

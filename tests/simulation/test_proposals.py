@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Made, ProposalDecided
-from canonry.domain.things.proposals import ProposalDraft, ProposalStatus
-from canonry.domain.vocabularies.world_types import WorldType
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import thing_id_of
-from canonry.ports.views.state import EntityQuery
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Made, ProposalDecided
+from canonry.log.items.proposals import ProposalDraft, ProposalStatus
+from canonry.log.schemas.world_types import WorldType
+from canonry.readmodels.directions import Direction
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.import_world import import_world
-from canonry.usecases.world.proposals.admission import propose
-from canonry.usecases.world.proposals.settling import settle
+from canonry.values.errors import Unavailable
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.proposals.admission import propose
+from canonry.world.usecases.proposals.settling import settle
 from tests.domain.world.generated import an_atlas
 from tests.simulation.test_world_moves import ITEMS, PLACES, PLAYERS, assert_sound
 

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Conflict, Unavailable
-from canonry.domain.ids import EntityId
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.world_types import (
+from canonry.app.compose import compose_memory
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.world_types import (
     EXIT,
     HELD_BY,
     KIND,
@@ -25,26 +24,22 @@ from canonry.domain.vocabularies.world_types import (
     Tie,
     WorldType,
 )
-from canonry.domain.world.atlas import Exit, Route
-from canonry.domain.world.directions import OPPOSITE, Direction
-from canonry.domain.world.edges import holds_at, kind_of
-from canonry.ports.views.state import EntityQuery, RelationQuery
+from canonry.readmodels.directions import OPPOSITE, Direction
+from canonry.readmodels.edges import holds_at, kind_of
+from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.advance_clock import advance_clock
-from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.build_world import create_exit, remove_exit
-from canonry.usecases.world.import_world import import_world
-from canonry.usecases.world.move_mover import Move, move_mover
-from canonry.usecases.world.transfer_item import Transfer, transfer_item
-from canonry.usecases.world.world_ties import (
-    TieBetween,
-    create_route,
-    create_tie,
-    remove_tie,
-)
+from canonry.values.errors import Conflict, Unavailable
+from canonry.values.ids import EntityId
+from canonry.values.time import Instant
+from canonry.world.domain.atlas import Exit, Route
+from canonry.world.usecases.advance_clock import advance_clock
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.build_world import create_exit, remove_exit
+from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.move_mover import Move, move_mover
+from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie, remove_tie
 from tests.domain.world.generated import TICK, an_atlas
 
 SEEDS = range(25)

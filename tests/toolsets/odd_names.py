@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.world.atlas import Atlas, Item, Lore, LoreVersion, Mover
-from canonry.domain.world.identity import thing_id_of
+from canonry.values.ids import SpaceId
+from canonry.world.domain.atlas import Atlas, Item, Lore, LoreVersion, Mover
+from canonry.world.domain.identity import thing_id_of
 from tests.toolsets.world.kit import tied_isle
 
 NAMES: Final = (

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.catalog.operator import OPERATOR
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.narrative.toolset import NARRATIVE
+from canonry.records.toolset import TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.operator import OPERATOR
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.canon import Canon
+from canonry.world.toolset import WORLD
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
-from canonry.domain.things.facts import Fact
+from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.assistant import CANON
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Prompt, Resource, Tool, Toolset
-from canonry.toolsets.canon import CANON
-from canonry.usecases.kernel.canon import Canon
+from canonry.log.items.facts import Fact
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.toolsets.world.kit import an_isle, brought_in
 

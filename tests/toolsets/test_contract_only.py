@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.serving import gateway_for, served
-from canonry.bootstrap.settings import Settings
-from canonry.domain.errors import InvalidInput
+from canonry.app.serving import gateway_for, served
+from canonry.app.settings import Settings
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import Offer, catalogue, narrowed
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import Tool, Toolset
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.world import WORLD
+from canonry.narrative.toolset import NARRATIVE
+from canonry.records.toolset import TRUTH
+from canonry.values.errors import InvalidInput
+from canonry.world.toolset import WORLD
 from tests.toolsets.narrative.stage import a_stage
 from tests.toolsets.truth.kit import Desk, a_desk
 from tests.toolsets.world.proposals.kit import propose, the_isle
@@ -125,9 +125,9 @@ def outline_of(schema: Mapping[str, Any]) -> Any:
 
 
 FILES = {
-    "narrative": ContractFile("canonry.toolsets.narrative.contract", "monitor.json"),
-    "catalog": ContractFile("canonry.toolsets.catalog.contract", "catalog.json"),
-    "world": ContractFile("canonry.toolsets.world.contract", "world.json"),
+    "narrative": ContractFile("canonry.narrative.toolset.contract", "monitor.json"),
+    "catalog": ContractFile("canonry.catalog.toolset.contract", "catalog.json"),
+    "world": ContractFile("canonry.world.toolset.contract", "world.json"),
 }
 PUBLISHED = narrowed((NARRATIVE, TRUTH, WORLD, CATALOG), contract_only=True)
 OFFERED = {each.name: catalogue((each,), Limits()).tools for each in PUBLISHED}

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.domain.ids import SpaceId
-from canonry.domain.revising import revised
+from canonry.app.compose import compose_memory
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.testing.conformance.cuts.contract import ENDS, CutLedger, DiedError
 from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.values.ids import SpaceId
+from canonry.values.revising import revised
 
 pytestmark = pytest.mark.anyio
 SOLO = Principal(agent_id="solo", agent_type="Solo", authorities=None)

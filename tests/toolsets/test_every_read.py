@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
+from canonry.assistant import CANON
+from canonry.canon.upkeep.verify_store import verify_store
 from canonry.gateway.browsing import PAGE
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
@@ -25,8 +27,6 @@ from canonry.inspector.doors import Unlocked
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import CountingIdentities
-from canonry.toolsets.canon import CANON
-from canonry.usecases.store.verify_store import verify_store
 from tests.inspector.reader import Reader
 from tests.toolsets.planted import (
     EVERY,

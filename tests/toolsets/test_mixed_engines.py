@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.stores.following.join import join
 from canonry.testing.simulation import Faults, faulty
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.join import join
 
 pytestmark = pytest.mark.anyio
 KITS = ("narrative.kit", "truth.kit", "world.kit", "catalog.kit")

@@ -14,11 +14,11 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
-from canonry.bootstrap.compose import compose_memory
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.following import Follower
-from canonry.usecases.projection.join import join
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.stores.following.following import Follower
+from canonry.stores.following.join import join
+from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoLedger
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 from tests.toolsets.test_on_postgres import nothing

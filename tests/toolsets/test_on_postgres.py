@@ -15,15 +15,15 @@ from uuid import uuid4
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.postgres import Database
-from canonry.adapters.postgres.database import PgConnection
-from canonry.adapters.postgres.store import ports_over
-from canonry.adapters.postgres.upkeep.preparing import prepare
-from canonry.bootstrap.backends.postgres_copy import followed
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.following import Follower
+from canonry.app.backends.postgres_copy import followed
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.stores.following.following import Follower
+from canonry.stores.postgres import Database
+from canonry.stores.postgres.database import PgConnection
+from canonry.stores.postgres.store import ports_over
+from canonry.stores.postgres.upkeep.preparing import prepare
+from canonry.values.ids import SpaceId
 from tests.conformance.postgres_store import URL, dropped
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 

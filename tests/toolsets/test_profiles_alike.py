@@ -20,16 +20,16 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.stores import KeptStore
-from canonry.domain.log.sealing import SALT_BYTES
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.app.moving import quietly
+from canonry.app.stores import KeptStore
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.export_log import export_log
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
+from canonry.log.sealing import SALT_BYTES
 from canonry.testing.worlds import CountingIdentities
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.store.export_log import export_log
 from tests.conformance import mongodb_store, postgres_store
 from tests.toolsets import test_on_mongodb, test_on_postgres
 from tests.toolsets.test_mixed_engines import KITS, calls_of

@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
-from canonry.toolsets import narrative, truth, world
+from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.narrative import toolset as narrative
+from canonry.records import toolset as truth
+from canonry.world import toolset as world
 
 LISTED: Final = {
     (toolset.name, tool.name): tool.output_schema

@@ -10,14 +10,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import canonry.usecases
 import pytest
 
-import canonry.usecases
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.ports.views.pages import PAGE_MAX
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.commands.create_universe import universe_named
+from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.graph.create_universe import universe_named
 from tests.toolsets.test_mixed_engines import MODULES, calls_of
 from tests.usecases import test_erase as erasing
 

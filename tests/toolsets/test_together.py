@@ -2,15 +2,15 @@
 
 import pytest
 
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.provenance import Authority
+from canonry.assistant import CANON
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.world import WORLD
+from canonry.narrative.toolset import NARRATIVE
+from canonry.readmodels.catalog import item_id
+from canonry.records.toolset import TRUTH
+from canonry.values.provenance import Authority
+from canonry.world.toolset import WORLD
 from tests.toolsets.catalog.kit import LAB, OTHER, hostile, put, uuid
 from tests.toolsets.world.kit import Isle, a_world
 

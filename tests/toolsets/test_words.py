@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.gateway.tool import Tool, Toolset
 from canonry.gateway.words import described
 from canonry.server.binding import _tool_entry

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.errors import Unavailable
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import TextQuery
-from canonry.ports.views.vectors import Vectors
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.vectors import Vectors
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_turn
 from canonry.testing.worlds import HandClock
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.index_passages import PassageIndexer
+from canonry.values.errors import Unavailable
 from tests.usecases.stage import Stage, a_stage
 
 SCENES = TextQuery(collection=Collection.SCENES, text="", spaces=frozenset((MIDDLE_EARTH,)))

@@ -4,21 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import EntityId, SceneId, TurnId
-from canonry.domain.judging.contents import normalise
-from canonry.domain.judging.making import Backing, make_entity
-from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.tag_changes import TagsChanged, change_tags
-from canonry.domain.log.entries import Born
-from canonry.domain.moments import NOW, Moment
-from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.proposals import ProposalStatus, ProposalType
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import DAY, Instant
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.app.compose import compose_memory
+from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.canon.canonization.proposal_verdicts import Judged, ProposalVerdict
+from canonry.canon.judging.contents import normalise
+from canonry.canon.judging.making import Backing, make_entity
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.extend_slice import judged_by
+from canonry.log.entries import Born
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.proposals import ProposalStatus, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -32,10 +31,11 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
-from canonry.usecases.canonization.proposal_verdicts import Judged, ProposalVerdict
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.extend_slice import judged_by
+from canonry.values.ids import EntityId, SceneId, TurnId
+from canonry.values.moments import NOW, Moment
+from canonry.values.policy import Policy
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
+from canonry.values.time import DAY, Instant
 
 ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
 PENDING = ProposalStatus.PENDING

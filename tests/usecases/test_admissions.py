@@ -1,17 +1,11 @@
 """What worlds have admitted lately: each admission counts once, and memory is bounded."""
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import Position
-from canonry.domain.time import Instant
-from canonry.domain.world.admission.duplication import SaidBefore
+from canonry.log.commits import Position
 from canonry.testing.things import ident
-from canonry.usecases.kernel.models.admissions import (
-    CONTEXTS_MAX,
-    WORLDS_MAX,
-    Admissions,
-    Admitted,
-    Lately,
-)
+from canonry.values.ids import SpaceId
+from canonry.values.time import Instant
+from canonry.world.domain.admission.duplication import SaidBefore
+from canonry.world.models.admissions import CONTEXTS_MAX, WORLDS_MAX, Admissions, Admitted, Lately
 
 WORLD = SpaceId(ident("world"))
 

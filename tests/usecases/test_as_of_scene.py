@@ -1,16 +1,11 @@
 """As of a scene: what holds at its place in the stories and its time, and what came later."""
 
-from canonry.domain.ids import FactId
-from canonry.domain.moments import StoryPlace
-from canonry.domain.things.scenes import SceneStatus
-from canonry.domain.time import SECOND, Instant
+from canonry.log.items.scenes import SceneStatus
+from canonry.narrative.usecases.as_of_scene import events_until, facts_at, moment_of, relations_at
 from canonry.testing.things import a_fact, a_relation, a_scene, an_event, ident
-from canonry.usecases.narrative.as_of_scene import (
-    events_until,
-    facts_at,
-    moment_of,
-    relations_at,
-)
+from canonry.values.ids import FactId
+from canonry.values.moments import StoryPlace
+from canonry.values.time import SECOND, Instant
 
 
 def at(seconds: int) -> Instant:

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import Conflict
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Made, ProposalDecided
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.app.embedded import open_embedded
+from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Made, ProposalDecided
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.scene_entries import SceneCompleted
+from canonry.stores.sqlite import Durability
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_source, a_story, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import Conflict
 from tests.usecases.stage import Stage
 
 pytestmark = pytest.mark.anyio

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Outcome
-from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.things.scenes import SceneStatus
+from canonry.canon.canonization.canonize_scene import CanonizationReport
+from canonry.canon.canonization.decide_proposals import BATCH
+from canonry.log.commits import Append, Outcome
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.items.scenes import SceneStatus
+from canonry.stores.memory import MemoryLedger
 from canonry.testing.things import MIDDLE_EARTH, ident
-from canonry.usecases.canonization.canonize_scene import CanonizationReport
-from canonry.usecases.canonization.decide_proposals import BATCH
+from canonry.values.errors import Unavailable
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage
 
 pytestmark = pytest.mark.anyio

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.decide_proposals import BATCH
+from canonry.canon.canonization.proposal_verdicts import Judged
+from canonry.log.items.proposals import ProposalStatus
 from canonry.testing.things import ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_proposals import canonize_proposals
-from canonry.usecases.canonization.decide_proposals import BATCH
-from canonry.usecases.canonization.proposal_verdicts import Judged
+from canonry.values.errors import Unavailable
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage
 from tests.usecases.test_canonize_interrupted import (
     PROPOSALS,

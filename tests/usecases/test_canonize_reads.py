@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from canonry.domain.errors import Conflict
-from canonry.domain.ids import SceneId
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.ports.records.ledger import Ledger
-from canonry.ports.views.documents import Documents
-from canonry.ports.views.state import State
+from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.session.canon import Canon
+from canonry.log.ports.ledger import Ledger
+from canonry.log.scene_entries import SceneCompleted
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.state import State
 from canonry.testing.things import ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_proposals import canonize_proposals
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import Conflict
+from canonry.values.ids import SceneId
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
 
 pytestmark = pytest.mark.anyio

@@ -4,18 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.canonization.judgement import commit_of_proposal
-from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.ids import ProposalId, SceneId
-from canonry.domain.log.entries import ProposalDecided
-from canonry.domain.policy import Policy, Scoring
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event, Fact
-from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import SceneStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.canon.canonization.canonize_scene import canonize_scene
+from canonry.canon.canonization.complete_scene import proposals_of
+from canonry.canon.canonization.judgement import commit_of_proposal
+from canonry.log.entries import ProposalDecided
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import SceneStatus
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,
@@ -25,8 +23,10 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_scene import canonize_scene
-from canonry.usecases.canonization.complete_scene import proposals_of
+from canonry.values.errors import Conflict, NotFound
+from canonry.values.ids import ProposalId, SceneId
+from canonry.values.policy import Policy, Scoring
+from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
 
 pytestmark = pytest.mark.anyio

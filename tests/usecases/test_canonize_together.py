@@ -8,17 +8,17 @@ from random import Random
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger, MemoryState
-from canonry.domain.errors import Conflict
-from canonry.domain.log.commits import ORIGIN, Append, Outcome
-from canonry.domain.log.entries import Made, ProposalDecided, Thing
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.canon.canonization.decide_proposals import ROUNDS_FREE
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import ORIGIN, Append, Outcome
+from canonry.log.entries import Made, ProposalDecided, Thing
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.scene_entries import SceneCompleted
+from canonry.stores.memory import MemoryLedger, MemoryState
 from canonry.testing.things import MIDDLE_EARTH, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
-from canonry.usecases.canonization.decide_proposals import ROUNDS_FREE
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import Conflict
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

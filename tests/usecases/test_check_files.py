@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.bootstrap.filing import users_in
-from canonry.domain.time import DAY, SECOND
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.app.filing import users_in
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.records.usecases.check_files import check_files, collect_files
 from canonry.testing.worlds import a_caller
-from canonry.usecases.store.check_files import check_files, collect_files
-from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.values.time import DAY, SECOND
 from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
 
 pytestmark = pytest.mark.anyio

@@ -4,22 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import EntityId
-from canonry.domain.judging.slices import Slice, ThingLookup
-from canonry.domain.provenance import Authority
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.things.facts import AxiomDomain
-from canonry.domain.things.scenes import StoryStatus
+from canonry.canon.commands import ingest_source
+from canonry.canon.commands.create_axiom import NewAxiom, create_axiom
+from canonry.canon.commands.ingest_source import excerpts_of
+from canonry.canon.judging.slices import Slice, ThingLookup
+from canonry.canon.session import get_entity_as_of as folding
+from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice
+from canonry.canon.session.get_entity_as_of import get_entity_as_of
+from canonry.language.texts.excerpts import Part
+from canonry.log.items.facts import AxiomDomain
+from canonry.log.items.scenes import StoryStatus
+from canonry.narrative.usecases.create_scene import SceneRequest, create_scene
 from canonry.testing.things import MIDDLE_EARTH, a_story, an_observation, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.graph import ingest_source
-from canonry.usecases.graph.create_axiom import NewAxiom, create_axiom
-from canonry.usecases.graph.ingest_source import excerpts_of
-from canonry.usecases.kernel import get_entity_as_of as folding
-from canonry.usecases.kernel.extend_slice import LOADS_MAX, extend_slice
-from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
-from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
+from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
+from canonry.values.ids import EntityId
+from canonry.values.provenance import Authority
 from tests.usecases.stage import a_stage, backing, day, id_of
 
 pytestmark = pytest.mark.anyio

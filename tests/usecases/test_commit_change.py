@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Made
-from canonry.domain.log.keys import ANY
-from canonry.domain.things.facts import FactDraft
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import ATTEMPTS_MAX, Change, commit_change
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Made
+from canonry.log.items.facts import FactDraft
+from canonry.log.keys import ANY
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, commit_change
+from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
+from canonry.values.ids import FactId, NewId, SpaceId, is_uuid
 
 pytestmark = pytest.mark.anyio
 

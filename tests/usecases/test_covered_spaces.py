@@ -5,23 +5,23 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory.state import MemoryState
-from canonry.domain.errors import NotFound
-from canonry.domain.ids import SpaceId
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.entities import Entity
-from canonry.domain.truth.accounts import account_space, user_id_of
-from canonry.ports.views.pages import Page
-from canonry.ports.views.state import EntityQuery, State
+from canonry.canon.queries.explain import explain
+from canonry.canon.queries.query_entities import query_entities
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.covered_spaces import covered_spaces
+from canonry.canon.session.lookup import require
+from canonry.log.items.accounts import account_space, user_id_of
+from canonry.log.items.entities import Entity
+from canonry.readmodels.ports.pages import Page
+from canonry.readmodels.ports.state import EntityQuery, State
+from canonry.stores.memory.state import MemoryState
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, an_entity, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.covered_spaces import covered_spaces
-from canonry.usecases.kernel.lookup import require
-from canonry.usecases.queries.explain import explain
-from canonry.usecases.queries.query_entities import query_entities
+from canonry.values.errors import NotFound
+from canonry.values.ids import SpaceId
+from canonry.values.spaces import Space, SpaceKind
 from tests.usecases.stage import a_stage
 
 pytestmark = pytest.mark.anyio

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.errors import InvalidInput, NotFound
-from canonry.domain.ids import EntityId, SceneId, SpaceId
-from canonry.domain.log.entries import Tombstone
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.scenes import Turn
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.testing.scribe import Scribe
-from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
-from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.import_transcript import (
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.canon.upkeep.verify_store import verify_store
+from canonry.log.entries import Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.scenes import Turn
+from canonry.log.scene_entries import SceneCompleted
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
-from canonry.usecases.narrative.keep_memory import Recollection, keep_memory
-from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.store.verify_store import verify_store
+from canonry.narrative.usecases.keep_memory import Recollection, keep_memory
+from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
+from canonry.testing.worlds import a_caller
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.ids import EntityId, SceneId, SpaceId
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 

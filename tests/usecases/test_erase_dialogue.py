@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.revising import revised
-from canonry.domain.world.identity import thing_id_of
-from canonry.ports.speaker import ModelSpeech, SpeakingModel
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.models.speaker import ModelSpeech, SpeakingModel
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.world.proposals import _DECIDED
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.world.bound_world import BoundWorld, require_world
-from canonry.usecases.world.dialogue.take_turn import SaidToCharacter, Voices, take_turn
-from canonry.usecases.world.import_world import import_world
-from canonry.usecases.world.proposals.admission import propose
+from canonry.values.revising import revised
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.toolset.proposals import _DECIDED
+from canonry.world.usecases.bound_world import BoundWorld, require_world
+from canonry.world.usecases.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.proposals.admission import propose
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 

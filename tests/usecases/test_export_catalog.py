@@ -2,10 +2,10 @@
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Unavailable
+from canonry.app.compose import compose_memory
+from canonry.catalog.usecases.export_catalog import export_catalog
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.catalog.export_catalog import export_catalog
+from canonry.values.errors import Unavailable
 from tests.toolsets.catalog.kit import hostile, put
 
 pytestmark = pytest.mark.anyio

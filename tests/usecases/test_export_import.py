@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger, MemoryStore
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.sealing import Sealed
-from canonry.domain.spaces import SpaceKind
-from canonry.ports.records.ledger import Ledger
-from canonry.ports.records.sealer import Sealer
+from canonry.app.compose import compose_memory
+from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.export_log import export_log
+from canonry.canon.upkeep.import_log import ImportedLog, import_log
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.sealer import Sealer
+from canonry.log.sealing import Sealed
+from canonry.stores.memory import MemoryLedger, MemoryStore
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.store.export_log import export_log
-from canonry.usecases.store.import_log import ImportedLog, import_log
+from canonry.values.errors import Conflict, InvalidInput, Unavailable
+from canonry.values.ids import SpaceId
+from canonry.values.spaces import SpaceKind
 
 pytestmark = pytest.mark.anyio
 

@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.memory import MemoryStore, MemoryText
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import EntityId, SceneId, SpaceId
-from canonry.domain.log.entries import Erased
-from canonry.domain.recall.keywords import Figures
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.scenes import Speaker
-from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import Hit, TextFound, TextQuery
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Erased
+from canonry.log.items.scenes import Speaker
+from canonry.readmodels.keywords import Figures
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.usecases.find_passages import FoundPassages, find_passages
+from canonry.recall.usecases.fresh_passages import FRESH
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
+from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -26,10 +28,8 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import HandClock
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.fresh_passages import FRESH
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.find_passages import FoundPassages, find_passages
+from canonry.values.errors import Unavailable
+from canonry.values.ids import EntityId, SceneId, SpaceId
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import EntityId
-from canonry.domain.time import DAY, Instant
+from canonry.app.compose import compose_memory
+from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -21,7 +20,8 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_things
+from canonry.values.ids import EntityId
+from canonry.values.time import DAY, Instant
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import NotFound
-from canonry.domain.provenance import Actor
-from canonry.domain.things.sources import SourceDraft
-from canonry.domain.truth.accounts import account_space
-from canonry.domain.truth.files import FileHint
-from canonry.ports.views.state import EntityQuery
+from canonry.app.embedded import open_embedded
+from canonry.canon.ports.files import FileHint
+from canonry.canon.session.account import Account
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.log.items.accounts import account_space
+from canonry.log.items.sources import SourceDraft
+from canonry.readmodels.ports.state import EntityQuery
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.sign_url import sign_url
+from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.truth.ingest_file import ingest_file
-from canonry.usecases.truth.sign_url import sign_url
-from canonry.usecases.truth.store_file import GivenFile
+from canonry.values.errors import NotFound
+from canonry.values.provenance import Actor
 
 pytestmark = pytest.mark.anyio
 

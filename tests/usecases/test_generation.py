@@ -2,12 +2,12 @@
 
 import pytest
 
-from canonry.domain.errors import Conflict
-from canonry.domain.ids import SpaceId
-from canonry.domain.policy import ModelTiers
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.ai_words import CallOutcome, EventName, ModelPurpose
-from canonry.usecases.kernel.models.generation import (
+from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.values.errors import Conflict
+from canonry.values.ids import SpaceId
+from canonry.values.policy import ModelTiers
+from canonry.values.time import Instant
+from canonry.world.models.generation import (
     KEPT_MAX,
     Generated,
     GenerationRequest,
@@ -15,7 +15,7 @@ from canonry.usecases.kernel.models.generation import (
     cost_of,
     model_for,
 )
-from canonry.usecases.kernel.models.telemetry import (
+from canonry.world.models.telemetry import (
     HOUR,
     HOURS_MAX,
     MODELS_MAX,
@@ -23,7 +23,7 @@ from canonry.usecases.kernel.models.telemetry import (
     Invocation,
     Telemetry,
 )
-from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.world.models.usage_report import usage_report
 
 TIERS = ModelTiers(
     cheap="small", rich="large", cheap_prices=(0.00015, 0.0006), rich_prices=(0.0025, 0.01)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.app.compose import compose_memory
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.readmodels.catalog import item_id
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
 
 pytestmark = pytest.mark.anyio

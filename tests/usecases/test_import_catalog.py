@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import Erased
-from canonry.domain.things.entities import Entity
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.catalog.usecases.export_catalog import export_catalog
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Erased
+from canonry.log.items.entities import Entity
+from canonry.readmodels.catalog import item_id
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.catalog.export_catalog import export_catalog
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import (
     LAB,
     NOWHERE,

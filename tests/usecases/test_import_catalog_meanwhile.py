@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import Append, Outcome
-from canonry.domain.log.entries import Erased, Made
-from canonry.domain.spaces import SpaceDraft
-from canonry.domain.things.entities import EntityDraft
-from canonry.domain.things.relations import RelationDraft
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Append, Outcome
+from canonry.log.entries import Erased, Made
+from canonry.log.items.entities import EntityDraft
+from canonry.log.items.relations import RelationDraft
+from canonry.readmodels.catalog import item_id
+from canonry.stores.memory import MemoryLedger
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import SpaceId
+from canonry.values.spaces import SpaceDraft
 from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
 
 pytestmark = pytest.mark.anyio

@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
-from canonry.domain.policy import Policy, TextLimits
-from canonry.domain.provenance import Authority, EvidenceKind
-from canonry.domain.things.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
-from canonry.domain.time import DAY, Instant
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.documents import SceneQuery
-from canonry.ports.views.state import EventQuery
-from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.import_transcript import (
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.log.items.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
     TranscriptReport,
     import_transcripts,
 )
-from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine
+from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.state import EventQuery
+from canonry.testing.worlds import a_caller
+from canonry.values.ids import SpaceId
+from canonry.values.policy import Policy, TextLimits
+from canonry.values.provenance import Authority, EvidenceKind
+from canonry.values.time import DAY, Instant
 
 pytestmark = pytest.mark.anyio
 

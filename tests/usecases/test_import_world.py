@@ -6,27 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.things.entities import Entity
-from canonry.domain.vocabularies.world_types import Tie
-from canonry.domain.world.atlas import Atlas, Exit, LoreVersion, completed
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import thing_id_of
-from canonry.domain.world.routes import legs_of
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.world_types import Tie
+from canonry.readmodels.directions import Direction
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.export_world import export_world
-from canonry.usecases.world.get_canonical_fact import get_canonical_fact
-from canonry.usecases.world.get_location_context import get_location_context
-from canonry.usecases.world.get_player_context import get_player_context
-from canonry.usecases.world.import_world import ImportedWorld, import_world
-from canonry.usecases.world.move_mover import Move, move_mover
-from canonry.usecases.world.transfer_item import Transfer, transfer_item
+from canonry.values.errors import Conflict, InvalidInput, NotAllowed, Unavailable
+from canonry.values.ids import SpaceId
+from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.routes import legs_of
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.get_canonical_fact import get_canonical_fact
+from canonry.world.usecases.get_location_context import get_location_context
+from canonry.world.usecases.get_player_context import get_player_context
+from canonry.world.usecases.import_world import ImportedWorld, import_world
+from canonry.world.usecases.move_mover import Move, move_mover
+from canonry.world.usecases.transfer_item import Transfer, transfer_item
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle
 
@@ -117,7 +117,7 @@ async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
 async def test_an_export_of_many_pages_misses_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.usecases.world.export_world.PAGE_MAX", 3)
+    monkeypatch.setattr("canonry.world.usecases.export_world.PAGE_MAX", 3)
     store = await open_embedded(tmp_path)
     try:
         done = await brought_in(store.canon, ATLAS)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.memory.vectors import MemoryVectors
-from canonry.domain.log.entries import Erased
+from canonry.log.entries import Erased
+from canonry.recall.usecases.index_ahead import index_ahead
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.stores.memory.vectors import MemoryVectors
 from canonry.testing.things import ident
-from canonry.usecases.recall.index_ahead import index_ahead
-from canonry.usecases.recall.index_passages import PassageIndexer
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index
 
 pytestmark = pytest.mark.anyio

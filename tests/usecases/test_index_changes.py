@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import EntityId
-from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased
-from canonry.domain.things.scenes import Speaker
-from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.ports.embedder import Purpose, Vector
+from canonry.log.commits import Position
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased
+from canonry.log.items.scenes import Speaker
+from canonry.log.schemas.narrative_fields import NAME
+from canonry.readmodels.follow_log import LogCursor
+from canonry.readmodels.ports.embedder import Purpose, Vector
+from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, forget_passages
+from canonry.recall.usecases.recall import Recall
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident
-from canonry.usecases.kernel.follow_log import LogCursor
-from canonry.usecases.kernel.recall import Recall
-from canonry.usecases.recall.index_passages import PassageIndexer, drop_index, forget_passages
+from canonry.values.errors import Unavailable
+from canonry.values.ids import EntityId
 from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.entries import Erased
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.scenes import Speaker
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.entries import Erased
+from canonry.log.items.scenes import Speaker
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.readmodels.passages import Collection
+from canonry.recall.usecases.fresh_passages import FRESH
+from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
 from canonry.testing.things import a_memory, a_snippet, a_turn, ident
-from canonry.usecases.kernel.fresh_passages import FRESH
-from canonry.usecases.recall.index_passages import PassageIndexer, drop_index
+from canonry.values.errors import Unavailable
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.recall.passages import Collection
+from canonry.readmodels.passages import Collection
 from canonry.testing.things import an_observation
+from canonry.values.ids import EntityId
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 
 pytestmark = pytest.mark.anyio

@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import InvalidInput, NotFound, Unavailable
-from canonry.domain.ids import NewId, SpaceId
-from canonry.domain.log.entries import Erased, Tombstone
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.domain.texts.excerpts import DocumentType
-from canonry.domain.things.sources import Snippet, SourceDraft, SourceType
-from canonry.testing.worlds import a_caller
-from canonry.usecases.graph.create_source import NewSource, create_source
-from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.graph.ingest_source import (
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.commands.create_source import NewSource, create_source
+from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.commands.ingest_source import (
     SNIPPETS_PER_COMMIT,
     Ingested,
     IngestRequest,
     ingest_source,
 )
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
-from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.queries.query_snippets import query_snippets
+from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.receipts import the_made
+from canonry.language.texts.excerpts import DocumentType
+from canonry.log.entries import Erased, Tombstone
+from canonry.log.items.sources import Snippet, SourceDraft, SourceType
+from canonry.testing.worlds import a_caller
+from canonry.values.errors import InvalidInput, NotFound, Unavailable
+from canonry.values.ids import NewId, SpaceId
+from canonry.values.provenance import CanonLevel
+from canonry.values.spaces import SpaceDraft, SpaceKind
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.state import EventQuery
-from canonry.usecases.kernel.every_item import newest_match
+from canonry.canon.session.every_item import newest_match
+from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.state import EventQuery
 
 pytestmark = pytest.mark.anyio
 

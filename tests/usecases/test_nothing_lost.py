@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Event, Fact
-from canonry.domain.things.proposals import Grade
-from canonry.domain.things.relations import Relation
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
+from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.proposals import Grade
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.testing.things import evidence, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from canonry.values.ids import EntityId
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.provenance import Actor
-from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.canon.session.caller import Caller
+from canonry.log.items.accounts import DEFAULT_USER
+from canonry.records.usecases.identity import possible_duplicates as module
+from canonry.records.usecases.identity.possible_duplicates import (
+    DuplicateQuery,
+    possible_duplicates,
+)
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.truth.identity import possible_duplicates as module
-from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, possible_duplicates
+from canonry.values.provenance import Actor
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -8,22 +8,22 @@ from typing import cast
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryDocuments, MemoryState, MemoryStore
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.domain.ids import SceneId, SpaceId, StoryId
-from canonry.domain.log.commits import Appended, Position
-from canonry.domain.log.entries import StoryMoved
-from canonry.domain.things.scenes import StoryStatus
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import within
-from canonry.ports.views.documents import SceneQuery
-from canonry.ports.views.view import Folded
+from canonry.log.commits import Appended, Position
+from canonry.log.entries import StoryMoved
+from canonry.log.items.scenes import StoryStatus
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.view import Folded
+from canonry.stores.following.join import join
+from canonry.stores.following.joined_ledger import JoinedLedger
+from canonry.stores.following.projector import Projector
+from canonry.stores.memory import MemoryDocuments, MemoryState, MemoryStore
 from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.projection.join import join
-from canonry.usecases.projection.joined_ledger import JoinedLedger
-from canonry.usecases.projection.projector import Projector
+from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.values.ids import SceneId, SpaceId, StoryId
 
 pytestmark = pytest.mark.anyio
 

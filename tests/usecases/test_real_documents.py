@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.provenance import Actor
-from canonry.domain.things.entities import Entity
-from canonry.domain.truth.accounts import account_space
-from canonry.domain.truth.files import FileHint
-from canonry.domain.truth.interpretations import Found
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.ingest_file import entities_of, ingest_file
-from canonry.usecases.truth.store_file import GivenFile
+from canonry.app.compose import compose_memory
+from canonry.canon.ports.files import FileHint
+from canonry.canon.session.account import Account
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.documents.extraction.rules import interpret
+from canonry.documents.readers import LocalReader
+from canonry.log.items.accounts import account_space
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.records.domain.interpretations import Found
+from canonry.records.usecases.ingest_file import entities_of, ingest_file
+from canonry.records.usecases.store_file import GivenFile
+from canonry.values.provenance import Actor
 
 DOCUMENTS = Path(__file__).parents[3] / "shared" / "data" / "documents"
 

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import EntityId, FactId
-from canonry.domain.log.entries import EntitiesMerged, Erased, FactRetconned
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.scenes import Speaker
-from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.ports.views.vectors import VectorHit, VectorQuery
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import EntitiesMerged, Erased, FactRetconned
+from canonry.log.items.scenes import Speaker
+from canonry.log.schemas.narrative_fields import NAME
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
+from canonry.recall.usecases.index_passages import forget_passages
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.search_canon import CanonKind, CanonRequest, search_canon
+from canonry.recall.usecases.search_passages import SearchRequest, search_passages
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.index_passages import forget_passages
-from canonry.usecases.recall.search_canon import CanonKind, CanonRequest, search_canon
-from canonry.usecases.recall.search_passages import SearchRequest, search_passages
+from canonry.values.errors import Unavailable
+from canonry.values.ids import EntityId, FactId
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

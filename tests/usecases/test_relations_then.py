@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.moments import Moment, StoryPlace
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import DAY, Instant
+from canonry.log.items.relations import Relation
+from canonry.narrative.usecases.as_of_scene import relations_at
 from canonry.testing.things import a_relation
-from canonry.usecases.narrative.as_of_scene import relations_at
+from canonry.values.moments import Moment, StoryPlace
+from canonry.values.time import DAY, Instant
 
 
 def then(day: int | None, told: int) -> Moment:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.audience import EVERYBODY, GAME_MASTERS, Audience
-from canonry.domain.provenance import Authority
-from canonry.domain.vocabularies.narrative_relations import relation_type
+from canonry.canon.commands.create_relation import NewRelation, RelationCreated, create_relation
+from canonry.log.schemas.narrative_relations import relation_type
 from canonry.testing.worlds import a_caller
-from canonry.usecases.graph.create_relation import NewRelation, RelationCreated, create_relation
+from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience
+from canonry.values.provenance import Authority
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -2,14 +2,14 @@
 
 import pytest
 
-from canonry.domain.ids import ProposalId
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import ConflictWaived, ProposalDeferred
-from canonry.domain.things.proposals import Grade, ProposalStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import ConflictWaived, ProposalDeferred
+from canonry.log.items.proposals import Grade, ProposalStatus
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import MIDDLE_EARTH
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from canonry.values.ids import ProposalId
 from tests.usecases.stage import ACCEPTED, PENDING, Stage, a_stage, id_of, verdict_on
 
 pytestmark = pytest.mark.anyio

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog.catalog import item_id, item_row, stamp
-from canonry.domain.catalog.rows import CatalogRow, read_row
-from canonry.domain.ids import SpaceId
-from canonry.domain.things.entities import Entity
-from canonry.domain.vocabularies.catalog_tables import ENTITIES
+from canonry.app.embedded import open_embedded
+from canonry.catalog.domain.rows import CatalogRow, read_row
+from canonry.catalog.usecases.save_catalog_row import save_catalog_row, store_row
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.catalog_tables import ENTITIES
+from canonry.readmodels.catalog import item_id, item_row, stamp
+from canonry.stores.sqlite import Durability
 from canonry.testing.worlds import a_caller
-from canonry.usecases.catalog.save_catalog_row import save_catalog_row, store_row
+from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
 pytestmark = pytest.mark.anyio

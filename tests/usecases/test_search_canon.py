@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.ids import EntityId, FactId
-from canonry.domain.json_values import decode_json, encode_json
-from canonry.domain.log.entries import EntitiesMerged, Erased, FactRetconned
-from canonry.domain.recall.passages import Collection
-from canonry.ports.views.text import TextQuery
-from canonry.ports.views.vectors import VectorBatch
+from canonry.log.entries import EntitiesMerged, Erased, FactRetconned
+from canonry.readmodels.follow_log import LogCursor
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.search_canon import CanonKind, find_canon
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
 from canonry.testing.worlds import HandClock
-from canonry.usecases.kernel.follow_log import LogCursor
-from canonry.usecases.kernel.recall import Engines, Recall
-from canonry.usecases.recall.index_passages import PassageIndexer
-from canonry.usecases.recall.search_canon import CanonKind, find_canon
+from canonry.values.ids import EntityId, FactId
+from canonry.values.json_values import decode_json, encode_json
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.adapters.embedders import EndpointReranker, RerankingEndpoint
-from canonry.domain.recall.passages import Collection
-from canonry.domain.time import SECOND
-from canonry.ports.views.text import TextQuery
+from canonry.canon.session.canon import Canon
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
+from canonry.recall.usecases.find_passages import SECOND_LOOK, FoundPassages, find_passages
+from canonry.recall.usecases.recall import Reranking
+from canonry.recall.usecases.search_canon import degraded_of
 from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
 from canonry.testing.worlds import HandClock
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.recall import Reranking
-from canonry.usecases.recall.find_passages import SECOND_LOOK, FoundPassages, find_passages
-from canonry.usecases.recall.search_canon import degraded_of
+from canonry.values.time import SECOND
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.usecases.stage import Stage, a_stage
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryText
-from canonry.domain.recall.passages import Collection
-from canonry.ports.views.text import TextFound, TextQuery
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextFound, TextQuery
+from canonry.stores.following import shared_text
+from canonry.stores.following.projector import Projector
+from canonry.stores.following.shared_text import SharedText
+from canonry.stores.memory import MemoryText
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.usecases.projection import shared_text
-from canonry.usecases.projection.projector import Projector
-from canonry.usecases.projection.shared_text import SharedText
 from tests.conformance.test_memory import open_memory
 
 pytestmark = pytest.mark.anyio

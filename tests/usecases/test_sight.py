@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import NotFound
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import EntitiesMerged
-from canonry.domain.spaces import SpaceKind
+from canonry.app.compose import compose_memory
+from canonry.canon.session.account import read_by
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Position
+from canonry.log.entries import EntitiesMerged
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_space, an_entity, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.account import read_by
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import require_world
+from canonry.values.errors import NotFound
+from canonry.values.ids import SpaceId
+from canonry.values.spaces import SpaceKind
+from canonry.world.usecases.bound_world import require_world
 
 pytestmark = pytest.mark.anyio
 

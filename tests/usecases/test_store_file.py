@@ -7,20 +7,26 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import InvalidInput, NotFound
-from canonry.domain.provenance import Actor
-from canonry.domain.time import SECOND, Instant
-from canonry.domain.truth.accounts import account_space, source_id_of
-from canonry.domain.truth.file_links import link_to, storage_key
-from canonry.domain.truth.files import FILE_BYTES_MAX, FileHint, FileType
+from canonry.app.compose import compose_memory
+from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
+from canonry.canon.session.account import Account
+from canonry.canon.session.canon import Canon
+from canonry.log.items.accounts import account_space, source_id_of
+from canonry.records.domain.file_links import link_to, storage_key
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.interpret_source import interpret_file, plan_run
+from canonry.records.usecases.sign_url import open_link, sign_url
+from canonry.records.usecases.store_file import (
+    GivenFile,
+    decoded,
+    given_file,
+    hint_of,
+    store_file,
+)
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.ingest_file import ingest_file
-from canonry.usecases.truth.interpret_source import interpret_file, plan_run
-from canonry.usecases.truth.sign_url import open_link, sign_url
-from canonry.usecases.truth.store_file import GivenFile, decoded, given_file, hint_of, store_file
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.provenance import Actor
+from canonry.values.time import SECOND, Instant
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import InvalidInput
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.session.canon import Canon
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import InvalidInput
 from tests.toolsets.catalog.kit import put, uuid
 
 pytestmark = pytest.mark.anyio

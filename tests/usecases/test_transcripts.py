@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.usecases.narrative.transcripts import (
+from canonry.narrative.usecases.transcripts import (
     PLAIN_SCENE_TURNS,
     SCENE_TURNS,
     SCENE_TURNS_MAX,

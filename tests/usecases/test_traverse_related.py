@@ -2,12 +2,12 @@
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import EntitiesMerged
-from canonry.domain.things.entities import Entity
+from canonry.canon.session import traverse_related as walking
+from canonry.canon.session.traverse_related import Related, traverse_related
+from canonry.log.entries import EntitiesMerged
+from canonry.log.items.entities import Entity
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel import traverse_related as walking
-from canonry.usecases.kernel.traverse_related import Related, traverse_related
+from canonry.values.ids import EntityId
 from tests.usecases.stage import Stage, a_relation_of, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

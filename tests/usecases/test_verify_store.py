@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import InvalidInput
-from canonry.ports.views.upkeep import Verification
+from canonry.app.embedded import open_embedded
+from canonry.canon.upkeep.export_log import Heads
+from canonry.canon.upkeep.verify_store import heads_from, verify_store
+from canonry.readmodels.ports.upkeep import Verification
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_source
-from canonry.usecases.store.export_log import Heads
-from canonry.usecases.store.verify_store import heads_from, verify_store
+from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio
 

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.calendars.declaring import read_calendar
-from canonry.domain.ids import SceneId, SourceId
-from canonry.domain.log.entries import SpaceRevised, Thing
-from canonry.domain.recall.passages import Collection
-from canonry.domain.spaces import Space
-from canonry.domain.things.scenes import StoryType
-from canonry.domain.time import DAY, Instant, parse_instant
-from canonry.ports.views.text import TextQuery
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import SpaceRevised, Thing
+from canonry.log.items.scenes import StoryType
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.usecases.find_passages import FoundPassages, find_passages
+from canonry.recall.usecases.when_said import when_said
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,
@@ -24,9 +23,10 @@ from canonry.testing.things import (
     an_event,
     ident,
 )
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.recall.find_passages import FoundPassages, find_passages
-from canonry.usecases.recall.when_said import when_said
+from canonry.values.calendars.declaring import read_calendar
+from canonry.values.ids import SceneId, SourceId
+from canonry.values.spaces import Space
+from canonry.values.time import DAY, Instant, parse_instant
 from tests.usecases.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio

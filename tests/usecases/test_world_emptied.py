@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.errors import Conflict
-from canonry.domain.world.atlas import Item
-from canonry.domain.world.identity import layer_id_of, lore_id_of, thing_id_of
-from canonry.domain.world.ticks import Tick
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.readmodels.ticks import Tick
 from canonry.testing.worlds import a_caller
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.get_player_context import INVENTORY_MAX, get_player_context
-from canonry.usecases.world.move_mover import Move, move_mover
-from canonry.usecases.world.record_lore import declare_version
-from canonry.usecases.world.transfer_item import Transfer, transfer_item
-from canonry.usecases.world.world_draft import WorldDraft
-from canonry.usecases.world.world_parts import declare_part
+from canonry.values.errors import Conflict
+from canonry.world.domain.atlas import Item
+from canonry.world.domain.identity import layer_id_of, lore_id_of, thing_id_of
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.get_player_context import INVENTORY_MAX, get_player_context
+from canonry.world.usecases.move_mover import Move, move_mover
+from canonry.world.usecases.record_lore import declare_version
+from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_parts import declare_part
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

@@ -5,33 +5,25 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import CanonryError, Conflict, InvalidInput
-from canonry.domain.judging.making import Backing, make_observation
-from canonry.domain.provenance import Authority
-from canonry.domain.spaces import SpaceKind
-from canonry.domain.vocabularies.world_types import RealmScope, RealmType, Tie
-from canonry.domain.world.atlas import (
-    Atlas,
-    Exit,
-    Happening,
-    LoreVersion,
-    Place,
-    Realm,
-    Route,
-)
-from canonry.domain.world.checks import TIES_MAX, VERSIONS_MAX
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import event_id_of, thing_id_of, world_id_of
+from canonry.app.compose import compose_memory
+from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.judging.making import Backing, make_observation
+from canonry.canon.session.canon import Canon
+from canonry.log.schemas.world_types import RealmScope, RealmType, Tie
+from canonry.readmodels.directions import Direction
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.export_world import export_world
-from canonry.usecases.world.query_worlds import query_worlds, world_named
-from canonry.usecases.world.world_ties import TieBetween, create_route, create_tie
+from canonry.values.errors import CanonryError, Conflict, InvalidInput
+from canonry.values.provenance import Authority
+from canonry.values.spaces import SpaceKind
+from canonry.world.domain.atlas import Atlas, Exit, Happening, LoreVersion, Place, Realm, Route
+from canonry.world.domain.checks import TIES_MAX, VERSIONS_MAX
+from canonry.world.domain.identity import event_id_of, thing_id_of, world_id_of
+from canonry.world.usecases.bound_world import find_world
+from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.query_worlds import query_worlds, world_named
+from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie
 from tests.toolsets.world.kit import an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

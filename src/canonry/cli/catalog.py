@@ -10,7 +10,13 @@ from typing import Any, Final, TextIO, TypeAlias
 
 import click
 
-from canonry.bootstrap.stores import open_kept_store, open_store_to_try
+from canonry.app.stores import open_kept_store, open_store_to_try
+from canonry.catalog.usecases.export_catalog import export_catalog
+from canonry.catalog.usecases.import_catalog import (
+    CatalogImported,
+    CatalogImportRequest,
+    import_catalog,
+)
 from canonry.cli.catalog_files import LIST_MARK, CatalogFiles, read_files
 from canonry.cli.csv_cells import sheltered
 from canonry.cli.entry import complain
@@ -18,16 +24,10 @@ from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import data_output, tell_line
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import SpaceId, is_uuid
-from canonry.domain.texts.visible import visible
-from canonry.domain.vocabularies.catalog_tables import TABLES
-from canonry.usecases.catalog.export_catalog import export_catalog
-from canonry.usecases.catalog.import_catalog import (
-    CatalogImported,
-    CatalogImportRequest,
-    import_catalog,
-)
+from canonry.language.texts.visible import visible
+from canonry.log.schemas.catalog_tables import TABLES
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import SpaceId, is_uuid
 
 FILES: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN: Final = 20

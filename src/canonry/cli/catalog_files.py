@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TextIO, cast
 
 from canonry.cli.csv_cells import unsheltered
-from canonry.domain.catalog.catalog import ID
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import is_uuid
-from canonry.domain.vocabularies.catalog_tables import TABLES, CatalogTable, Column, Form
+from canonry.log.schemas.catalog_tables import TABLES, CatalogTable, Column, Form
+from canonry.readmodels.catalog import ID
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import is_uuid
 
 LIST_MARK: Final = ";"
 """Between the ids of a list in a cell."""

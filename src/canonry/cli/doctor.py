@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.diagnosis import Diagnosis
-from canonry.bootstrap.examination import examine
-from canonry.bootstrap.file_modes import close_to_others, open_to_others
-from canonry.bootstrap.setting_table import DEFAULT
+from canonry.app.diagnosis import Diagnosis
+from canonry.app.examination import examine
+from canonry.app.file_modes import close_to_others, open_to_others
+from canonry.app.setting_table import DEFAULT
 from canonry.cli.options import SettingsCommand, all_options, settings_from
 from canonry.cli.screen import tell_line
 

@@ -9,21 +9,25 @@ from typing import Any, Final
 
 import click
 
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.stores import open_kept_store
+from canonry.canon.commands.import_documents import (
+    GivenDocument,
+    ImportedDocument,
+    import_document,
+)
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.session.caller import Progress
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
-from canonry.domain.errors import CanonryError, InvalidInput
-from canonry.domain.policy import NAME_MAX
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.excerpts import DocumentType
-from canonry.domain.things.sources import SourceType
-from canonry.ports.document_reader import DocumentLimits
-from canonry.ports.views.upkeep import UpkeepProgress
-from canonry.usecases.graph.import_documents import GivenDocument, ImportedDocument, import_document
-from canonry.usecases.kernel.caller import Progress
-from canonry.usecases.narrative.transcripts import plain
+from canonry.language.texts.excerpts import DocumentType
+from canonry.log.items.sources import SourceType
+from canonry.narrative.usecases.transcripts import plain
+from canonry.readmodels.ports.upkeep import UpkeepProgress
+from canonry.values.errors import CanonryError, InvalidInput
+from canonry.values.policy import NAME_MAX
+from canonry.values.provenance import CanonLevel
 
 KINDS: Final = {
     ".md": DocumentType.MARKDOWN,

@@ -12,9 +12,10 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
-from canonry.bootstrap.file_modes import private_files
+from canonry.app.file_modes import private_files
 from canonry.cli.screen import take_streams
-from canonry.domain.errors import (
+from canonry.language.texts.visible import visible_line
+from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
     Conflict,
@@ -24,7 +25,6 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.domain.texts.visible import visible_line
 
 _PEOPLE: Final = "canonry.cli.people.commands"
 COMMANDS: Final[dict[str, tuple[str, str]]] = {

@@ -6,26 +6,20 @@ from typing import Any, Final
 
 import click
 
-from canonry.bootstrap.recalling import forget_erased
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.recalling import forget_erased
+from canonry.app.settings import Settings
+from canonry.app.stores import open_kept_store
+from canonry.assistant.changing import says
+from canonry.canon.upkeep.erase import ERASABLE, MENTIONING, Erasure, ErasurePlan, plan_erasure
+from canonry.canon.upkeep.erase import erase as erase_things
+from canonry.canon.upkeep.find_erasable import find_erasable
+from canonry.canon.upkeep.find_mentions import Mention
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.screen import tell_line
-from canonry.domain.errors import NotFound
-from canonry.domain.ids import is_uuid
-from canonry.domain.log.entries import THING_KINDS
-from canonry.toolsets.canon.changing import says
-from canonry.usecases.store.erase import (
-    ERASABLE,
-    MENTIONING,
-    Erasure,
-    ErasurePlan,
-    plan_erasure,
-)
-from canonry.usecases.store.erase import erase as erase_things
-from canonry.usecases.store.find_erasable import find_erasable
-from canonry.usecases.store.find_mentions import Mention
+from canonry.log.entries import THING_KINDS
+from canonry.values.errors import NotFound
+from canonry.values.ids import is_uuid
 
 SHOWN_MAX: Final = 100
 """How many mentions are named; all are counted."""

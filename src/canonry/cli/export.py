@@ -5,17 +5,17 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.filing import files_beside
-from canonry.bootstrap.stores import open_store_to_look
+from canonry.app.filing import files_beside
+from canonry.app.stores import open_store_to_look
+from canonry.canon.session.account import account_of
+from canonry.canon.session.caller import Caller
+from canonry.canon.upkeep.export_log import export_log
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import data_output
-from canonry.domain.provenance import Actor
-from canonry.usecases.kernel.account import account_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.store.carry_files import export_files
-from canonry.usecases.store.export_log import export_log
-from canonry.usecases.truth.asking.export_account import export_account
+from canonry.records.usecases.asking.export_account import export_account
+from canonry.records.usecases.carry_files import export_files
+from canonry.values.provenance import Actor
 
 EPILOG = """\
 \b

@@ -8,25 +8,25 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.filing import files_beside
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.filing import files_beside
+from canonry.app.stores import open_kept_store
+from canonry.canon.upkeep.import_log import import_log
 from canonry.cli.documents import documents
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
-from canonry.domain.policy import NAME_MAX
-from canonry.domain.things.entities import normalised_name
-from canonry.domain.time import parse_instant
-from canonry.usecases.narrative.import_transcript import (
+from canonry.log.items.entities import normalised_name
+from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
-from canonry.usecases.narrative.transcripts import plain
-from canonry.usecases.store.carry_files import import_files, require_whole
-from canonry.usecases.store.import_log import import_log
+from canonry.narrative.usecases.transcripts import plain
+from canonry.records.usecases.carry_files import import_files, require_whole
+from canonry.values.policy import NAME_MAX
+from canonry.values.time import parse_instant
 
 FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from canonry.bootstrap.settings import Settings, load_settings
+from canonry.app.settings import Settings, load_settings
 from canonry.cli.entry import importing
 from canonry.cli.options import settings_from, store_options
 from canonry.server.options import ServerOptions
@@ -49,16 +49,13 @@ def inspect_folder(folder: Path) -> None:
 
 async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
     with importing():
-        from canonry.bootstrap.serving import gateway_for, served  # noqa: PLC0415 - as in serve
-        from canonry.bootstrap.stores import (  # noqa: PLC0415 - as in serve
-            open_store,
-            open_store_to_look,
-        )
+        from canonry.app.serving import gateway_for, served  # noqa: PLC0415 - as in serve
+        from canonry.app.stores import open_store, open_store_to_look  # noqa: PLC0415 - as in serve
+        from canonry.assistant import CANON  # noqa: PLC0415 - as in serve
         from canonry.cli.people.asking import the_operator  # noqa: PLC0415 - as in serve
         from canonry.inspector.app import inspector_app  # noqa: PLC0415 - as in serve
         from canonry.inspector.doors import OneLink, link_key  # noqa: PLC0415 - as in serve
         from canonry.server.http import serve_pages  # noqa: PLC0415 - as in serve
-        from canonry.toolsets.canon import CANON  # noqa: PLC0415 - as in serve
 
     plain = replace(settings, contract_only=False, tools=None, rate_limit=None)
     store = await (open_store_to_look(plain) if plain.read_only else open_store(plain))

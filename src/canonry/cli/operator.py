@@ -1,7 +1,7 @@
 """The operator as a caller: who sits at the command line sees every space and claims any word."""
 
-from canonry.domain.provenance import Actor
-from canonry.usecases.kernel.caller import Caller
+from canonry.canon.session.caller import Caller
+from canonry.values.provenance import Actor
 
 AGENT_TYPE = "Operator"
 

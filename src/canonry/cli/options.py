@@ -9,9 +9,9 @@ from typing import Any, Final, ParamSpec, TypeVar
 import click
 from typing_extensions import override
 
-from canonry.bootstrap.setting_kinds import STORE, TOKENS, SettingRow
-from canonry.bootstrap.setting_table import SETTINGS
-from canonry.bootstrap.settings import Settings, load_settings
+from canonry.app.setting_kinds import STORE, TOKENS, SettingRow
+from canonry.app.setting_table import SETTINGS
+from canonry.app.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")

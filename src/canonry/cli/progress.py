@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from canonry.cli.screen import wipe_line
-from canonry.ports.views.upkeep import UpkeepProgress
+from canonry.readmodels.ports.upkeep import UpkeepProgress
 
 _LINE_SECONDS: Final = 5.0
 _BAR_SECONDS: Final = 0.1

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import click
 
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.stores import open_kept_store
+from canonry.canon.commands.dependents import Retconnable
+from canonry.canon.commands.retcon_scene import SceneRetcon, list_resting_on_scene, retcon_scene
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
-from canonry.domain.ids import is_uuid
-from canonry.domain.log.entries import THING_KINDS
-from canonry.toolsets.narrative.upkeep import says
-from canonry.usecases.graph.dependents import Retconnable
-from canonry.usecases.graph.retcon_scene import SceneRetcon, list_resting_on_scene, retcon_scene
+from canonry.log.entries import THING_KINDS
+from canonry.narrative.toolset.upkeep import says
+from canonry.values.ids import is_uuid
 
 EPILOG: Final = """\
 \b

@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO, TypeAlias, cast
 import click
 
 from canonry.cli.whole_files import whole_file
-from canonry.domain.texts.visible import visible, visible_line
+from canonry.language.texts.visible import visible, visible_line
 
 Styled: TypeAlias = str | tuple[str, str]
 """A text as it is, or (style, text)."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.toolsets import load_faces, load_toolsets
+from canonry.app.settings import Settings
+from canonry.app.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
 from canonry.cli.inspecting import front
 from canonry.cli.options import SettingsCommand, all_options, settings_from
-from canonry.domain.errors import InvalidInput
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
+from canonry.values.errors import InvalidInput
 
 if TYPE_CHECKING:
     from canonry.server.opening import OpenGateway
@@ -104,18 +104,10 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
 async def _open(settings: Settings) -> "OpenGateway":
     """The tools and the store; importing both takes longer than greeting a client."""
     with importing():
-        from canonry.bootstrap.indexing import BackgroundIndexing  # noqa: PLC0415 - as below
-        from canonry.bootstrap.recalling import recall_folder  # noqa: PLC0415 - as below
-        from canonry.bootstrap.serving import (  # noqa: PLC0415 - loads the gateway
-            advice_on,
-            gateway_for,
-            principal_for,
-            served,
-        )
-        from canonry.bootstrap.stores import (  # noqa: PLC0415 - as above
-            open_sealed_store,
-            open_store,
-        )
+        from canonry.app.indexing import BackgroundIndexing  # noqa: PLC0415 - as below
+        from canonry.app.recalling import recall_folder  # noqa: PLC0415 - as below
+        from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
+        from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
         from canonry.inspector.apps import with_apps  # noqa: PLC0415 - as above
         from canonry.server.opening import OpenGateway  # noqa: PLC0415 - loads the SDK
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.serving import served
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.app.serving import served
+from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.cli.options import all_options, settings_from
-from canonry.domain.errors import NotFound
-from canonry.domain.json_values import encode_json
 from canonry.gateway.tool import ANYONE, Tool, Toolset
+from canonry.values.errors import NotFound
+from canonry.values.json_values import encode_json
 
 EPILOG = """\
 \b

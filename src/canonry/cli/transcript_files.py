@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from canonry.domain.calendar_dates import read_date
-from canonry.domain.errors import InvalidInput
-from canonry.domain.json_values import decode_json
-from canonry.domain.policy import NAME_MAX
-from canonry.domain.time import Instant
-from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine, plain
+from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine, plain
+from canonry.values.calendar_dates import read_date
+from canonry.values.errors import InvalidInput
+from canonry.values.json_values import decode_json
+from canonry.values.policy import NAME_MAX
+from canonry.values.time import Instant
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
 """Who leads the game, if nobody says."""

@@ -5,15 +5,15 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.indexing import mend_index, rebuild_index
-from canonry.bootstrap.recalling import recall_folder
-from canonry.bootstrap.restoring import restore_backup
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store, open_store_to_look
+from canonry.app.indexing import mend_index, rebuild_index
+from canonry.app.recalling import recall_folder
+from canonry.app.restoring import restore_backup
+from canonry.app.settings import Settings
+from canonry.app.stores import open_kept_store, open_store_to_look
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.domain.errors import InvalidInput
-from canonry.usecases.store.check_files import collect_files
+from canonry.records.usecases.check_files import collect_files
+from canonry.values.errors import InvalidInput
 
 
 @click.command(

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.stores import open_store_to_look
+from canonry.app.stores import open_store_to_look
+from canonry.canon.upkeep.export_log import Heads
+from canonry.canon.upkeep.verify_store import heads_from, verify_store
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.cli.whole_files import whole_file
-from canonry.domain.errors import InvalidInput
-from canonry.ports.views.upkeep import Verification
-from canonry.usecases.store.check_files import check_files
-from canonry.usecases.store.export_log import Heads
-from canonry.usecases.store.verify_store import heads_from, verify_store
+from canonry.readmodels.ports.upkeep import Verification
+from canonry.records.usecases.check_files import check_files
+from canonry.values.errors import InvalidInput
 
 EPILOG = """\
 \b

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from canonry.adapters.folder.blobs import sync_folder
+from canonry.stores.folder.blobs import sync_folder
 
 
 @contextmanager

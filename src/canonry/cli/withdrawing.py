@@ -6,23 +6,23 @@ from typing import Any, Final
 
 import click
 
-from canonry.bootstrap.recalling import forget_erased
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.recalling import forget_erased
+from canonry.app.stores import open_kept_store
+from canonry.canon.session.account import account_of
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.every_item import every_item
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.screen import tell_line
-from canonry.domain.ids import is_uuid
-from canonry.domain.policy import Retention
-from canonry.domain.provenance import Actor
-from canonry.domain.things.sources import Source
-from canonry.domain.time import render_instant
-from canonry.usecases.kernel.account import account_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.every_item import every_item
-from canonry.usecases.store.retain import list_due
-from canonry.usecases.store.retain import retain as keep_to
-from canonry.usecases.truth.withdrawing.withdraw_source import Withdrawal, withdraw_source
+from canonry.log.items.sources import Source
+from canonry.records.usecases.retain import list_due
+from canonry.records.usecases.retain import retain as keep_to
+from canonry.records.usecases.withdrawing.withdraw_source import Withdrawal, withdraw_source
+from canonry.values.ids import is_uuid
+from canonry.values.policy import Retention
+from canonry.values.provenance import Actor
+from canonry.values.time import render_instant
 
 LISTED_MAX: Final = 20
 

@@ -9,10 +9,10 @@ from typing import Any, Final, Self
 
 import orjson
 
-from canonry.domain.ids import is_uuid
+from canonry.canon.session.caller import Caller
 from canonry.gateway.metrics import Metrics
-from canonry.ports.outside_services import OutsideService, OutsideServices
-from canonry.usecases.kernel.caller import Caller
+from canonry.models.outside_services import OutsideService, OutsideServices
+from canonry.values.ids import is_uuid
 
 _CALLERS: Final = 1024
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.errors import NotAllowed
-from canonry.domain.provenance import Authority
+from canonry.canon.session.caller import Caller
 from canonry.gateway.principal import Principal, identify
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ANYONE, Toolset
-from canonry.usecases.kernel.caller import Caller
+from canonry.values.errors import NotAllowed
+from canonry.values.provenance import Authority
 
 
 def may(toolset: Toolset, roles: frozenset[str], agent_type: str) -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput, NotFound
-from canonry.domain.normal_forms import folded
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Arguments, Reply, Resource, Run, Shelf, Shelved
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.normal_forms import folded
 
 PAGE: Final = 50
 LOOKED_THROUGH: Final = 500

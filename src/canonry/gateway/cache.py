@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import orjson
 
-from canonry.domain.log.keys import ANY, key_hash
+from canonry.canon.session.caller import Caller
 from canonry.gateway.catalogue import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Cached
-from canonry.ports.records.ledger import Ledger
-from canonry.usecases.kernel.caller import Caller
+from canonry.log.keys import ANY, key_hash
+from canonry.log.ports.ledger import Ledger
 
 _TOUCHED_LIMIT: Final = 1000
 _EVERYTHING: Final = key_hash(ANY)

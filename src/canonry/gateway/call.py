@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
-from canonry.domain.revising import revised
+from canonry.canon.session.caller import Caller, Progress, no_progress
+from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit, AuditLine, Correlations, Pseudonyms
 from canonry.gateway.authority import acting, authorize, default_type_of, may, require_claim
 from canonry.gateway.browsing import Browsed, Serve, browse, complete, looking
@@ -25,10 +25,10 @@ from canonry.gateway.principal import (
 )
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown
-from canonry.gateway.telling import tell_call
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
-from canonry.usecases.kernel.caller import Caller, Progress, no_progress
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
+from canonry.values.revising import revised
+from canonry.world.toolset.call_counts import tell_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

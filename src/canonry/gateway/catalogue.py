@@ -6,16 +6,16 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
-from canonry.domain.errors import BrokenInvariant, InvalidInput
-from canonry.domain.texts.data_marks import STORED_IS_DATA, as_word
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.contract import keep_to_contract
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compiled_when_called
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.language.texts.data_marks import STORED_IS_DATA, as_word
+from canonry.values.errors import BrokenInvariant, InvalidInput
 
 _NOT_IN_PATHS: Final = frozenset("?#")
 

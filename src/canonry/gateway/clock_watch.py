@@ -4,13 +4,13 @@ from typing import Final
 
 import orjson
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.dating import Dating
-from canonry.domain.time import Instant
 from canonry.gateway.audit import Audit
-from canonry.ports.records.ledger import Ledger
-from canonry.ports.world import Clock
+from canonry.log.dating import Dating
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.world import Clock
+from canonry.values.errors import Unavailable
+from canonry.values.ids import SpaceId
+from canonry.values.time import Instant
 
 _HEADS: Final = 500
 _FRESH_SECONDS: Final = 60.0

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.domain.errors import (
+from canonry.canon.session.caller import Caller
+from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
+from canonry.gateway.tool import ErrorBody
+from canonry.values.errors import (
     CanonryError,
     Conflict,
     InvalidInput,
@@ -13,9 +16,6 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
-from canonry.gateway.tool import ErrorBody
-from canonry.usecases.kernel.caller import Caller
 
 _KINDS: Final[Mapping[type[CanonryError], tuple[str, int]]] = {
     NotAllowed: ("not_allowed", -32001),

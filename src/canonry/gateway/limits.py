@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.gateway.text import is_clean, pointer
-from canonry.ports.call_scope import CallScope, entered
+from canonry.log.ports.call_scope import CallScope, entered
+from canonry.values.errors import InvalidInput, Unavailable
 
 _LARGEST: Final = 2**53
 _LIGHT: Final = 2_000

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.domain.policy import NAME_MAX
 from canonry.gateway.tool import Schema, Tool
+from canonry.values.policy import NAME_MAX
 
 _MANY, _MUCH = 100, 10**9
 _CLOSED: Final = ("additionalProperties", False)

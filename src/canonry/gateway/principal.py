@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from canonry.domain.audience import Viewer, character, player
-from canonry.domain.errors import InvalidInput, NotAllowed
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Actor, Authority
+from canonry.canon.session.caller import Caller, LastUsed, Progress, no_progress
 from canonry.gateway.text import is_clean
-from canonry.usecases.kernel.caller import Caller, LastUsed, Progress, no_progress
+from canonry.values.audience import Viewer, character, player
+from canonry.values.errors import InvalidInput, NotAllowed
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Actor, Authority
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"

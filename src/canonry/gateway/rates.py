@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
-from canonry.domain.errors import Unavailable
 from canonry.gateway.catalogue import Catalogue, Offer
 from canonry.gateway.limits import PublishedRate
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
+from canonry.values.errors import Unavailable
 
 _CALLERS: Final = 10_000
 

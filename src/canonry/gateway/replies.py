@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
+from canonry.canon.session.caller import Caller
 from canonry.gateway.text import meant, shown
 from canonry.gateway.tool import ErrorBody, File, Noted, Reply, Toolset
-from canonry.usecases.kernel.caller import Caller
+from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput
 
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
-from canonry.domain.time import render_instant
 from canonry.gateway.tool import Schema
+from canonry.values.time import render_instant
 
 Read = Callable[[Any], Any]
 

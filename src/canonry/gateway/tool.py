@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from canonry.domain.errors import CanonryError
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.face import Face
 from canonry.gateway.limits import Limits, PublishedRate
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.errors import CanonryError
 
 ANYONE: Final = frozenset({"*"})
 """As roles: every agent type that the toolset knows. As types: it knows every name."""
@@ -45,7 +45,7 @@ CallTool = Callable[[str, Arguments], Awaitable[Reply]]
 class Cached:
     """How long a tool's reply may be reused, and which touched keys end that earlier.
 
-    `depends_on(arguments, reply)` gives keys as `canonry.domain.log.keys` writes them.
+    `depends_on(arguments, reply)` gives keys as `canonry.log.keys` writes them.
     `seconds(arguments, reply)` is the lifetime; 0 means not at all.
     """
 

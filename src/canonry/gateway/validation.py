@@ -14,11 +14,11 @@ from typing import Any, Final
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import is_uuid
-from canonry.domain.time import parse_instant
 from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Schema
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import is_uuid
+from canonry.values.time import parse_instant
 
 _MASK: Final = "the value"
 _REPORTED: Final = 8

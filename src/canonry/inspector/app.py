@@ -12,8 +12,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from canonry.domain.errors import NotAllowed
-from canonry.domain.ids import is_uuid
 from canonry.gateway.call import Gateway
 from canonry.inspector.doors import Door, Hall, OneLink, Visitor
 from canonry.inspector.drawing import PageFrame, draw
@@ -21,6 +19,8 @@ from canonry.inspector.headers import GuardedHeaders
 from canonry.inspector.pages import deciding, reading
 from canonry.inspector.texts import Texts, language_of
 from canonry.inspector.visits import AMBIGUOUS, Refused, Visit
+from canonry.values.errors import NotAllowed
+from canonry.values.ids import is_uuid
 
 Answering = Callable[[Visit], Awaitable[Response]]
 NEEDED: Final = "spaces"

@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Resource, Tool, Toolset, Variables
 from canonry.inspector.texts import LANGUAGES, catalogue_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
 
 MIME: Final = "text/html;profile=mcp-app"
 APPS: Final = {"review": "review", "timeline": "timeline", "get-spatial-context": "map"}

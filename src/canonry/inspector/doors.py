@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.gateway.principal import Principal, require_complete
 from canonry.gateway.seats import Seats
-from canonry.ports.world import Clock, Identities
+from canonry.log.ports.world import Clock, Identities
 
 SESSIONS_MAX: Final = 1_000
 """Of so many sessions one ends: that of whoever has most, which was idle the longest."""

@@ -13,9 +13,9 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from canonry import __version__
-from canonry.domain.texts.visible import visible
-from canonry.domain.time import Instant, render_instant
 from canonry.inspector.texts import Texts
+from canonry.language.texts.visible import visible
+from canonry.values.time import Instant, render_instant
 
 TITLE_MAX: Final = 160
 """So much of a name stands where there is one line for it."""

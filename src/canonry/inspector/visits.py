@@ -8,14 +8,14 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from canonry.domain.errors import InvalidInput
+from canonry.assistant.desk import recorded_time
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Run
 from canonry.inspector.doors import Hall, Visitor
 from canonry.inspector.drawing import PageFrame, draw
 from canonry.inspector.texts import Texts
-from canonry.toolsets.canon.desk import recorded_time
+from canonry.values.errors import InvalidInput
 
 FORM_MAX: Final = 256 * 1024
 """So many bytes a form may have."""

@@ -12,7 +12,7 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from canonry.domain.errors import InvalidInput
+from canonry.canon.session.caller import LastUsed
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import Offer
 from canonry.gateway.principal import Principal
@@ -24,7 +24,7 @@ from canonry.server.greeting import Handlers, RequestContext, greet
 from canonry.server.middleware import NO_OBJECT
 from canonry.server.options import ServerOptions
 from canonry.server.watching import WHOLE_LIST, Look, Watching
-from canonry.usecases.kernel.caller import LastUsed
+from canonry.values.errors import InvalidInput
 
 EXTENSION_META: Final = "dev.canonry/extension"
 CONSISTENCY_META: Final = "dev.canonry/consistency"

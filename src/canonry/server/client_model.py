@@ -17,9 +17,9 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from typing_extensions import override
 
-from canonry.domain.errors import NotSupported, Unavailable
-from canonry.ports.client_model import ASKED, ClientAnswer, ClientModel
+from canonry.models.client_model import ASKED, ClientAnswer, ClientModel
 from canonry.server.greeting import RequestContext
+from canonry.values.errors import NotSupported, Unavailable
 
 _SAMPLING: Final = types.ClientCapabilities(sampling=types.SamplingCapability())
 

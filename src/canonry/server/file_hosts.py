@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from canonry.domain.errors import Unavailable
-from canonry.ports.file_host import FileHost
-from canonry.usecases.kernel.canon import Canon
+from canonry.canon.session.canon import Canon
+from canonry.records.ports.file_host import FileHost
+from canonry.values.errors import Unavailable
 
 if TYPE_CHECKING:
     import uvicorn

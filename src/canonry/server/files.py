@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from canonry.domain.errors import CanonryError, NotFound
-from canonry.domain.truth.file_links import BUCKET
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.sign_url import LinkedFile, open_link
+from canonry.canon.session.canon import Canon
+from canonry.records.domain.file_links import BUCKET
+from canonry.records.usecases.sign_url import LinkedFile, open_link
+from canonry.values.errors import CanonryError, NotFound
 
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",

@@ -10,10 +10,10 @@ from mcp.server.context import ServerRequestContext
 from typing_extensions import override
 
 from canonry import __version__
-from canonry.domain.errors import CanonryError
-from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.face import Face
+from canonry.language.texts.data_marks import STORED_IS_DATA
 from canonry.server.middleware import drop_what_was_said, let_tools_answer
+from canonry.values.errors import CanonryError
 
 RequestContext = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]

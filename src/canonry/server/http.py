@@ -15,11 +15,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.ports.world import Clock
+from canonry.log.ports.world import Clock
 from canonry.server.binding import bind
 from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
@@ -29,10 +27,12 @@ from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
-from canonry.server.programs.api import Api
-from canonry.server.programs.throttling import Throttle
 from canonry.server.sessions import Sessions
+from canonry.server.throttling import Throttle
 from canonry.server.worlds import PATH, about, narrowed, world_in
+from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.time import SECOND
+from canonry.world.web.api import Api
 
 if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier

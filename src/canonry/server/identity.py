@@ -14,15 +14,15 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Scope
 
-from canonry.bootstrap.token_settings import ALGORITHMS, EVERY_SPACE, SECRET_BYTES
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
-from canonry.domain.truth.accounts import user_id_of
 from canonry.gateway.principal import Principal, is_name
-from canonry.ports.outside_services import OutsideServices
+from canonry.log.items.accounts import user_id_of
+from canonry.models.outside_services import OutsideServices
 from canonry.server.auth.issuer_keys import IssuerKeys
 from canonry.server.options import BearerOptions
+from canonry.server.token_settings import ALGORITHMS, EVERY_SPACE, SECRET_BYTES
+from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
 
 _KEPT: Final = 1024
 _KEPT_SECONDS: Final = 60.0

@@ -9,9 +9,9 @@ from typing import Any, Final, cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from canonry.domain.errors import Unavailable
 from canonry.server.connections import Connections
 from canonry.server.options import LOOPBACK, HttpLimits
+from canonry.values.errors import Unavailable
 
 _BACKLOG: Final = 2_048
 _SPARE_FILES: Final = 1_024

@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 from typing_extensions import override
 
-from canonry.domain.texts.visible import visible
+from canonry.language.texts.visible import visible
 
 _KEPT: Final = 10_000
 _PAUSE: Final = 0.05

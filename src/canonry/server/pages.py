@@ -13,14 +13,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from canonry.domain.errors import NotAllowed
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal, require_complete
-from canonry.server.dialogue import Dialogues
 from canonry.server.files import file_route
 from canonry.server.hosts import HostGuard
 from canonry.server.options import ServerOptions
-from canonry.server.programs.api import Api
+from canonry.values.errors import NotAllowed
+from canonry.world.web.api import Api
+from canonry.world.web.dialogue import Dialogues
 
 if TYPE_CHECKING:  # needs PyJWT
     from canonry.server.identity import BearerVerifier

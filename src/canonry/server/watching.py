@@ -22,9 +22,9 @@ from mcp.server.subscriptions import (
     ServerEvent,
 )
 
-from canonry.domain.errors import CanonryError
 from canonry.gateway.replies import INVALID_PARAMS
-from canonry.ports.records.ledger import Ledger
+from canonry.log.ports.ledger import Ledger
+from canonry.values.errors import CanonryError
 
 WATCHED_EACH: Final = 100
 """The most resources that one client watches."""

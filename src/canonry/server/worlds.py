@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final
 
-from canonry.domain.ids import SpaceId, is_uuid
 from canonry.gateway.principal import Principal
+from canonry.values.ids import SpaceId, is_uuid
 
 PATH: Final = "/mcp/world"
 _NAMED: Final[ContextVar[SpaceId | None]] = ContextVar("world", default=None)

@@ -5,16 +5,16 @@ The id that a contract shows of an item is `ident(name)`.
 
 from typing import Any, Final
 
-from canonry.domain.catalog.catalog import TABLE_OF, item_fields, item_id, relation_id
-from canonry.domain.ids import EntityId, ObservationId, RelationId, SpaceId
-from canonry.domain.log.entries import Entry
-from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.log.entries import Entry
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.readmodels.catalog import TABLE_OF, item_fields, item_id, relation_id
 from canonry.testing.things import a_relation, a_space, an_entity, ident, made
+from canonry.values.ids import EntityId, ObservationId, RelationId, SpaceId
+from canonry.values.observations import Observation
+from canonry.values.provenance import Authority
+from canonry.values.spaces import Space, SpaceKind
+from canonry.values.time import Instant
 
 PROJECT: Final = SpaceId(ident("project"))
 """The project that items lie in unless a test says otherwise."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.commits import Append, Appended, Draft, Outcome, Position
-from canonry.domain.log.entries import Born, Entry, Thing
-from canonry.domain.provenance import Actor
-from canonry.ports.views.state import State
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Append, Appended, Draft, Outcome, Position
+from canonry.log.entries import Born, Entry, Thing
+from canonry.readmodels.ports.state import State
 from canonry.testing.things import MIDDLE_EARTH, a_space, ident, made
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.provenance import Actor
 
 ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
 

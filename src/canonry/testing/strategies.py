@@ -6,18 +6,13 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from canonry.domain.ids import EntityId
-from canonry.domain.merge import CHOICES
-from canonry.domain.observations import Dated, Fragment, Observation
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
-from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Proposal, ProposalType
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Speaker, Turn
-from canonry.domain.time import DAY, Instant
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.log.items.memories import Memory
+from canonry.log.items.proposals import Proposal, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Speaker, Turn
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE
 from canonry.testing.things import (
     a_fact,
@@ -31,6 +26,11 @@ from canonry.testing.things import (
     an_observation,
     ident,
 )
+from canonry.values.ids import EntityId
+from canonry.values.merge import CHOICES
+from canonry.values.observations import Dated, Fragment, Observation
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.time import DAY, Instant
 
 T = TypeVar("T")
 

@@ -9,18 +9,14 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 
-from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.log.entries import Born, Made, ThingDraft
-from canonry.domain.observations import Dated, Observation
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.revising import narrowed
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
-from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import (
+from canonry.log.entries import Born, Made, ThingDraft
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.log.items.memories import Memory
+from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.items.runs import InterpretationRun, RunStatus
+from canonry.log.items.scenes import (
     Scene,
     SceneStatus,
     Speaker,
@@ -29,11 +25,15 @@ from canonry.domain.things.scenes import (
     StoryType,
     Turn,
 )
-from canonry.domain.things.sources import Snippet, Source, SourceType
-from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.runs import InterpretationRun, RunStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.domain.vocabularies.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
+from canonry.log.items.sources import Snippet, Source, SourceType
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
+from canonry.values.ids import EntityId, SpaceId
+from canonry.values.observations import Dated, Observation
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.revising import narrowed
+from canonry.values.spaces import Space, SpaceKind
+from canonry.values.time import DAY, Instant
 
 T = TypeVar("T")
 

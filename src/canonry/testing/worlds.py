@@ -2,11 +2,11 @@
 
 from typing_extensions import override
 
-from canonry.domain.log.sealing import SALT_BYTES
-from canonry.domain.provenance import Actor
-from canonry.domain.time import SECOND, Instant
-from canonry.ports.world import Clock, Identities
-from canonry.usecases.kernel.caller import Caller
+from canonry.canon.session.caller import Caller
+from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import SALT_BYTES
+from canonry.values.provenance import Actor
+from canonry.values.time import SECOND, Instant
 
 A_DAY_IN_2025 = Instant(1_736_899_200 * SECOND)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import HashingEmbedder
 from tests.adapters.embedders.likeness import length, likeness
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import HubEmbedder, Library, Prefixes, multilingual
-from canonry.domain.errors import Unavailable
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import HubEmbedder, Library, Prefixes, multilingual
+from canonry.values.errors import Unavailable
 from tests.adapters.embedders.likeness import numbers
 
 pytestmark = pytest.mark.anyio

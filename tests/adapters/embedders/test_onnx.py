@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import OnnxEmbedder
-from canonry.adapters.embedders.pinned import FILE, MINILM, installed_file
-from canonry.domain.errors import Unavailable
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import OnnxEmbedder
+from canonry.recall.embedders.pinned import FILE, MINILM, installed_file
+from canonry.values.errors import Unavailable
 from tests.adapters.embedders.likeness import length, likeness, numbers
 
 pytestmark = pytest.mark.anyio

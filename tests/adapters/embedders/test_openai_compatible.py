@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import Endpoint, OpenAICompatibleEmbedder, Prefixes
-from canonry.domain.errors import Unavailable
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import Endpoint, OpenAICompatibleEmbedder, Prefixes
+from canonry.values.errors import Unavailable
 from tests.adapters.embedders.endpoint import Said, an_endpoint, embedding_of
 from tests.adapters.embedders.likeness import length, numbers
 

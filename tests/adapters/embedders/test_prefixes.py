@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.adapters.embedders import Endpoint, HubEmbedder, Library, OpenAICompatibleEmbedder
-from canonry.adapters.embedders.prefixes import Prefixes
-from canonry.ports.embedder import Purpose
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import Endpoint, HubEmbedder, Library, OpenAICompatibleEmbedder
+from canonry.recall.embedders.prefixes import Prefixes
 
 E5 = Prefixes(query="query: ", passage="passage: ")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import EndpointReranker, RerankingDialect, RerankingEndpoint
-from canonry.domain.errors import Unavailable
+from canonry.recall.embedders import EndpointReranker, RerankingDialect, RerankingEndpoint
+from canonry.values.errors import Unavailable
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ from importlib.resources import files
 import pytest
 from tokenizers import BertWordPieceTokenizer
 
-from canonry.adapters.embedders.wordpiece import WordPiece, uncased
+from canonry.recall.embedders.wordpiece import WordPiece, uncased
 
-VOCABULARY = files("canonry.adapters.embedders").joinpath("vocabulary/uncased.txt")
+VOCABULARY = files("canonry.recall.embedders").joinpath("vocabulary/uncased.txt")
 KNOWN = unicodedata.ucd_3_2_0
 TEXTS = [
     "The dragon Smaug sleeps beneath Erebor, doesn't it?",

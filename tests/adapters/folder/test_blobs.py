@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.folder import FolderBlobs
-from canonry.domain.errors import Unavailable
+from canonry.stores.folder import FolderBlobs
+from canonry.values.errors import Unavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.folder import kept_key
-from canonry.domain.errors import Unavailable
+from canonry.stores.folder import kept_key
+from canonry.values.errors import Unavailable
 
 
 def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.folder import FolderLocalFiles
-from canonry.domain.errors import InvalidInput, NotFound
+from canonry.stores.folder import FolderLocalFiles
+from canonry.values.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.anyio
 

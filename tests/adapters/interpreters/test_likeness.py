@@ -6,14 +6,14 @@ import pytest
 
 from bench.table.measures import measured_moderation, unlearned
 from bench.table.utterances import lines
-from canonry.adapters.embedders.onnx import OnnxEmbedder
-from canonry.adapters.embedders.pinned import MINILM
-from canonry.adapters.moderators.likeness import LikenessModerator, learned, pieces_of
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.speaking import voiced
-from canonry.domain.errors import Unavailable
-from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.app.compose import compose_memory
+from canonry.app.settings import load_settings
+from canonry.app.speaking import voiced
+from canonry.recall.embedders.onnx import OnnxEmbedder
+from canonry.recall.embedders.pinned import MINILM
+from canonry.values.errors import Unavailable
+from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.world.moderators.likeness import LikenessModerator, learned, pieces_of
 
 pytestmark = pytest.mark.anyio
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.interpreters import endpoint
-from canonry.adapters.interpreters.answering import EndpointInterpreter
-from canonry.adapters.interpreters.anthropic import ANTHROPIC
-from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.openai_compatible import OPENAI
-from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import FileType, Reading
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
-from canonry.ports.interpreter import Interpreter
+from canonry.canon.ports.files import FileType, Reading
+from canonry.documents.interpreters.answering import EndpointInterpreter
+from canonry.documents.interpreters.anthropic import ANTHROPIC
+from canonry.documents.interpreters.openai_compatible import OPENAI
+from canonry.documents.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
+from canonry.language.texts.excerpts import Part
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.models import endpoint
+from canonry.models.endpoint import ModelEndpoint
+from canonry.records.ports.interpreter import Interpreter
+from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.interpreters.endpoint import Said, an_endpoint, parted
 
 pytestmark = pytest.mark.anyio

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.moderator import EndpointModerator
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.speaking import voiced
+from canonry.app.compose import compose_memory
+from canonry.app.settings import load_settings
+from canonry.app.speaking import voiced
+from canonry.models.endpoint import ModelEndpoint
+from canonry.world.moderators.endpoint import EndpointModerator
 from tests.adapters.interpreters.endpoint import Said, an_endpoint
 
 pytestmark = pytest.mark.anyio

@@ -2,11 +2,11 @@
 
 import pytest
 
-from canonry.adapters.interpreters.rules import RulesInterpreter
-from canonry.domain.errors import InvalidInput
-from canonry.domain.extraction import RULES_VERSION
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import FileType, Reading
+from canonry.canon.ports.files import FileType, Reading
+from canonry.documents.extraction import RULES_VERSION
+from canonry.documents.interpreters.rules import RulesInterpreter
+from canonry.language.texts.excerpts import Part
+from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio
 

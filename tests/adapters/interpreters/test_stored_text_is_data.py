@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.adapters.interpreters.prompt import INSTRUCTIONS, question
-from canonry.domain.ids import SpaceId
-from canonry.domain.texts.data_marks import STORED_IS_DATA, mark_of, marked
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.derived_schemas import derive_schema
-from canonry.domain.truth.files import FileType, Reading
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.canon.ports.files import FileType, Reading
+from canonry.catalog.operator import FACE as OPERATOR
+from canonry.catalog.toolset import FACE as CATALOG
+from canonry.documents.interpreters.prompt import INSTRUCTIONS, question
 from canonry.gateway.face import Face
+from canonry.language.texts.data_marks import STORED_IS_DATA, mark_of, marked
+from canonry.language.texts.excerpts import Part
+from canonry.log.schemas.derived_schemas import derive_schema
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.narrative.toolset import FACE as NARRATIVE
+from canonry.records.toolset import FACE as TRUTH
 from canonry.server.greeting import greet
-from canonry.toolsets.catalog import FACE as CATALOG
-from canonry.toolsets.narrative import FACE as NARRATIVE
-from canonry.toolsets.operator import FACE as OPERATOR
-from canonry.toolsets.truth import FACE as TRUTH
-from canonry.toolsets.world import FACE as WORLD
+from canonry.values.ids import SpaceId
+from canonry.world.toolset import FACE as WORLD
 from tests.adapters.interpreters.endpoint import parted
 
 SPACE = SpaceId("00000000-0000-4000-8000-000000000001")

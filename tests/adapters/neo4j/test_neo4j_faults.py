@@ -11,18 +11,18 @@ from uuid import uuid4
 import pytest
 from neo4j import AsyncManagedTransaction
 
-from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
-from canonry.adapters.neo4j.database import fetched
-from canonry.bootstrap.moving import quietly
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN
+from canonry.app.moving import quietly
 from canonry.gateway.limits import within
-from canonry.ports.views.state import FactQuery
-from canonry.ports.views.view import Folded
+from canonry.log.commits import ORIGIN
+from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.view import Folded
+from canonry.stores.following.projector import folded
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
+from canonry.stores.neo4j.database import fetched
 from canonry.testing.conformance.kit import present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.usecases.projection.projector import folded
+from canonry.values.errors import Unavailable
 from tests.conformance.neo4j_store import URL, graphs
 from tests.conformance.test_memory import open_memory
 from tests.faults.disks import full

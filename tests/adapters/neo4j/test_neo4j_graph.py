@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
-from canonry.adapters.neo4j.shapes import OTHER_RELATION
-from canonry.domain.ids import EntityId, FactId
-from canonry.domain.log.entries import Erased, FactRetconned
-from canonry.domain.provenance import EvidenceKind
-from canonry.domain.things.entities import EntityClass
+from canonry.log.entries import Erased, FactRetconned
+from canonry.log.items.entities import EntityClass
+from canonry.stores.following.projector import Projector
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
+from canonry.stores.neo4j.shapes import OTHER_RELATION
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -22,7 +21,8 @@ from canonry.testing.things import (
     evidence,
     ident,
 )
-from canonry.usecases.projection.projector import Projector
+from canonry.values.ids import EntityId, FactId
+from canonry.values.provenance import EvidenceKind
 from tests.conformance.neo4j_store import graphs
 from tests.conformance.test_memory import open_memory
 from tests.meta.tree import ROOT

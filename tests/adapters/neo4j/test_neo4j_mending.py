@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from canonry.adapters.neo4j import Neo4jDatabase, Neo4jMending, Neo4jState, empty
-from canonry.domain.log.canon import needs
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import Thing
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.stores.following.projector import Projector
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jMending, Neo4jState, empty
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.usecases.projection.projector import Projector
 from tests.conformance.neo4j_store import graphs
 from tests.conformance.test_memory import open_memory
 

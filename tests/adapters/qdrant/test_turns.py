@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 from typing_extensions import override
 
-from canonry.adapters.qdrant import QdrantVectors, open_vectors
-from canonry.adapters.qdrant.points import rank_of
-from canonry.adapters.system import SystemIdentities
-from canonry.domain.errors import Unavailable
-from canonry.ports.views.vectors import VectorBatch
+from canonry.app.system import SystemIdentities
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.stores.qdrant import QdrantVectors, open_vectors
+from canonry.stores.qdrant.points import rank_of
 from canonry.testing.conformance.vectors import MODEL, entry, found, take_in
+from canonry.values.errors import Unavailable
 
 pytestmark = [
     pytest.mark.anyio,

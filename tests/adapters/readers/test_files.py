@@ -4,11 +4,11 @@ import base64
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import InvalidInput
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.truth.files import FileHint, FileType, Reading, Record
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import FileHint, FileType, Reading, Record
+from canonry.documents.extraction.rules import interpret
+from canonry.documents.readers import LocalReader
+from canonry.values.errors import InvalidInput
 from tests.adapters.readers.office import a_letter, a_workbook
 from tests.adapters.readers.paper import a_pdf
 from tests.domain.extraction.papers import SCHEMAS

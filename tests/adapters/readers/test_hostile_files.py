@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
-from canonry.domain.truth.files import FileHint
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import FileHint
+from canonry.documents.readers import LocalReader
+from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive
 from tests.toolsets.onslaught import Heartbeat
 

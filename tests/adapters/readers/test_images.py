@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import InvalidInput
-from canonry.domain.truth.files import FileHint, FileType
+from canonry.canon.ports.files import FileHint, FileType
+from canonry.documents.readers import LocalReader
+from canonry.values.errors import InvalidInput
 from tests.adapters.readers.paper import a_pdf, with_picture
 
 pytestmark = pytest.mark.anyio

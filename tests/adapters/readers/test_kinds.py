@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.adapters.readers.kinds import kind_of
-from canonry.domain.errors import InvalidInput
-from canonry.domain.truth.files import FileHint, FileType
+from canonry.canon.ports.files import FileHint, FileType
+from canonry.documents.readers.kinds import kind_of
+from canonry.values.errors import InvalidInput
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive
 from tests.adapters.readers.paper import a_pdf
 

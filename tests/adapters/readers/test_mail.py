@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import InvalidInput
-from canonry.domain.truth.files import FileHint, FileType, Reading
+from canonry.canon.ports.files import FileHint, FileType, Reading
+from canonry.documents.readers import LocalReader
+from canonry.values.errors import InvalidInput
 from tests.adapters.readers.outlook import a_saved_message
 
 pytestmark = pytest.mark.anyio

@@ -2,10 +2,10 @@
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import InvalidInput
-from canonry.domain.truth.files import FileHint, FileType, Reading
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import FileHint, FileType, Reading
+from canonry.documents.readers import LocalReader
+from canonry.values.errors import InvalidInput
 from tests.adapters.readers.office import an_archive
 
 pytestmark = pytest.mark.anyio

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
-from canonry.domain.texts.excerpts import DocumentType
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.documents.readers import LocalReader
+from canonry.language.texts.excerpts import DocumentType
+from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from tests.adapters.readers.paper import a_pdf
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,11 @@ import zlib
 
 import pytest
 
-from canonry.adapters.readers.reader import LocalReader
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.texts.excerpts import Box
-from canonry.domain.truth.files import FileHint
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import FileHint
+from canonry.documents.readers.reader import LocalReader
+from canonry.language.texts.excerpts import Box
+from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.readers.paper import a_pdf
 
 pytestmark = pytest.mark.anyio

@@ -6,12 +6,12 @@ from types import FrameType
 
 import pytest
 
-from canonry.adapters.readers import LocalReader
-from canonry.adapters.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
-from canonry.domain.errors import InvalidInput
-from canonry.domain.texts.excerpts import DocumentType, Part
-from canonry.domain.truth.files import FileHint
-from canonry.ports.document_reader import DocumentLimits
+from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import FileHint
+from canonry.documents.readers import LocalReader
+from canonry.documents.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
+from canonry.language.texts.excerpts import DocumentType, Part
+from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import apsw
 
-from canonry.adapters.folder import FolderBlobs
-from canonry.adapters.sqlite import Durability, SqliteStore, open_store
-from canonry.ports.world import Clock
+from canonry.log.ports.world import Clock
+from canonry.stores.folder import FolderBlobs
+from canonry.stores.sqlite import Durability, SqliteStore, open_store
 from canonry.testing.worlds import CountingIdentities, HandClock
 
 

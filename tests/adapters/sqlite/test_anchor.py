@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import anchor
-from canonry.adapters.sqlite.anchor import Anchor
+from canonry.stores.sqlite import anchor
+from canonry.stores.sqlite.anchor import Anchor
 
 BLOCK = 32_768
 """SQLite gives the shared index as many bytes more whenever the log has outgrown it."""

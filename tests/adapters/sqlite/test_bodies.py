@@ -6,13 +6,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.sqlite.bodies import body_of, said_in, thing_in
-from canonry.adapters.sqlite.upkeep import comparison
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.log.encoding import encode_thing
-from canonry.domain.log.entries import THING_KINDS, Thing
+from canonry.app.embedded import open_embedded
+from canonry.log.encoding import encode_thing
+from canonry.log.entries import THING_KINDS, Thing
+from canonry.stores.sqlite.bodies import body_of, said_in, thing_in
+from canonry.stores.sqlite.upkeep import comparison
 from canonry.testing.things import a_turn, an_entity, an_observation
+from canonry.values.errors import BrokenInvariant
 from tests.cli.test_withdrawing import at_a_desk
 
 PERSON = {"name": "Ada Byron", "email": "ada@x.test", "phone": "+4930100001", "role": "cook"}

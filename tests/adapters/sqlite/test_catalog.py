@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite import Durability, schema
-from canonry.adapters.sqlite.catalog import catalog
-from canonry.adapters.sqlite.catalog import graph as catalog_graph
-from canonry.adapters.sqlite.catalog import search as catalog_search
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.ports.views.catalog import CatalogQuery
+from canonry.app.embedded import open_embedded
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.readmodels.catalog import item_id
+from canonry.readmodels.ports.catalog import CatalogQuery
+from canonry.stores.sqlite import Durability, schema
+from canonry.stores.sqlite.catalog import catalog
+from canonry.stores.sqlite.catalog import graph as catalog_graph
+from canonry.stores.sqlite.catalog import search as catalog_search
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.values.errors import Unavailable
+from canonry.values.ids import SpaceId
 from tests.adapters.sqlite.opened import a_store
 from tests.adapters.sqlite.test_reading import endless
 from tests.toolsets.catalog.kit import LAB, OTHER, a_shelf, entity, hostile, put, uuid

@@ -8,16 +8,16 @@ from typing import Any
 import apsw
 import pytest
 
-from canonry.adapters.sqlite import SqliteStore
-from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.state.timeline import _event
-from canonry.domain.errors import BrokenInvariant, CanonryError
-from canonry.domain.ids import EntityId
-from canonry.domain.log.commits import ORIGIN
-from canonry.ports.views.documents import MemoryQuery
-from canonry.ports.views.state import FactQuery
+from canonry.log.commits import ORIGIN
+from canonry.readmodels.ports.documents import MemoryQuery
+from canonry.readmodels.ports.state import FactQuery
+from canonry.stores.sqlite import SqliteStore
+from canonry.stores.sqlite.packing import pack
+from canonry.stores.sqlite.state.timeline import _event
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident, made
+from canonry.values.errors import BrokenInvariant, CanonryError
+from canonry.values.ids import EntityId
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

@@ -6,11 +6,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.folder import FolderBlobs
-from canonry.adapters.memory import MemoryBlobs
-from canonry.adapters.sqlite import SqliteUpkeep
-from canonry.adapters.sqlite.checkpoints import PAGES_KEPT
-from canonry.adapters.sqlite.upkeep.verification import verify_store
+from canonry.stores.folder import FolderBlobs
+from canonry.stores.memory import MemoryBlobs
+from canonry.stores.sqlite import SqliteUpkeep
+from canonry.stores.sqlite.checkpoints import PAGES_KEPT
+from canonry.stores.sqlite.upkeep.verification import verify_store
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import HandClock

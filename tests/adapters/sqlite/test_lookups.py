@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.log.commits import Append, Position
-from canonry.ports.views.state import IdentifierQuery
+from canonry.log.commits import Append, Position
+from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.testing.scribe import a_draft
 from canonry.testing.things import MIDDLE_EARTH, a_named, ident
 from tests.adapters.sqlite.opened import a_store

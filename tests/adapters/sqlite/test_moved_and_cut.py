@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.anchor import Anchor
-from canonry.domain.errors import BrokenInvariant, Unavailable
-from canonry.domain.log.commits import ORIGIN
+from canonry.log.commits import ORIGIN
+from canonry.stores.sqlite import Durability
+from canonry.stores.sqlite.anchor import Anchor
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, made
+from canonry.values.errors import BrokenInvariant, Unavailable
 from tests.adapters.sqlite.opened import a_store
 
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 CUT = """
 import asyncio, os, sys, time
 from pathlib import Path
-from canonry.ports.views.state import FactQuery
+from canonry.readmodels.ports.state import FactQuery
 from canonry.testing.scribe import an_append
 from canonry.testing.things import made
 from canonry.testing.things import a_fact

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import FactId
-from canonry.domain.log.commits import Appended, Position
-from canonry.domain.log.entries import Entry, Erased, FactRetconned, FactSuperseded, Tombstone
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.facts import Fact
+from canonry.app.embedded import open_embedded
+from canonry.log.commits import Appended, Position
+from canonry.log.entries import Entry, Erased, FactRetconned, FactSuperseded, Tombstone
+from canonry.log.items.facts import Fact
 from canonry.testing.conformance.upkeep import quiet
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, ident, made
+from canonry.values.ids import FactId
+from canonry.values.provenance import CanonLevel
 
 pytestmark = pytest.mark.anyio
 

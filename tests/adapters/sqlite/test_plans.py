@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.adapters.sqlite import lookups, pages, schema
-from canonry.adapters.sqlite.ledger import records
-from canonry.adapters.sqlite.state import sightings, timeline
-from canonry.adapters.sqlite.text import placing, vocabulary, waiting
+from canonry.stores.sqlite import lookups, pages, schema
+from canonry.stores.sqlite.ledger import records
+from canonry.stores.sqlite.state import sightings, timeline
+from canonry.stores.sqlite.text import placing, vocabulary, waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
 SAME = pages._STANDS.format

@@ -6,15 +6,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.sqlite import readers
-from canonry.adapters.sqlite.text.passages import BATCH
-from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.entities import Entity
-from canonry.ports.views.state import EntityQuery
-from canonry.ports.views.text import TextQuery
+from canonry.log.items.entities import Entity
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.state import EntityQuery
+from canonry.readmodels.ports.text import TextQuery
+from canonry.stores.sqlite import readers
+from canonry.stores.sqlite.text.passages import BATCH
 from canonry.testing.scribe import an_append
 from canonry.testing.things import a_named, a_space, a_turn, made
+from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

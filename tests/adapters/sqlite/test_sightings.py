@@ -5,15 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite.packing import pack, unpack
-from canonry.adapters.sqlite.state.sightings import counting_among
-from canonry.domain.ids import EntityId, ObservationId, SpaceId
-from canonry.domain.merge import accumulate, join_all
-from canonry.domain.observations import Fragment, Observation
-from canonry.domain.provenance import Authority
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.log.schemas.narrative_fields import policy_of
+from canonry.stores.sqlite.packing import pack, unpack
+from canonry.stores.sqlite.state.sightings import counting_among
 from canonry.testing.things import a_record
+from canonry.values.ids import EntityId, ObservationId, SpaceId
+from canonry.values.merge import accumulate, join_all
+from canonry.values.observations import Fragment, Observation
+from canonry.values.provenance import Authority
+from canonry.values.time import Instant
 
 VALUES = st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=2), st.just("text"))
 FIELDS = st.dictionaries(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite.turnstile import Turnstile
-from canonry.domain.errors import Unavailable
+from canonry.stores.sqlite.turnstile import Turnstile
+from canonry.values.errors import Unavailable
 
 
 def test_one_is_inside_at_a_time(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.upkeep.scratch import FOLDER
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.log.entries import Erased
+from canonry.app.embedded import open_embedded
+from canonry.log.entries import Erased
+from canonry.stores.sqlite import Durability
+from canonry.stores.sqlite.upkeep.scratch import FOLDER
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident, made
 

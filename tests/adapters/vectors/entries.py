@@ -5,10 +5,16 @@ import random
 import struct
 from collections.abc import Sequence
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import EmbeddingModel, Vector
-from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorHit, VectorQuery, Vectors
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
+from canonry.readmodels.ports.vectors import (
+    VectorBatch,
+    VectorEntry,
+    VectorHit,
+    VectorQuery,
+    Vectors,
+)
+from canonry.values.ids import SpaceId
 
 MODEL = EmbeddingModel(name="tiny", version="1", dimensions=16)
 SPACE = SpaceId("middle-earth")

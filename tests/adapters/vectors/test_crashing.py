@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.vectors import FolderVectors
+from canonry.recall.vectors import FolderVectors
 from tests.adapters.vectors.entries import MODEL, SPACE, found, many, take_in, unit
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 INDEXER = """
 import asyncio, sys
 from pathlib import Path
-from canonry.adapters.vectors import FolderVectors
+from canonry.recall.vectors import FolderVectors
 from tests.adapters.vectors.entries import MODEL, many, take_in
 
 async def main():

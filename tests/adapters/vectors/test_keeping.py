@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.recall.vectors import FolderVectors
+from canonry.values.errors import BrokenInvariant, Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, found, many, take_in, unit
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 LOCKER = """
 import sys
 from pathlib import Path
-from canonry.adapters.vectors.owner import owning
+from canonry.recall.vectors.owner import owning
 with owning(Path(sys.argv[1])) as owned:
     print(owned, flush=True)
     sys.stdin.read()
@@ -267,7 +267,7 @@ async def test_h3_a_schema_that_could_not_be_made_whole_is_not_made_at_all(tmp_p
 CUT = """
 import asyncio, os, sys
 from pathlib import Path
-from canonry.adapters.vectors import FolderVectors
+from canonry.recall.vectors import FolderVectors
 from tests.adapters.vectors.entries import MODEL, drawn, found, many, take_in
 
 async def main():

@@ -9,12 +9,12 @@ import apsw
 import numpy as np
 import pytest
 
-from canonry.adapters.vectors import FolderVectors, purging
-from canonry.adapters.vectors.codes import encoded
-from canonry.adapters.vectors.rows import halves
-from canonry.domain.errors import Unavailable
-from canonry.ports.embedder import Vector
-from canonry.ports.views.vectors import VectorBatch
+from canonry.readmodels.ports.embedder import Vector
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.recall.vectors import FolderVectors, purging
+from canonry.recall.vectors.codes import encoded
+from canonry.recall.vectors.rows import halves
+from canonry.values.errors import Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
 from tests.adapters.vectors.test_keeping import another_owner
 
@@ -133,7 +133,7 @@ def reading(path: Path) -> Iterator[None]:
 async def test_a_reader_who_keeps_the_log_is_told_and_purging_again_finishes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.adapters.vectors.rows._BUSY_MS", 50)
+    monkeypatch.setattr("canonry.recall.vectors.rows._BUSY_MS", 50)
     vectors = FolderVectors(tmp_path)
     await take_in(vectors, [an_entry("secret", SECRET)])
     with reading(tmp_path / "recall.db"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.vectors.rows import VectorRows
+from canonry.recall.vectors.rows import VectorRows
 
 
 def kept(tmp_path: Path) -> tuple[VectorRows, Path]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import EmbeddingModel
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.recall.vectors import FolderVectors
 from tests.adapters.vectors.entries import (
     ELSEWHERE,
     MODEL,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from canonry.domain.calendars.declaring import read_calendar
+from canonry.values.calendars.declaring import read_calendar
 
 MONTHS: Final[dict[str, Any]] = {
     "name": "The Reckoning of Aldmoor",

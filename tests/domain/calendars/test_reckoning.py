@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.calendars.dates import spoken
-from canonry.domain.calendars.declaring import read_calendar
-from canonry.domain.calendars.reckoning import GREGORIAN, Calendar
-from canonry.domain.calendars.spoken import read_time
-from canonry.domain.errors import InvalidInput
-from canonry.domain.moments import StoryPlace, rank_in_stories
-from canonry.domain.time import DAY, SECOND, Instant, parse_instant, render_instant
+from canonry.values.calendars.dates import spoken
+from canonry.values.calendars.declaring import read_calendar
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar
+from canonry.values.calendars.spoken import read_time
+from canonry.values.errors import InvalidInput
+from canonry.values.moments import StoryPlace, rank_in_stories
+from canonry.values.time import DAY, SECOND, Instant, parse_instant, render_instant
 from tests.domain.calendars.examples import ALDMOOR, ROUNDS
 
 SECONDS = st.integers(-9 * 10**12, 2 * 10**12)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import Cell, FileType, Reading, Record, Table
-from canonry.domain.truth.interpretations import Found, Interpretation
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.canon.ports.files import Cell, FileType, Reading, Record, Table
+from canonry.documents.extraction.rules import interpret
+from canonry.language.texts.excerpts import Part
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.records.domain.interpretations import Found, Interpretation
 
 SCHEMAS = tuple(TRUTH_TYPES.values())
 

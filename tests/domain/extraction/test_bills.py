@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.extraction.layout import arranged, tables_in
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import FileType, Reading, Record
+from canonry.canon.ports.files import FileType, Reading, Record
+from canonry.documents.extraction.layout import arranged, tables_in
+from canonry.documents.extraction.rules import interpret
+from canonry.language.texts.excerpts import Part
 from tests.domain.extraction.papers import SCHEMAS
 
 PAGE = """\

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.domain.extraction.cards import of_cards
-from canonry.domain.truth.files import Cell, Record
+from canonry.canon.ports.files import Cell, Record
+from canonry.documents.extraction.cards import of_cards
 from tests.domain.extraction.papers import from_text
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from canonry.domain.truth.files import Cell
-from canonry.domain.truth.interpretations import Unread
+from canonry.canon.ports.files import Cell
+from canonry.records.domain.interpretations import Unread
 from tests.domain.extraction.papers import from_text
 
 INVOICE = """\

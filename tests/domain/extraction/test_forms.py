@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.domain.truth.interpretations import Unread
+from canonry.records.domain.interpretations import Unread
 from tests.domain.extraction.papers import from_text
 
 BILL = """\

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.extraction.numbers import currency_in, dollar_in, mark_in, number_in
+from canonry.records.notation.numbers import currency_in, dollar_in, mark_in, number_in
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.domain.extraction.kinds import kind_of_text
-from canonry.domain.extraction.labels import lines_of
+from canonry.documents.extraction.kinds import kind_of_text
+from canonry.records.notation.labels import lines_of
 
 BILL_LIKE = "Datum: 03.03.2026\nGesamtbetrag: 1.059,10 EUR\nZahlbar bis: 31.03.2026\nKunde: Lena"
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.texts.excerpts import Part
-from canonry.domain.truth.files import FileType, Reading, Record, Table
-from canonry.domain.truth.interpretations import Unread
+from canonry.canon.ports.files import FileType, Reading, Record, Table
+from canonry.documents.extraction.rules import interpret
+from canonry.language.texts.excerpts import Part
+from canonry.records.domain.interpretations import Unread
 from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
 
 

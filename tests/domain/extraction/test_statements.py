@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.extraction.rules import interpret
-from canonry.domain.truth.files import Cell, FileType, Reading, Table
-from canonry.domain.truth.interpretations import Found, Interpretation
+from canonry.canon.ports.files import Cell, FileType, Reading, Table
+from canonry.documents.extraction.rules import interpret
+from canonry.records.domain.interpretations import Found, Interpretation
 from tests.domain.extraction.papers import SCHEMAS
 
 

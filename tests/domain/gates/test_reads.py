@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.canonization.judgement import Judgement, decide
-from canonry.domain.gates import GATES
-from canonry.domain.ids import EntityId, EventId
-from canonry.domain.judging.candidates import read_candidate
-from canonry.domain.judging.contents import normalise
-from canonry.domain.judging.slices import Slice
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import (
+from canonry.canon.canonization.judgement import Judgement, decide
+from canonry.canon.judging.candidates import read_candidate
+from canonry.canon.judging.contents import normalise
+from canonry.canon.judging.gates import GATES
+from canonry.canon.judging.slices import Slice
+from canonry.canon.session.extend_slice import extend_slice
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import (
     EntitiesMerged,
     EntityRetconned,
     Entry,
@@ -24,15 +24,13 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.log.keys import key_hash, relations_key
-from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Constraint, Event, Fact
-from canonry.domain.things.proposals import NARRATED, Proposal, ProposalType
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Constraint, Event, Fact
+from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.log.keys import key_hash, relations_key
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -45,7 +43,9 @@ from canonry.testing.things import (
     evidence,
     ident,
 )
-from canonry.usecases.kernel.extend_slice import extend_slice
+from canonry.values.ids import EntityId, EventId
+from canonry.values.policy import Policy
+from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import Stage, a_stage, day, id_of, rfc
 
 pytestmark = pytest.mark.anyio

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import EntityRetconned
-from canonry.domain.policy import Policy, Scoring
-from canonry.domain.provenance import Authority, CanonLevel, EvidenceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.facts import AxiomDomain, Constraint
-from canonry.domain.things.proposals import ProposalStatus, ProposalType
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.entries import EntityRetconned
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.facts import AxiomDomain, Constraint
+from canonry.log.items.proposals import ProposalStatus, ProposalType
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import a_proposal, a_snippet, a_source, an_axiom, evidence, ident
+from canonry.values.ids import EntityId
+from canonry.values.policy import Policy, Scoring
+from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
 from tests.usecases.stage import ACCEPTED, REJECTED, a_stage, id_of, verdict_on
 
 pytestmark = pytest.mark.anyio

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.frames.keys import FAR_MAX, NEAR_MAX
-from canonry.domain.ids import EntityId
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.language.clauses.keys import FAR_MAX, NEAR_MAX
+from canonry.log.items.proposals import ProposalStatus
 from canonry.testing.things import a_fact, ident
+from canonry.values.ids import EntityId
+from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,

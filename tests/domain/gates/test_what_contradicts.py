@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import EntitiesMerged
-from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.canon.session.get_entity_as_of import entity_at
+from canonry.log.entries import EntitiesMerged
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.things import ident
-from canonry.usecases.kernel.get_entity_as_of import entity_at
+from canonry.values.ids import EntityId
+from canonry.values.policy import Policy
+from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,

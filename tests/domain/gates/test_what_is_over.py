@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from canonry.domain.ids import RelationId
-from canonry.domain.log.entries import RelationEnded
-from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.entries import RelationEnded
+from canonry.log.items.proposals import ProposalStatus
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_source, a_space, an_event, ident
+from canonry.values.ids import RelationId
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,

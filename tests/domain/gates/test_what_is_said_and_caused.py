@@ -2,10 +2,10 @@
 
 import pytest
 
-from canonry.domain.ids import EntityId, EventId
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.log.items.proposals import ProposalStatus
 from canonry.testing.things import a_fact, an_event, ident
+from canonry.values.ids import EntityId, EventId
+from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,

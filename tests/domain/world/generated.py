@@ -11,14 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from canonry.domain.vocabularies.world_types import (
-    ActorKind,
-    LayerType,
-    LoreType,
-    RealmScope,
-    RealmType,
-)
-from canonry.domain.world.atlas import (
+from canonry.log.schemas.world_types import ActorKind, LayerType, LoreType, RealmScope, RealmType
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import (
     Atlas,
     Exit,
     Happening,
@@ -30,7 +25,6 @@ from canonry.domain.world.atlas import (
     Place,
     Realm,
 )
-from canonry.domain.world.directions import Direction
 
 TICK: Final = 10_000_000
 """The clock of every generated world."""

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.vocabularies.world_types import LayerType, LoreType, RealmScope, RealmType
-from canonry.domain.world.atlas import (
+from canonry.log.schemas.world_types import LayerType, LoreType, RealmScope, RealmType
+from canonry.readmodels.directions import OPPOSITE, Direction
+from canonry.world.domain.atlas import (
     Atlas,
     Exit,
     Happening,
@@ -20,8 +21,7 @@ from canonry.domain.world.atlas import (
     Route,
     completed,
 )
-from canonry.domain.world.checks import TIES_MAX, problems, unreachable
-from canonry.domain.world.directions import OPPOSITE, Direction
+from canonry.world.domain.checks import TIES_MAX, problems, unreachable
 from tests.domain.world.generated import an_atlas
 
 NORTH, SOUTH, EAST = Direction.NORTH, Direction.SOUTH, Direction.EAST

@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from canonry.domain.world.atlas import Atlas, Exit, Place, Route
-from canonry.domain.world.directions import STEPS, Direction
-from canonry.domain.world.drawing import drawn, painted, spots_of
+from canonry.readmodels.directions import STEPS, Direction
+from canonry.world.domain.atlas import Atlas, Exit, Place, Route
+from canonry.world.domain.drawing import drawn, painted, spots_of
 from tests.domain.world.generated import an_atlas
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.world.atlas import completed
+from canonry.world.domain.atlas import completed
 from tests.domain.world.generated import GeneratedWorld, an_atlas
 
 LARGE = GeneratedWorld(seed=3, locations=20_000, players=2_000, items=2_000, lore=500, events=2_000)

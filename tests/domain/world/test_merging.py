@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.domain.world.atlas import Atlas, Exit, Item
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.merging import differences, merged
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import Atlas, Exit, Item
+from canonry.world.domain.merging import differences, merged
 
 BASE = scene()
 INN = Item(key="mug", name="Mug", holder="tavern", item_type="thing")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
 
 SECONDS = 2.0
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from canonry.domain.world.atlas import Route, completed
-from canonry.domain.world.checks import problems
-from canonry.domain.world.omitting import omitted
-from canonry.domain.world.routes import legs_of
+from canonry.world.domain.atlas import Route, completed
+from canonry.world.domain.checks import problems
+from canonry.world.domain.omitting import omitted
+from canonry.world.domain.routes import legs_of
 from tests.toolsets.world.kit import tied_isle
 
 NOTHING: frozenset[str] = frozenset()

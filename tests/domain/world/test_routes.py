@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.world.atlas import Route
-from canonry.domain.world.routes import Leg, legs_of, routes_of
+from canonry.world.domain.atlas import Route
+from canonry.world.domain.routes import Leg, legs_of, routes_of
 
 STOPS = "abcde"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.domain.world.utterances.clauses import words_in
-from canonry.domain.world.utterances.frames import Nameable
-from canonry.domain.world.utterances.naming import named, phrase_of
+from canonry.world.domain.utterances.clauses import words_in
+from canonry.world.domain.utterances.frames import Nameable
+from canonry.world.domain.utterances.naming import named, phrase_of
 
 
 def meant(said: str, *names: str) -> str | None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.utterances.frames import UNKNOWN, Category, Nameable
-from canonry.domain.world.utterances.reading import FRAMES_MAX, UTTERANCE_MAX, read_utterance
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.utterances.frames import UNKNOWN, Category, Nameable
+from canonry.world.domain.utterances.reading import FRAMES_MAX, UTTERANCE_MAX, read_utterance
 
 ANN = Nameable(id="ann", kind="player", name="Ann")
 HERE = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
 from tests.toolsets.canon import assistant, researcher
 from tests.toolsets.canon.assistant import INVOICE, MAIL
 from tests.toolsets.canon.game_master import BOOK, NIGHT, turns

@@ -5,16 +5,16 @@ from typing import Any
 
 import jsonschema_rs
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
+from canonry.app.compose import compose_memory
+from canonry.assistant import CANON
+from canonry.canon.session.caller import LastUsed
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.caller import LastUsed
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import SpaceId
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in CANON.tools}
 """Every reply satisfies the schema of its tool, which the reference shows."""

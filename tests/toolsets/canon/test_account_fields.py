@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.json_values import encode_json
-from canonry.toolsets.canon import CANON
+from canonry.assistant import CANON
+from canonry.values.json_values import encode_json
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from canonry.domain.ids import SpaceId
 from canonry.testing.worlds import HandClock
+from canonry.values.ids import SpaceId
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.canon.kit import Desk, a_desk
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
-from canonry.adapters.vectors import FolderVectors
+from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.toolsets.canon import CANON
-from canonry.usecases.kernel.fresh_passages import FRESH
-from canonry.usecases.kernel.recall import Engines, Recall, Reranking
+from canonry.recall.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
+from canonry.recall.usecases.fresh_passages import FRESH
+from canonry.recall.usecases.recall import Engines, Recall, Reranking
+from canonry.recall.vectors import FolderVectors
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.usecases.recall_scenario import index

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from canonry.bootstrap.serving import advice_on, principal_for
-from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.toolsets import load_toolsets
-from canonry.domain.errors import InvalidInput
+from canonry.app.serving import advice_on, principal_for
+from canonry.app.settings import load_settings
+from canonry.app.toolsets import load_toolsets
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
+from canonry.values.errors import InvalidInput
 from tests.said import said
 from tests.server.http_thread import served
 from tests.toolsets.canon.kit import a_desk

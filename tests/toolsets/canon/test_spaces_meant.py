@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from canonry.canon.session.caller import LastUsed
 from canonry.gateway.principal import KEY_META, Principal
-from canonry.usecases.kernel.caller import LastUsed
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

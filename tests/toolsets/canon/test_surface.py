@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from canonry.assistant import CANON
+from canonry.assistant.roles import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
 from canonry.server.binding import _tool_entry
-from canonry.toolsets.canon import CANON
-from canonry.toolsets.canon.roles import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
 from tests.toolsets.canon.kit import a_desk
 
 pytestmark = pytest.mark.anyio

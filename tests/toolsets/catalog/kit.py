@@ -7,20 +7,20 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId, is_uuid
-from canonry.domain.time import parse_instant
-from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
-from canonry.gateway.replies import Result
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.toolsets.catalog import CATALOG
-from canonry.usecases.catalog.import_catalog import (
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.catalog.toolset import CATALOG
+from canonry.catalog.usecases.import_catalog import (
     CatalogImported,
     CatalogImportRequest,
     import_catalog,
 )
-from canonry.usecases.kernel.canon import Canon
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.gateway.replies import Result
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.time import parse_instant
 
 Arrays = dict[str, list[dict[str, Any]]]
 
@@ -72,7 +72,7 @@ def entity(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
 
 def relation(number: int, rel_type: str, source: str, target: str, **more: Any) -> dict[str, Any]:
     """A row of a relation; the kinds of its ends follow from its type."""
-    from canonry.domain.vocabularies.catalog_kinds import RELATIONS  # noqa: PLC0415
+    from canonry.log.schemas.catalog_kinds import RELATIONS  # noqa: PLC0415
 
     joint = RELATIONS[rel_type]
     return {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.catalog import search as catalog_search
-from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.stores.sqlite import Durability
+from canonry.stores.sqlite.catalog import search as catalog_search
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
 from tests.toolsets.catalog.questions import answers

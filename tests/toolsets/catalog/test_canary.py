@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.catalog.operator import OPERATOR
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.operator import OPERATOR
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.errors import (
+from canonry.catalog.toolset import CATALOG, FACE
+from canonry.catalog.toolset.contract import published
+from canonry.catalog.toolset.dialect import dialect, field_of
+from canonry.gateway.principal import Principal
+from canonry.gateway.replies import replied
+from canonry.gateway.tool import Noted
+from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
     InvalidInput,
@@ -12,12 +18,6 @@ from canonry.domain.errors import (
     NotFound,
     Unavailable,
 )
-from canonry.gateway.principal import Principal
-from canonry.gateway.replies import replied
-from canonry.gateway.tool import Noted
-from canonry.toolsets.catalog import CATALOG, FACE
-from canonry.toolsets.catalog.contract import published
-from canonry.toolsets.catalog.dialect import dialect, field_of
 from tests.toolsets.catalog.kit import LAB, a_shelf, filled, hostile, uuid
 
 pytestmark = pytest.mark.anyio

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.catalog import catalog
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog.rows import read_row
-from canonry.domain.vocabularies.catalog_kinds import (
+from canonry.app.embedded import open_embedded
+from canonry.catalog.domain.rows import read_row
+from canonry.catalog.toolset.contract import published
+from canonry.log.schemas.catalog_kinds import (
     CONTENT_KINDS,
     ITEM_KINDS,
     LINKS,
     RELATIONS,
     STATUSES,
 )
-from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
-from canonry.toolsets.catalog.contract import published
+from canonry.log.schemas.catalog_tables import RELATION_ROWS
+from canonry.stores.sqlite import Durability
+from canonry.stores.sqlite.catalog import catalog
 from tests.adapters.sqlite.test_reading import endless
 from tests.toolsets.catalog.kit import (
     LAB,

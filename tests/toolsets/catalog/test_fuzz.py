@@ -7,10 +7,10 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from canonry.domain.ids import is_uuid
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed, mended
-from canonry.toolsets.catalog import CATALOG
+from canonry.values.ids import is_uuid
 from tests.toolsets.catalog.kit import LAB, Shelf, filled, hostile, uuid
 from tests.toolsets.narrative.hostile import arguments_for
 

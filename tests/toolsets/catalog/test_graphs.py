@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog.catalog import place_of
-from canonry.domain.vocabularies.catalog_kinds import LINKS, RELATIONS
+from canonry.app.embedded import open_embedded
 from canonry.gateway.principal import Principal
+from canonry.log.schemas.catalog_kinds import LINKS, RELATIONS
+from canonry.readmodels.catalog import place_of
+from canonry.stores.sqlite import Durability
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
+from canonry.app.embedded import open_embedded
+from canonry.log.schemas.catalog_kinds import CONTENT_KINDS
+from canonry.stores.sqlite import Durability
 from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]

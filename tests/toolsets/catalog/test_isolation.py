@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.sqlite import Durability
-from canonry.bootstrap.embedded import open_embedded, open_embedded_sealed
-from canonry.domain.errors import NotFound, NotSupported
-from canonry.domain.ids import SpaceId
+from canonry.app.embedded import open_embedded, open_embedded_sealed
+from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
-from canonry.toolsets.catalog import CATALOG
+from canonry.stores.sqlite import Durability
+from canonry.values.errors import NotFound, NotSupported
+from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import (
     LAB,
     NOWHERE,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from canonry.gateway.tool import Tool
-from canonry.toolsets.narrative.contract import published
+from canonry.narrative.toolset.contract import published
 from tests.toolsets.narrative.kit import World, a_world
 
 Known = Mapping[str, Any]

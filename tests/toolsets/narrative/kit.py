@@ -6,17 +6,17 @@ from typing import Any
 
 import jsonschema_rs
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId, is_uuid
-from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority
-from canonry.domain.time import parse_instant
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
+from canonry.narrative.toolset import EXACT, NARRATIVE
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.narrative import EXACT, NARRATIVE
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.policy import Policy
+from canonry.values.provenance import Authority
+from canonry.values.time import parse_instant
 
 NOWHERE = "ffffffff-0000-4000-8000-00000000dead"
 """An id that names nothing."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.commits import Append, Draft, Position
-from canonry.domain.log.entries import Entry
-from canonry.domain.policy import Policy
+from canonry.log.commits import Append, Draft, Position
+from canonry.log.entries import Entry
 from canonry.testing.scribe import ACTOR
 from canonry.testing.things import an_axiom, made
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.policy import Policy
 from tests.toolsets.narrative.kit import World, a_world
 
 

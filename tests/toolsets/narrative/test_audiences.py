@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.provenance import Authority
 from canonry.gateway.principal import AGENT_META, Principal
+from canonry.values.provenance import Authority
 from tests.toolsets.narrative.kit import World, a_world
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.provenance import Authority
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.replies import Result
+from canonry.values.provenance import Authority
 from tests.toolsets.narrative.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio

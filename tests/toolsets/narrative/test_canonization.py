@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.policy import Policy, Scoring
+from canonry.values.policy import Policy, Scoring
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
-from canonry.domain.log.entries import EntityRetconned
-from canonry.domain.policy import ContextLimits, Policy
-from canonry.domain.time import parse_instant
+from canonry.log.entries import EntityRetconned
 from canonry.testing.things import a_scene, made
+from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
+from canonry.values.policy import ContextLimits, Policy
+from canonry.values.time import parse_instant
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,

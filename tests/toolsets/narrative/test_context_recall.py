@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.embedders import HashingEmbedder
-from canonry.adapters.memory import MemoryStore, MemoryText
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import FactId, SourceId, SpaceId
-from canonry.domain.log.entries import FactSuperseded
-from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.views.text import Hit, TextFound, TextQuery
+from canonry.log.entries import FactSuperseded
+from canonry.narrative.toolset import NARRATIVE
+from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
+from canonry.recall.embedders import HashingEmbedder
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
+from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.things import a_snippet, ident, made
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.values.errors import Unavailable
+from canonry.values.ids import FactId, SourceId, SpaceId
+from canonry.values.policy import ContextLimits, Policy
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,
     Stage,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.policy import ContextLimits, Policy
+from canonry.values.policy import ContextLimits, Policy
 from tests.toolsets.narrative.stage import a_stage, assemble, names, statements
 
 pytestmark = pytest.mark.anyio

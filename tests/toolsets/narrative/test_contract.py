@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 import pytest
 
-from canonry.domain.judging.content_shapes import CONTENT_SHAPES
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES
 from canonry.gateway.outlines import outline
 from canonry.gateway.shapes import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed
+from canonry.narrative.toolset import EXACT, NARRATIVE
+from canonry.narrative.toolset.contract import published
+from canonry.narrative.toolset.contract.contents import CONTENTS_TOLD
+from canonry.narrative.toolset.shapes import FACT
 from canonry.server.binding import _tool_entry
-from canonry.toolsets.narrative import EXACT, NARRATIVE
-from canonry.toolsets.narrative.contract import published
-from canonry.toolsets.narrative.contract.contents import CONTENTS_TOLD
-from canonry.toolsets.narrative.shapes import FACT
 
 LISTED = {tool.name: tool for tool in NARRATIVE.tools}
 CONTRACT = {entry["name"]: entry for entry in published()["tools"]}

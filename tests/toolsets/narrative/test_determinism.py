@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from canonry.gateway.tool import Tool
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
 
 EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)

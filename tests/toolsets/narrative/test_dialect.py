@@ -2,7 +2,9 @@
 
 import pytest
 
-from canonry.domain.errors import (
+from canonry.narrative.toolset.toolset import DIALECT
+from canonry.testing.worlds import a_caller
+from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
     Conflict,
@@ -12,8 +14,6 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.testing.worlds import a_caller
-from canonry.toolsets.narrative.toolset import DIALECT
 
 ROWS = [
     (NotAllowed("authority.denied", "no"), -32001, "UNAUTHORIZED", False),

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.provenance import Authority
-from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import FactQuery
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import FactQuery
+from canonry.values.ids import EntityId
+from canonry.values.provenance import Authority
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

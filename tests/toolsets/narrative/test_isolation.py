@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import SpaceId
 from canonry.gateway.tool import Tool
-from canonry.toolsets.narrative import NARRATIVE
+from canonry.narrative.toolset import NARRATIVE
+from canonry.values.ids import SpaceId
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World
 

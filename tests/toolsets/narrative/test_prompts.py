@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.tool import ANYONE, Prompt
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.narrative.prompts import PROMPTS
+from canonry.language.texts.data_marks import STORED_IS_DATA
+from canonry.narrative.toolset import NARRATIVE
+from canonry.narrative.toolset.prompts import PROMPTS
 from tests.toolsets.narrative.kit import a_principal, an_empty_world
 
 TOOLS = {tool.name: tool for tool in NARRATIVE.tools}

@@ -3,8 +3,8 @@
 import pytest
 
 from canonry.gateway.tool import ANYONE, Tool
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.narrative.contract import published
+from canonry.narrative.toolset import NARRATIVE
+from canonry.narrative.toolset.contract import published
 from tests.toolsets.narrative.kit import World, an_empty_world
 
 pytestmark = pytest.mark.anyio

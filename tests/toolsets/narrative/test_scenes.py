@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import SceneId
-from canonry.domain.log.scene_entries import SceneMoved
-from canonry.domain.things.scenes import SceneStatus
+from canonry.log.items.scenes import SceneStatus
+from canonry.log.scene_entries import SceneMoved
+from canonry.values.ids import SceneId
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

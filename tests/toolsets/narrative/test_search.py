@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import HashingEmbedder, OnnxEmbedder
-from canonry.adapters.vectors import FolderVectors
-from canonry.domain.ids import SourceId, SpaceId
-from canonry.domain.policy import Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.embedder import Purpose
+from canonry.narrative.toolset import NARRATIVE
+from canonry.readmodels.ports.embedder import Purpose
+from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
+from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import a_snippet, ident, made
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.values.ids import SourceId, SpaceId
+from canonry.values.policy import Policy
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, FactId, SpaceId
-from canonry.domain.log.entries import EntityRetconned, Erased, FactSuperseded
+from canonry.log.entries import EntityRetconned, Erased, FactSuperseded
 from canonry.testing.things import an_observation, made
+from canonry.values.ids import EntityId, FactId, SpaceId
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from canonry.bootstrap.compose import compose_memory
+from canonry.app.compose import compose_memory
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.narrative import NARRATIVE
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.narrative.twins import Twin, Twins, a_twin, alike, strangers
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import Authority
+from canonry.app.compose import compose_memory
+from canonry.app.embedded import open_embedded
+from canonry.canon.upkeep.verify_store import verify_store
+from canonry.catalog.toolset.toolset import CATALOG
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
+from canonry.narrative.toolset import NARRATIVE
+from canonry.records.toolset.toolset import TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.catalog.toolset import CATALOG
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.truth.toolset import TRUTH
-from canonry.toolsets.world.toolset import WORLD
-from canonry.usecases.store.verify_store import verify_store
+from canonry.values.ids import SpaceId
+from canonry.values.provenance import Authority
+from canonry.world.toolset.toolset import WORLD
 from tests.toolsets.narrative.furnished import fitting_arguments
 from tests.toolsets.narrative.twins import (
     Twin,

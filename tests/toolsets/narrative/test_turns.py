@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.entries import EntityRetconned
+from canonry.log.entries import EntityRetconned
+from canonry.values.ids import EntityId
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.domain.ids import SpaceId
+from canonry.values.ids import SpaceId
 from tests.toolsets.narrative.kit import NOWHERE, a_world, an_empty_world
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import SpaceId
+from canonry.values.ids import SpaceId
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

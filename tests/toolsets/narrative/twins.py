@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.domain.provenance import Authority
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Toolset
+from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.provenance import Authority
 from tests.toolsets.narrative.furnished import ROLES, a_furnished_world
 from tests.toolsets.narrative.kit import World
 

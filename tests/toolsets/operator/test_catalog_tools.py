@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog.catalog import item_id
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.entries import EntitiesMerged
+from canonry.app.compose import compose_memory
+from canonry.catalog.operator import FACE, OPERATOR
+from canonry.catalog.toolset import CATALOG
+from canonry.catalog.usecases.export_catalog import export_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.log.entries import EntitiesMerged
+from canonry.readmodels.catalog import item_id
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.catalog import CATALOG
-from canonry.toolsets.operator import FACE, OPERATOR
-from canonry.usecases.catalog.export_catalog import export_catalog
+from canonry.values.ids import SpaceId
 
 pytestmark = pytest.mark.anyio
 KEEPER = Principal(agent_id="keeper-1", agent_type="Operator")

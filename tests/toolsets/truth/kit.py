@@ -6,16 +6,16 @@ from typing import Any
 
 import jsonschema_rs
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import is_uuid
-from canonry.domain.time import SECOND, parse_instant
-from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
+from canonry.log.items.accounts import DEFAULT_USER
+from canonry.records.toolset import EXACT, TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.truth import EXACT, TRUTH
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.ids import is_uuid
+from canonry.values.time import SECOND, parse_instant
 
 ANN = DEFAULT_USER
 BOB = "11111111-1111-4111-8111-111111111111"

@@ -12,18 +12,18 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from canonry.adapters.interpreters.rules import RulesInterpreter
-from canonry.adapters.readers import LocalReader
-from canonry.adapters.sqlite import connections
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.truth import interpretations, record_bounds
-from canonry.domain.truth.accounts import DEFAULT_USER
-from canonry.domain.truth.files import FileHint
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.app.embedded import open_embedded
+from canonry.canon.ports.files import FileHint
+from canonry.documents.interpreters.rules import RulesInterpreter
+from canonry.documents.readers import LocalReader
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.truth import TRUTH
-from canonry.usecases.truth import record_batches
+from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.records.domain import interpretations, record_bounds
+from canonry.records.toolset import TRUTH
+from canonry.records.usecases import record_batches
+from canonry.stores.sqlite import connections
 
 BATCH = 400
 PAGES_KB = 2_048

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from canonry.toolsets.truth import EXACT
-from canonry.toolsets.truth.contract import published
+from canonry.records.toolset import EXACT
+from canonry.records.toolset.contract import published
 
 FILE = Path(__file__).with_name("released.json")
 BOUNDS = (

@@ -2,10 +2,10 @@
 
 import pytest
 
-from canonry.domain.ids import SpaceId
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
+from canonry.values.ids import SpaceId
 from tests.toolsets.narrative.kit import a_world
 from tests.toolsets.truth.kit import Desk
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.folder import FolderLocalFiles
+from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal

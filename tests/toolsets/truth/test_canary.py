@@ -10,7 +10,7 @@ import pytest
 
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
 from tests.toolsets.truth.furnished import a_furnished_desk
 from tests.toolsets.truth.kit import Desk
 

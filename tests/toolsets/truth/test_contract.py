@@ -8,11 +8,11 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
-from canonry.toolsets.truth import EXACT, FACE, TRUTH
-from canonry.toolsets.truth.asking import HIT, LEFT_OUT, MATCH, PASSAGE, SUM
-from canonry.toolsets.truth.contract import entries, published, resolved
-from canonry.toolsets.truth.review import OPEN
-from canonry.toolsets.truth.shapes import (
+from canonry.records.toolset import EXACT, FACE, TRUTH
+from canonry.records.toolset.asking import HIT, LEFT_OUT, MATCH, PASSAGE, SUM
+from canonry.records.toolset.contract import entries, published, resolved
+from canonry.records.toolset.review import OPEN
+from canonry.records.toolset.shapes import (
     DUPLICATE,
     ENTITY,
     EVENT,
@@ -25,7 +25,7 @@ from canonry.toolsets.truth.shapes import (
     WARNING,
     WITNESS,
 )
-from canonry.toolsets.truth.snapshots import PLACE
+from canonry.records.toolset.snapshots import PLACE
 from tests.toolsets.truth.kit import a_desk
 
 ACTIONS = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.folder import FolderLocalFiles
-from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.records.toolset import TRUTH
+from canonry.records.toolset.contract import entries
 from canonry.server.binding import _tool_entry
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.truth.contract import entries
+from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
 from tests.docs.markdown import ROOT
 from tests.toolsets.truth.kit import a_desk, an_invoice

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from canonry.gateway.tool import Tool
-from canonry.toolsets.truth import TRUTH
-from canonry.toolsets.truth.contract import entries
+from canonry.records.toolset import TRUTH
+from canonry.records.toolset.contract import entries
 from tests.toolsets.truth.furnished import a_furnished_desk
 
 DETERMINISTIC = [tool for tool in TRUTH.tools if entries()[tool.name]["deterministic"]]

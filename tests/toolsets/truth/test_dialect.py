@@ -2,7 +2,9 @@
 
 import pytest
 
-from canonry.domain.errors import (
+from canonry.records.toolset.contract import published
+from canonry.records.toolset.dialect import CODES, code_of, dialect
+from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
     Conflict,
@@ -12,8 +14,6 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.toolsets.truth.contract import published
-from canonry.toolsets.truth.dialect import CODES, code_of, dialect
 
 ROWS: list[tuple[CanonryError, str, str, int]] = [
     (InvalidInput("x.y", "no"), "ingest", "VALIDATION_ERROR", 400),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.folder import FolderLocalFiles
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio

@@ -12,10 +12,10 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.records.toolset import TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.truth import TRUTH
 from tests.toolsets.truth.identity_model import KEYS, Model, Person
 from tests.toolsets.truth.kit import Desk, a_desk
 

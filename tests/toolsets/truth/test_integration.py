@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory.blobs import MemoryBlobs
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import Unavailable
-from canonry.domain.policy import Policy, TruthPolicy
-from canonry.domain.truth.accounts import account_space
-from canonry.domain.truth.interpretations import Interpretation
-from canonry.domain.truth.runs import RunStatus
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
-from canonry.ports.interpreter import Interpreter
+from canonry.log.items.accounts import account_space
+from canonry.log.items.runs import RunStatus
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.records.domain.interpretations import Interpretation
+from canonry.records.ports.interpreter import Interpreter
+from canonry.records.toolset import TRUTH
+from canonry.stores.memory.blobs import MemoryBlobs
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.truth import TRUTH
+from canonry.values.errors import Unavailable
+from canonry.values.policy import Policy, TruthPolicy
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.truth.kit import ANN, BOB, Desk, a_desk, an_invoice
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryLedger
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Outcome
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
+from canonry.log.commits import Append, Outcome
+from canonry.records.toolset import TRUTH
+from canonry.stores.memory import MemoryLedger
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.truth import TRUTH
+from canonry.values.errors import Unavailable
 from tests.toolsets.truth.furnished import NOTE
 from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.tool import Tool
-from canonry.toolsets.truth import TRUTH
+from canonry.records.toolset import TRUTH
 from tests.toolsets.truth.furnished import a_furnished_desk
 from tests.toolsets.truth.kit import BOB, Desk, a_desk
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.log.schemas.truth_types import TRUTH_TYPES
 from tests.toolsets.truth.kit import BOB, Desk, a_desk
 
 pytestmark = pytest.mark.anyio

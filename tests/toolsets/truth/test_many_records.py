@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.truth import record_bounds
-from canonry.usecases.truth import record_batches
-from canonry.usecases.truth.record_source import Recorded, record_source
+from canonry.records.domain import record_bounds
+from canonry.records.usecases import record_batches
+from canonry.records.usecases.record_source import Recorded, record_source
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from canonry.gateway.call import GatewaySettings
+from canonry.records.toolset import FACE, TRUTH
 from canonry.server.binding import _tool_entry
-from canonry.toolsets.truth import FACE, TRUTH
 from tests.toolsets.truth.kit import BOB, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio

@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from canonry.bootstrap.embedded import open_embedded
+from canonry.app.embedded import open_embedded
+from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.gateway.call import Gateway
+from canonry.records.toolset import TRUTH
+from canonry.records.usecases import record_source
+from canonry.records.usecases.asking import own_records
+from canonry.records.usecases.asking.record_tables import RecordTables
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.toolsets.truth import TRUTH
-from canonry.usecases.kernel.asking.record_tables import RecordTables
-from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.truth import record_source
-from canonry.usecases.truth.asking import own_records
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio

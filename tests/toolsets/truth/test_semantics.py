@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.policy import Policy, TruthPolicy
+from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
+from canonry.records.toolset import TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.truth import TRUTH
+from canonry.values.policy import Policy, TruthPolicy
 from tests.toolsets.truth.furnished import NOTE
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.truth.asking.sums import Period
+from canonry.records.domain.asking.sums import Period
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
 TRANSACTION = {"entity_type": "transaction"}

@@ -5,12 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.truth import record_bounds
-from canonry.usecases.truth import (
-    read_relationships,
-    read_snapshot,
-    relate_entities,
-)
+from canonry.records.domain import record_bounds
+from canonry.records.usecases import read_relationships, read_snapshot, relate_entities
 from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import (
-    Tombstone,
-)
-from canonry.domain.log.record_entries import Withdrawn
-from canonry.domain.truth.accounts import account_space
+from canonry.log.commits import ORIGIN
+from canonry.log.entries import Tombstone
+from canonry.log.items.accounts import account_space
+from canonry.log.record_entries import Withdrawn
 from tests.toolsets.truth.kit import BOB, NOWHERE, Desk, a_desk, an_invoice
 from tests.toolsets.truth.test_identity_model import a_canon, everything
 

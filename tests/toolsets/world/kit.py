@@ -6,9 +6,12 @@ from typing import Any
 
 import jsonschema_rs
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
-from canonry.domain.vocabularies.world_types import (
+from canonry.app.compose import compose_memory
+from canonry.canon.session.canon import Canon
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import KEY_META, Principal
+from canonry.gateway.replies import Result
+from canonry.log.schemas.world_types import (
     ActorKind,
     LayerType,
     LoreType,
@@ -16,7 +19,10 @@ from canonry.domain.vocabularies.world_types import (
     RealmType,
     TerrainType,
 )
-from canonry.domain.world.atlas import (
+from canonry.readmodels.directions import Direction
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.values.ids import SpaceId
+from canonry.world.domain.atlas import (
     Atlas,
     Exit,
     Happening,
@@ -29,15 +35,9 @@ from canonry.domain.world.atlas import (
     Realm,
     Route,
 )
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import layer_id_of, thing_id_of
-from canonry.gateway.call import Gateway
-from canonry.gateway.principal import KEY_META, Principal
-from canonry.gateway.replies import Result
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.toolsets.world import EXACT, WORLD
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.import_world import ImportedWorld, import_world
+from canonry.world.domain.identity import layer_id_of, thing_id_of
+from canonry.world.toolset import EXACT, WORLD
+from canonry.world.usecases.import_world import ImportedWorld, import_world
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in EXACT}
 TICK = 50_000_000

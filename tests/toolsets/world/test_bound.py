@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.ids import SpaceId
+from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.world import WORLD
+from canonry.values.ids import SpaceId
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import a_world, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

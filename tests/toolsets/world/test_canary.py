@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.tool import Tool
-from canonry.toolsets.world import WORLD
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, tied_isle
 
 pytestmark = pytest.mark.anyio

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from canonry.bootstrap.compose import compose_memory
-from canonry.domain.time import SECOND
+from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.world import EXACT, FACE, WORLD
-from canonry.toolsets.world.contract import published
-from canonry.toolsets.world.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
+from canonry.values.time import SECOND
+from canonry.world.toolset import EXACT, FACE, WORLD
+from canonry.world.toolset.contract import published
+from canonry.world.toolset.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
 from tests.toolsets.world.kit import a_world
 
 CONTRACT = {tool["name"]: tool for tool in published()["tools"]}

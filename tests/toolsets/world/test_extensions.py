@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from canonry.domain.world.atlas import Exit, Item
-from canonry.domain.world.directions import Direction
 from canonry.gateway.shapes import BOOLEAN
-from canonry.toolsets.world.extensions import (
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import Exit, Item
+from canonry.world.toolset.extensions import (
     ID,
     KEY,
     NAME,
@@ -15,7 +15,7 @@ from canonry.toolsets.world.extensions import (
     builders_tool,
     word,
 )
-from canonry.usecases.world.build_world import create_part
+from canonry.world.usecases.build_world import create_part
 
 WAY = Request(
     Exit,

@@ -14,12 +14,12 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.world.atlas import Atlas, Exit, Item, Mover, Place
-from canonry.domain.world.directions import Direction
+from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
+from canonry.readmodels.directions import Direction
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.toolsets.world import WORLD
+from canonry.world.domain.atlas import Atlas, Exit, Item, Mover, Place
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, brought_in
 from tests.toolsets.world.ledger_of_moves import Passage, PlainWorld
 

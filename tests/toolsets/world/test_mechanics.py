@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.revising import revised
-from canonry.domain.world.atlas import Atlas, Item
-from canonry.domain.world.mechanics.dice import roll
 from canonry.gateway.call import Gateway
-from canonry.toolsets.world import WORLD
+from canonry.values.errors import InvalidInput
+from canonry.values.revising import revised
+from canonry.world.domain.atlas import Atlas, Item
+from canonry.world.domain.mechanics.dice import roll
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, an_isle
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.toolsets.world import WORLD
-from canonry.toolsets.world.contract import published
+from canonry.world.toolset import WORLD
+from canonry.world.toolset.contract import published
 from tests.toolsets.world.kit import a_world
 
 pytestmark = pytest.mark.anyio

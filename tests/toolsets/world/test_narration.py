@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bench.table.scene import scene
-from canonry.domain.world.atlas import Atlas
+from canonry.world.domain.atlas import Atlas
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio

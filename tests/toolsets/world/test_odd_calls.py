@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.world.identity import thing_id_of
-from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.export_world import export_world
+from canonry.values.errors import InvalidInput
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.usecases.bound_world import find_world
+from canonry.world.usecases.export_world import export_world
 from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from canonry.domain.world.atlas import Atlas
-from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
+from canonry.readmodels.directions import PLACE_IN_ORDER, Direction
+from canonry.world.domain.atlas import Atlas
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import a_world
 

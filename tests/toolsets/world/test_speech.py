@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from canonry.domain.revising import revised
 from canonry.gateway.call import Gateway
-from canonry.ports.moderator import Moderation, Moderator
-from canonry.toolsets.world import WORLD
+from canonry.values.revising import revised
+from canonry.world.ports.moderator import Moderation, Moderator
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import a_world
 
 pytestmark = pytest.mark.anyio

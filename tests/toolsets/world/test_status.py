@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.world.atlas import Mover
-from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.export_world import export_world
+from canonry.world.domain.atlas import Mover
+from canonry.world.usecases.bound_world import find_world
+from canonry.world.usecases.export_world import export_world
 from tests.toolsets.world.kit import a_world, brought_in
 from tests.toolsets.world.proposals.adversarial import GIVE, PAY, but, envelope, the_besieged_isle
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.world.atlas import Route
+from canonry.world.domain.atlas import Route
 from tests.toolsets.world.kit import TICK, Isle, a_world, brought_in, tied_isle
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.vocabularies.world_types import Tie
+from canonry.log.schemas.world_types import Tie
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import Isle, a_world
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from canonry.domain.provenance import Authority
-from canonry.domain.vocabularies.world_types import WORLD_RELATIONS
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.toolsets.narrative import NARRATIVE
-from canonry.toolsets.world import WORLD
-from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.export_world import export_world
+from canonry.log.schemas.world_types import WORLD_RELATIONS
+from canonry.narrative.toolset import NARRATIVE
+from canonry.values.provenance import Authority
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.bound_world import find_world
+from canonry.world.usecases.export_world import export_world
 from tests.toolsets.world.kit import a_world, tied_isle
 
 pytestmark = pytest.mark.anyio

@@ -13,16 +13,16 @@ from typing import Final
 
 import click
 
-from canonry.bootstrap.serving import advice_on, principal_for, served
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.app.serving import advice_on, principal_for, served
+from canonry.app.settings import Settings
+from canonry.app.toolsets import load_toolsets
 from canonry.cli.connecting.clients import CLIENTS, ClientKind, Machine
 from canonry.cli.connecting.launching import launch
 from canonry.cli.connecting.trial import offered
 from canonry.cli.connecting.writing import Edit, connected, disconnected, require_inside, write
 from canonry.cli.options import settings_from
 from canonry.cli.serve import serve
-from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.values.errors import InvalidInput, Unavailable
 
 _PRINTED: Final = "json"
 

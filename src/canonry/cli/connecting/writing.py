@@ -8,7 +8,7 @@ from typing import Final
 
 from canonry.cli.connecting.clients import ClientKind
 from canonry.cli.whole_files import whole_file
-from canonry.domain.errors import InvalidInput
+from canonry.values.errors import InvalidInput
 
 BACKUP: Final = ".before-canonry"
 

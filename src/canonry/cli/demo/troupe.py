@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
 from canonry.cli.whole_files import whole_file
-from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.values.errors import BrokenInvariant, Unavailable
 
 START_SECONDS = 60.0
 

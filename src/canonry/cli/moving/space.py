@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from canonry.bootstrap.stores import open_kept_store
+from canonry.app.stores import open_kept_store
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
-from canonry.domain.errors import InvalidInput, NotFound, NotSupported
-from canonry.domain.ids import SpaceId, is_uuid
-from canonry.domain.normal_forms import folded
+from canonry.values.errors import InvalidInput, NotFound, NotSupported
+from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.normal_forms import folded
 
 if TYPE_CHECKING:
-    from canonry.bootstrap.backends.postgres import PlacedSpace
+    from canonry.app.backends.postgres import PlacedSpace
 
 EPILOG = """\
 \b

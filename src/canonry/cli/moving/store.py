@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.moving import move_store
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import KeptStore, open_kept_store
+from canonry.app.moving import move_store
+from canonry.app.settings import Settings
+from canonry.app.stores import KeptStore, open_kept_store
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.domain.errors import BrokenInvariant, InvalidInput
+from canonry.values.errors import BrokenInvariant, InvalidInput
 
 SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
 KINDS = click.Choice(["embedded", *SERVERS])

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
-from canonry.bootstrap.serving import gateway_for
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store, open_store_to_look
-from canonry.domain.errors import CanonryError
-from canonry.domain.ids import SpaceId
+from canonry.app.serving import gateway_for
+from canonry.app.settings import Settings
+from canonry.app.stores import open_kept_store, open_store_to_look
+from canonry.assistant import CANON
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool, Toolset
-from canonry.toolsets.canon import CANON
+from canonry.values.errors import CanonryError
+from canonry.values.ids import SpaceId
 
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in CANON.tools}
 

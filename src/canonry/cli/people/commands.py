@@ -13,8 +13,8 @@ import click
 from canonry.cli.options import STORE_FIELDS, settings_from, store_options
 from canonry.cli.people.asking import TOOLS, ask
 from canonry.cli.people.telling import tell_reply
-from canonry.domain.errors import CanonryError
 from canonry.gateway.tool import Schema, Tool
+from canonry.values.errors import CanonryError
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from canonry.cli.screen import Styled, tell
-from canonry.domain.texts.visible import visible, visible_line
+from canonry.language.texts.visible import visible, visible_line
 
 _TITLES: Final = ("name", "says", "claim", "field", "value", "when", "proposal", "id")
 """What a row is headed by: the first of these that it has."""

@@ -10,22 +10,22 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import Store, open_kept_store, open_store_to_try
+from canonry.app.settings import Settings
+from canonry.app.stores import Store, open_kept_store, open_store_to_try
+from canonry.canon.session.canon import Canon
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import data_output, tell_line
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
-from canonry.domain.json_values import encode_json
-from canonry.domain.world.atlas import Atlas, completed
-from canonry.domain.world.checks import Problem, problems
-from canonry.domain.world.drawing import drawn, painted
-from canonry.domain.world.merging import Difference, differences, merged
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.export_world import export_world
-from canonry.usecases.world.import_world import ImportedWorld, import_world
-from canonry.usecases.world.query_worlds import query_worlds, world_named
+from canonry.values.json_values import encode_json
+from canonry.world.domain.atlas import Atlas, completed
+from canonry.world.domain.checks import Problem, problems
+from canonry.world.domain.drawing import drawn, painted
+from canonry.world.domain.merging import Difference, differences, merged
+from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.import_world import ImportedWorld, import_world
+from canonry.world.usecases.query_worlds import query_worlds, world_named
 
 T = TypeVar("T")
 FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)

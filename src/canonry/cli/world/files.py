@@ -8,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.json_values import encode_pretty, read_value, schema_of
-from canonry.domain.texts.visible import visible
-from canonry.domain.world.atlas import Atlas
 from canonry.gateway.validation import compile_arguments
+from canonry.language.texts.visible import visible
+from canonry.values.errors import InvalidInput
+from canonry.values.json_values import encode_pretty, read_value, schema_of
+from canonry.world.domain.atlas import Atlas
 
 
 def read_atlas(path: Path) -> tuple[Atlas, str]:

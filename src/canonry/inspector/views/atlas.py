@@ -5,31 +5,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.ids import EntityId
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
-from canonry.domain.vocabularies.world_types import (
-    EXIT,
-    LAYER_OF,
-    LOCATED_IN,
-    MOVERS,
-    WITHIN,
-    WorldType,
-)
-from canonry.domain.world.atlas import Atlas, Exit, Place
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.drawing import spots_of
-from canonry.domain.world.edges import kind_of
-from canonry.domain.world.ticks import Tick
+from canonry.assistant.desk import desk_of
+from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, link_of
-from canonry.toolsets.canon.desk import desk_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_entities import EntityQuery, query_entities
-from canonry.usecases.world.bound_world import require_world
-from canonry.usecases.world.world_at import WorldAt, world_at
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
+from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import kind_of
+from canonry.readmodels.ticks import Tick
+from canonry.values.ids import EntityId
+from canonry.world.domain.atlas import Atlas, Exit, Place
+from canonry.world.domain.drawing import spots_of
+from canonry.world.usecases.bound_world import require_world
+from canonry.world.usecases.world_at import WorldAt, world_at
 
 PLACES_MAX: Final = 500
 _UNIT: Final = 150

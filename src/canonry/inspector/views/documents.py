@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.extraction.places import WrittenPlace, places_of
-from canonry.domain.texts.excerpts import Box
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.sources import Snippet, Source
-from canonry.domain.truth.files import FileType
-from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.assistant.desk import Desk, desk_of, known_at
+from canonry.canon.ports.files import FileType
+from canonry.canon.queries.query_facts import FactQuery, query_facts
+from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of, one_as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, links
-from canonry.toolsets.canon.desk import Desk, desk_of, known_at
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_facts import FactQuery, query_facts
-from canonry.usecases.queries.query_snippets import query_snippets
-from canonry.usecases.truth.review.locate_value import picture_of, reading_of
+from canonry.language.texts.excerpts import Box
+from canonry.log.items.entities import Entity
+from canonry.log.items.sources import Snippet, Source
+from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX
+from canonry.records.notation.places import WrittenPlace, places_of
+from canonry.records.usecases.review.locate_value import picture_of, reading_of
 
 PAGE: Final = 50
 PART_MAX: Final = 20_000

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.texts.stems import stems_of
-from canonry.domain.things.entities import family_of
+from canonry.assistant.desk import desk_of, known_at
+from canonry.assistant.rows import Row, rows_of
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
-from canonry.toolsets.canon.desk import desk_of, known_at
-from canonry.toolsets.canon.rows import Row, rows_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_things
+from canonry.language.texts.stems import stems_of
+from canonry.log.items.entities import family_of
+from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
 
 FOUND_MAX: Final = 50
 

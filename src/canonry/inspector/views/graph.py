@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
+from canonry.assistant.desk import Desk, desk_of
+from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.traverse_related import traverse_related
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.traverse_related import traverse_related
-from canonry.usecases.queries.query_relations import RelationQuery, query_relations
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.values.provenance import CanonLevel
 
 NODES: Final = 200
 NODES_MAX: Final = 2_000

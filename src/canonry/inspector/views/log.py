@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import ids_of
-from canonry.domain.log.commits import ORIGIN, Commit, Position
-from canonry.domain.log.entries import Thing
+from canonry.assistant.changing import how_of, says
+from canonry.assistant.desk import desk_of
+from canonry.assistant.rows import Names, kind_of, named_in
+from canonry.canon.queries.choose_space import list_spaces
+from canonry.canon.queries.list_changes import ChangeQuery, Written, list_changes
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.toolsets.canon.changing import how_of, says
-from canonry.toolsets.canon.desk import desk_of
-from canonry.toolsets.canon.rows import Names, kind_of, named_in
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.choose_space import list_spaces
-from canonry.usecases.queries.list_changes import ChangeQuery, Written, list_changes
+from canonry.log.canon import ids_of
+from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.entries import Thing
+from canonry.values.ids import SpaceId
 
 PAGE: Final = 50
 _STEP: Final = 2

@@ -3,27 +3,27 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.log.canon import ids_of
-from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import Thing
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, Turn
+from canonry.assistant.desk import Desk, desk_of, known_at
+from canonry.assistant.rows import rows_of
+from canonry.canon.queries.list_changes import ChangeQuery, list_changes
+from canonry.canon.queries.query_events import EventQuery, query_events
+from canonry.canon.queries.query_facts import FactQuery, query_facts
+from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.queries.read_as_known import read_as_known
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.comparing import DifferenceRow
-from canonry.toolsets.canon.desk import Desk, desk_of, known_at
-from canonry.toolsets.canon.rows import rows_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.list_changes import ChangeQuery, list_changes
-from canonry.usecases.queries.query_events import EventQuery, query_events
-from canonry.usecases.queries.query_facts import FactQuery, query_facts
-from canonry.usecases.queries.query_relations import RelationQuery, query_relations
-from canonry.usecases.queries.read_as_known import read_as_known
-from canonry.usecases.recall.find_things import holds
+from canonry.log.canon import ids_of
+from canonry.log.commits import Position
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, Turn
+from canonry.recall.usecases.find_things import holds
+from canonry.values.errors import InvalidInput
+from canonry.values.provenance import CanonLevel
 
 COMMITS_MAX: Final = 500
 """So many commits are looked through for what is different."""

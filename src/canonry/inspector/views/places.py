@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.things.scenes import Scene, Story
-from canonry.domain.time import Instant
+from canonry.assistant.desk import Desk, desk_of
+from canonry.assistant.rows import Row, rows_of
+from canonry.canon.queries.choose_space import ChosenSpace, list_spaces
+from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.queries.query_events import EventQuery, query_events
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.toolsets.canon.rows import Row, rows_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
-from canonry.usecases.narrative.query_stories import query_stories
-from canonry.usecases.queries.choose_space import ChosenSpace, list_spaces
-from canonry.usecases.queries.query_entities import EntityQuery, query_entities
-from canonry.usecases.queries.query_events import EventQuery, query_events
+from canonry.log.items.scenes import Scene, Story
+from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
+from canonry.narrative.usecases.query_stories import query_stories
+from canonry.values.ids import SpaceId
+from canonry.values.time import Instant
 
 SHELF: Final = 12
 """So many of each kind stand on the page of a space."""

@@ -5,20 +5,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.things.proposals import Proposal
-from canonry.domain.things.scenes import Scene, Story, Turn
+from canonry.assistant.desk import Desk, desk_of
+from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of, one_as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.queue import PAGE_MAX, WaitingSeen, waiting_of
 from canonry.inspector.views.things import LinkTo, links
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.get_scene import get_scene
-from canonry.usecases.narrative.get_turns import get_turns
-from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.scenes import Scene, Story, Turn
+from canonry.narrative.usecases.get_scene import get_scene
+from canonry.narrative.usecases.get_turns import get_turns
+from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
 
 TURNS: Final = 100
 SCENES: Final = 200

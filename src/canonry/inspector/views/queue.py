@@ -4,27 +4,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.domain.extraction.reviewing import NOTATIONS
-from canonry.domain.log.entries import Thing
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.proposals import Ask, Grade, Proposal
-from canonry.domain.time import Instant
+from canonry.assistant.desk import Desk, desk_of
+from canonry.assistant.reviewing import WAITING
+from canonry.assistant.rows import Row, proposal_text, rows_of
+from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.canon.queries.trace_evidence import trace_evidence
+from canonry.canon.session.account import Account
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, link_of, links, references_in
 from canonry.inspector.views.wording import WordingField, wording
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.toolsets.canon.reviewing import WAITING
-from canonry.toolsets.canon.rows import Row, proposal_text, rows_of
-from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
-from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.trace_evidence import trace_evidence
-from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, duplicates_within
-from canonry.usecases.truth.review.list_unclear import list_unclear
-from canonry.usecases.truth.review.settle_values import Settled, settle_values
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.proposals import Ask, Grade, Proposal
+from canonry.records.notation.reviewing import NOTATIONS
+from canonry.records.usecases.identity.possible_duplicates import (
+    DuplicateQuery,
+    duplicates_within,
+)
+from canonry.records.usecases.review.list_unclear import list_unclear
+from canonry.records.usecases.review.settle_values import Settled, settle_values
+from canonry.values.time import Instant
 
 PAGE: Final = 30
 PAGE_MAX: Final = 500

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.assistant.desk import desk_of
+from canonry.assistant.rows import Row, rows_of
+from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.catalog.usecases.browse_catalog import search_catalog
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
-from canonry.toolsets.canon.desk import desk_of
-from canonry.toolsets.canon.rows import Row, rows_of
-from canonry.usecases.catalog.browse_catalog import search_catalog
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_entities import EntityQuery, query_entities
 
 PAGE: Final = 50
 

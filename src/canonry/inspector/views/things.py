@@ -4,32 +4,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.audience import Audience
-from canonry.domain.ids import ObservationId
-from canonry.domain.judging.content_shapes import CONTENT_SHAPES, Holding
-from canonry.domain.log.entries import Thing, Tombstone
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.proposals import Proposal
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, Story
-from canonry.domain.things.sources import Snippet
-from canonry.domain.things.veils import audience_of
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.assistant.desk import Desk, desk_of
+from canonry.assistant.rows import kind_of, rows_of
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding
+from canonry.canon.queries.explain import explain
+from canonry.canon.queries.find_named import title_of
+from canonry.canon.queries.query_facts import FactQuery, query_facts
+from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.toolsets.canon.rows import kind_of, rows_of
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.explain import explain
-from canonry.usecases.queries.find_named import title_of
-from canonry.usecases.queries.query_facts import FactQuery, query_facts
-from canonry.usecases.queries.query_relations import RelationQuery, query_relations
-from canonry.usecases.recall.find_things import about
-from canonry.usecases.truth.identity.keep_apart import DIFFERENT_FROM
+from canonry.log.entries import Thing, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, Story
+from canonry.log.items.sources import Snippet
+from canonry.log.items.veils import audience_of
+from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX
+from canonry.recall.usecases.find_things import about
+from canonry.records.usecases.identity.keep_apart import DIFFERENT_FROM
+from canonry.values.audience import Audience
+from canonry.values.ids import ObservationId
+from canonry.values.observations import Observation
+from canonry.values.time import Instant
 
 MARKS_MAX: Final = 60
 _NEAR: Final = 100

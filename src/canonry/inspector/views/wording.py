@@ -9,22 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.errors import CanonryError, InvalidInput
-from canonry.domain.fields import PROPOSAL_PREFIX, reference_of
-from canonry.domain.judging.content_shapes import CONTENT_SHAPES, ContentMember, Holding
-from canonry.domain.log.entries import Thing
-from canonry.domain.texts.visible import visible
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event, Fact
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.assistant.desk import Desk, desk_of
+from canonry.canon.canonization.create_proposal import restate_proposal
+from canonry.canon.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentMember, Holding
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import require
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.things import NAMING, called, references_in
-from canonry.toolsets.canon.desk import Desk, desk_of
-from canonry.usecases.canonization.create_proposal import restate_proposal
-from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
-from canonry.usecases.kernel.caller import Caller, step
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.lookup import require
+from canonry.language.texts.visible import visible
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.values.errors import CanonryError, InvalidInput
+from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 
 _LISTS: Final = frozenset({Holding.TEXTS, Holding.REFERENCES})
 _LONG: Final = _LISTS | {Holding.OBJECT}

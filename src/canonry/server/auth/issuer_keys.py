@@ -9,9 +9,9 @@ from typing import Any, Final
 import httpx2
 import jwt
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.json_values import decode_json
-from canonry.ports.outside_services import PROBE_SECONDS, OutsideService
+from canonry.models.outside_services import PROBE_SECONDS, OutsideService
+from canonry.values.errors import Unavailable
+from canonry.values.json_values import decode_json
 
 UNKNOWN_KEY_SECONDS: Final = 10.0
 """Tokens with unknown keys cause at most one fetch in so long."""

@@ -5,25 +5,21 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import needs
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import frames_keys
-from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.recall.passages import Collection
-from canonry.domain.spaces import Space
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Axiom, Event, Fact, FactType
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, SceneStatus, Story
-from canonry.domain.things.sources import Source
-from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.identifiers import rows_of
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.ports.views.state import (
+from canonry.canon.session.canon import Canon
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact, FactType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, SceneStatus, Story
+from canonry.log.items.sources import Source
+from canonry.log.keys import frames_keys
+from canonry.log.schemas.identifiers import rows_of
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.readmodels.ports.state import (
     EntityQuery,
     EventQuery,
     FactQuery,
@@ -32,8 +28,12 @@ from canonry.ports.views.state import (
     State,
     TimelineQuery,
 )
-from canonry.ports.views.text import TextQuery
-from canonry.usecases.kernel.canon import Canon
+from canonry.readmodels.ports.text import TextQuery
+from canonry.values.ids import SpaceId
+from canonry.values.observations import Observation
+from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.spaces import Space
+from canonry.values.time import DAY, Instant
 
 HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
 """Kinds of which every version can be asked for."""

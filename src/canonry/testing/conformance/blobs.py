@@ -1,12 +1,12 @@
-"""The contract of `canonry.ports.records.blobs.Blobs`."""
+"""The contract of `canonry.log.ports.blobs.Blobs`."""
 
 import asyncio
 from hashlib import sha256
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant, NotFound
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement
+from canonry.values.errors import BrokenInvariant, NotFound
 
 CONTENTS = (b"", b"\x00", bytes(range(256)) * 10, b"a" * 3_000_000, "\u6c49\u5b57".encode())
 

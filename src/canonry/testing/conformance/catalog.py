@@ -1,14 +1,12 @@
-"""The contract of `canonry.ports.views.catalog.Catalog`: projects, search and who bears what."""
+"""The contract of the port `Catalog`: projects, search, and the owners of identifiers."""
 
 from typing import Any, Final
 
 import pytest
 
-from canonry.domain.errors import NotFound
-from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.log.entries import EntityRetconned, Erased, RelationEnded
-from canonry.domain.log.keys import thing_key
-from canonry.ports.views.catalog import PLACE_BEFORE_ALL, CatalogQuery
+from canonry.log.entries import EntityRetconned, Erased, RelationEnded
+from canonry.log.keys import thing_key
+from canonry.readmodels.ports.catalog import PLACE_BEFORE_ALL, CatalogQuery
 from canonry.testing.catalogs import (
     PROJECT,
     a_link,
@@ -22,6 +20,8 @@ from canonry.testing.conformance.catalog_graph import CatalogGraphContract
 from canonry.testing.conformance.kit import Backend, requirement
 from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import a_space, ident, made
+from canonry.values.errors import NotFound
+from canonry.values.ids import RelationId, SpaceId
 
 OTHER: Final = SpaceId(ident("other project"))
 TITLES: Final = (

@@ -4,11 +4,9 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.domain.catalog.catalog import item_row
-from canonry.domain.errors import NotFound
-from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, RelationEnded
-from canonry.ports.views.catalog import CatalogGraph, GraphQuery
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, RelationEnded
+from canonry.readmodels.catalog import item_row
+from canonry.readmodels.ports.catalog import CatalogGraph, GraphQuery
 from canonry.testing.catalogs import (
     PROJECT,
     a_link,
@@ -21,6 +19,8 @@ from canonry.testing.catalogs import (
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import ident
+from canonry.values.errors import NotFound
+from canonry.values.ids import RelationId, SpaceId
 
 RELATES: Final = "CONCEPT_RELATES_TO_CONCEPT"
 USES: Final = "GUIDE_USES_CONCEPT"

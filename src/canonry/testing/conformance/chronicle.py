@@ -3,19 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from canonry.domain.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SpaceId,
-    StoryId,
-)
-from canonry.domain.log.commits import Draft
-from canonry.domain.log.entries import (
+from canonry.log.commits import Draft
+from canonry.log.entries import (
     CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
@@ -33,7 +22,13 @@ from canonry.domain.log.entries import (
     SpaceRevised,
     StoryMoved,
 )
-from canonry.domain.log.scene_entries import (
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.facts import Constraint
+from canonry.log.items.proposals import ProposalStatus, ProposalType
+from canonry.log.items.runs import RunStatus
+from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.log.items.sources import SourceType
+from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -43,17 +38,7 @@ from canonry.domain.log.scene_entries import (
     SceneStaged,
     SceneSummarised,
 )
-from canonry.domain.observations import Fragment
-from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.spaces import SpaceKind
-from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.facts import Constraint
-from canonry.domain.things.proposals import ProposalStatus, ProposalType
-from canonry.domain.things.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.domain.things.sources import SourceType
-from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.runs import RunStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.log.schemas.narrative_types import EntityType
 from canonry.testing.catalogs import PROJECT, a_link, a_link_id, a_project, a_revised_item, an_item
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
@@ -84,6 +69,21 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    RunId,
+    SceneId,
+    SpaceId,
+    StoryId,
+)
+from canonry.values.observations import Fragment
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.spaces import SpaceKind
+from canonry.values.time import DAY, Instant
 
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it

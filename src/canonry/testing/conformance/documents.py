@@ -1,9 +1,7 @@
-"""The contract of `canonry.ports.views.documents.Documents`."""
+"""The contract of `canonry.readmodels.ports.documents.Documents`."""
 
-from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
-from canonry.domain.log.entries import ConflictWaived, ProposalDecided, ProposalDeferred
-from canonry.domain.log.scene_entries import SceneCompleted, SceneMoved, SceneNoted
-from canonry.domain.things.proposals import (
+from canonry.log.entries import ConflictWaived, ProposalDecided, ProposalDeferred
+from canonry.log.items.proposals import (
     Ask,
     Grade,
     GradedConflict,
@@ -11,8 +9,9 @@ from canonry.domain.things.proposals import (
     ProposalStatus,
     ProposalType,
 )
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
-from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.log.items.scenes import Scene, SceneStatus, Story, StoryStatus
+from canonry.log.scene_entries import SceneCompleted, SceneMoved, SceneNoted
+from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
@@ -28,6 +27,7 @@ from canonry.testing.things import (
     a_turn,
     ident,
 )
+from canonry.values.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
 
 SCENE = SceneId(ident("scene"))
 

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
-from canonry.domain.log.keys import facts_key, key_hash, thing_key
-from canonry.ports.views.state import FactQuery
+from canonry.log.commits import ORIGIN, Appended, Position, Stale
+from canonry.log.keys import facts_key, key_hash, thing_key
+from canonry.readmodels.ports.state import FactQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.values.errors import Unavailable
 
 
 class DurabilityContract(Contract):

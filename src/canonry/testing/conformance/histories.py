@@ -7,16 +7,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from canonry.domain.log.commits import Append, Appended, Position
-from canonry.domain.log.entries import EvidenceLinked
-from canonry.domain.log.keys import thing_key
-from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.things.facts import Fact
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Append, Appended, Position
+from canonry.log.entries import EvidenceLinked
+from canonry.log.items.facts import Fact
+from canonry.log.keys import thing_key
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.histories import Fate, Transaction, anomalies
 from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.usecases.kernel.canon import Canon
+from canonry.values.provenance import Evidence, EvidenceKind
 
 KEYS: Final = ("hoard", "oath", "road", "song")
 CLIENTS: Final = 8

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.time import Instant
+from canonry.values.time import Instant
 
 TEXTS: Final[tuple[str, ...]] = (
     "",

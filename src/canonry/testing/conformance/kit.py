@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import pytest
 
-from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Upkeep
+from canonry.canon.session.canon import Canon
+from canonry.log.ports.blobs import Blobs
+from canonry.readmodels.ports.upkeep import Upkeep
 from canonry.testing.worlds import HandClock
-from canonry.usecases.kernel.canon import Canon
 
 T = TypeVar("T")
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.errors import Conflict
-from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.commits import ORIGIN, Appended, Position
-from canonry.domain.log.keys import facts_key, key_hash, thing_key
-from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
-from canonry.domain.time import Instant
+from canonry.log.commits import ORIGIN, Appended, Position
+from canonry.log.keys import facts_key, key_hash, thing_key
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.values.errors import Conflict
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.time import Instant
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:

@@ -1,19 +1,19 @@
-"""The contract of `canonry.ports.views.places.Places`."""
+"""The contract of `canonry.readmodels.ports.places.Places`."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.ids import EntityId, EventId, RelationId
-from canonry.domain.log.entries import EventRetconned, RelationEnded, RelationRetconned
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import Instant
-from canonry.ports.views.places import EdgeQuery
+from canonry.log.entries import EventRetconned, RelationEnded, RelationRetconned
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Event
+from canonry.log.items.relations import Relation
+from canonry.readmodels.ports.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_relation, an_entity, an_event, ident
+from canonry.values.ids import EntityId, EventId, RelationId
+from canonry.values.provenance import CanonLevel
+from canonry.values.time import Instant
 
 
 def an_edge(name: str, start: str, end: str, **changes: Any) -> Relation:

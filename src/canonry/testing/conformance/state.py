@@ -1,16 +1,16 @@
-"""The contract of `canonry.ports.views.state.State`, put together from its parts and identity.
+"""The contract of `canonry.readmodels.ports.state.State`, put together from its parts and identity.
 
 What entities were ever called by leads to them, whoever answers for them today.
 """
 
 from typing import Any
 
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
-from canonry.domain.things.entities import Entity
-from canonry.domain.truth.derived_schemas import schema_id_of
-from canonry.domain.truth.identifiers import found_under, key_mark, look_mark, part_mark
-from canonry.domain.vocabularies.schemas import FieldSpec, IdentityRule, RegisteredSchema
-from canonry.ports.views.state import IdentifierQuery
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.derived_schemas import schema_id_of
+from canonry.log.schemas.identifiers import found_under, key_mark, look_mark, part_mark
+from canonry.log.schemas.schemas import FieldSpec, IdentityRule, RegisteredSchema
+from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.state_entities import EntityContract
 from canonry.testing.conformance.state_facts import FactContract

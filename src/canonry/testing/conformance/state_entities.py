@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.time import DAY, Instant
-from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.state import EntityQuery
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.schemas.narrative_types import EntityType
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
@@ -25,6 +22,9 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.ids import EntityId
+from canonry.values.provenance import CanonLevel
+from canonry.values.time import DAY, Instant
 
 
 def names(entities: Iterable[Entity]) -> list[str]:

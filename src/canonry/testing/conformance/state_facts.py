@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.frames.keys import rival_keys
-from canonry.domain.ids import EntityId, EventId, FactId, SceneId
-from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
-from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.facts import Event, Fact, FactType
-from canonry.domain.time import DAY, SECOND, Instant
-from canonry.ports.views.state import EventQuery, FactQuery
+from canonry.language.clauses.keys import rival_keys
+from canonry.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
+from canonry.log.items.facts import Event, Fact, FactType
+from canonry.readmodels.ports.state import EventQuery, FactQuery
 from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, an_event, ident, made
+from canonry.values.ids import EntityId, EventId, FactId, SceneId
+from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.time import DAY, SECOND, Instant
 
 
 def some(*names: str) -> frozenset[EntityId]:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from canonry.domain.ids import EntityId, RelationId, SpaceId
-from canonry.domain.log.canon import fold
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import (
+from canonry.log.canon import fold
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import (
     Erased,
     RelationEnded,
     RelationResumed,
@@ -13,11 +12,9 @@ from canonry.domain.log.entries import (
     Thing,
     Tombstone,
 )
-from canonry.domain.spaces import SpaceKind
-from canonry.domain.things.relations import Relation
-from canonry.domain.time import Instant
-from canonry.ports.views.documents import MemoryQuery, SceneQuery
-from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery
+from canonry.log.items.relations import Relation
+from canonry.readmodels.ports.documents import MemoryQuery, SceneQuery
+from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery
 from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import TEXTS
@@ -38,6 +35,9 @@ from canonry.testing.things import (
     an_entity,
     ident,
 )
+from canonry.values.ids import EntityId, RelationId, SpaceId
+from canonry.values.spaces import SpaceKind
+from canonry.values.time import Instant
 
 
 def some(*names: str) -> frozenset[EntityId]:

@@ -4,18 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.ids import EntityId, SourceId
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
-from canonry.domain.observations import Dated, Observation
-from canonry.domain.things.entities import Entity
-from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.timeline import TimelineEvent
-from canonry.ports.views.state import (
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.log.items.entities import Entity
+from canonry.readmodels.ports.state import (
     EntityQuery,
     IdentifierQuery,
     RelationQuery,
     TimelineQuery,
 )
+from canonry.readmodels.timeline import TimelineEvent
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
@@ -32,6 +29,9 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.ids import EntityId, SourceId
+from canonry.values.observations import Dated, Observation
+from canonry.values.time import DAY, Instant
 
 LEDGER = SourceId(ident("ledger"))
 

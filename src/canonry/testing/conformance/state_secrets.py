@@ -2,15 +2,12 @@
 
 from typing import Any
 
-from canonry.domain.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
-from canonry.domain.ids import RelationId, SceneId
-from canonry.domain.log.entries import AudienceChanged, RelationEnded
-from canonry.domain.recall.passages import Collection
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.ports.views.documents import SceneQuery
-from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery, Spaces
-from canonry.ports.views.text import TextQuery
+from canonry.log.entries import AudienceChanged, RelationEnded
+from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery, Spaces
+from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
@@ -25,6 +22,9 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
+from canonry.values.ids import RelationId, SceneId
+from canonry.values.time import Instant
 
 SAM = Viewer(readers=frozenset((character(ident("Sam")),)))
 FOR_SAM = (character(ident("Sam")),)

@@ -1,15 +1,14 @@
-"""The contract of `canonry.ports.views.text.Text`."""
+"""The contract of `canonry.readmodels.ports.text.Text`."""
 
 from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, FactId, SceneId
-from canonry.domain.log.entries import Erased, FactRetconned
-from canonry.domain.log.scene_entries import SceneCompleted
-from canonry.domain.recall.passages import Collection
-from canonry.domain.texts.words import terms_of
-from canonry.ports.views.text import Hit, TextQuery
+from canonry.language.texts.words import terms_of
+from canonry.log.entries import Erased, FactRetconned
+from canonry.log.scene_entries import SceneCompleted
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import Hit, TextQuery
 from canonry.testing.conformance.hostile import TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
@@ -28,6 +27,7 @@ from canonry.testing.things import (
     an_observation,
     ident,
 )
+from canonry.values.ids import EntityId, FactId, SceneId
 
 SYNTAX = (
     *TEXTS,
@@ -153,7 +153,7 @@ class TextContract(Contract):
         ],
     )
     async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
-        """Words are those of domain/texts/words.py: case, accents and ligatures folded."""
+        """Words are those of language/texts/words.py: case, accents and ligatures folded."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")

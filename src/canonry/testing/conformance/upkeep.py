@@ -1,19 +1,17 @@
-"""The contract of `canonry.ports.views.upkeep.Upkeep`."""
+"""The contract of `canonry.readmodels.ports.upkeep.Upkeep`."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from canonry.domain.errors import Conflict
-from canonry.domain.ids import EntityId
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
-from canonry.domain.recall.passages import Collection
-from canonry.domain.things.entities import Entity
-from canonry.ports.views.state import FactQuery
-from canonry.ports.views.text import TextQuery
-from canonry.ports.views.upkeep import Verification
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.upkeep import Verification
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement
@@ -28,6 +26,8 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.values.errors import Conflict
+from canonry.values.ids import EntityId
 
 
 def quiet(done: int, total: int | None) -> None:

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from canonry.domain.log.entries import Erased, Tombstone
-from canonry.domain.recall.passages import Collection
-from canonry.ports.views.state import FactQuery
-from canonry.ports.views.text import TextQuery
+from canonry.log.entries import Erased, Tombstone
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement

@@ -1,4 +1,4 @@
-"""The contract of `canonry.ports.views.vectors.Vectors`: give it a fixture `vectors`."""
+"""The contract of `canonry.readmodels.ports.vectors.Vectors`: give it a fixture `vectors`."""
 
 import struct
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant, Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.recall.passages import Collection
-from canonry.ports.embedder import EmbeddingModel, Vector
-from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorQuery, Vectors
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
+from canonry.readmodels.ports.vectors import VectorBatch, VectorEntry, VectorQuery, Vectors
 from canonry.testing.conformance.kit import Contract, requirement
+from canonry.values.errors import BrokenInvariant, Unavailable
+from canonry.values.ids import SpaceId
 
 MODEL: Final = EmbeddingModel(name="tiny", version="1", dimensions=4)
 OTHER: Final = EmbeddingModel(name="tiny", version="2", dimensions=4)

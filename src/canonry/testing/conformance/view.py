@@ -1,4 +1,4 @@
-"""The contract of `canonry.ports.views.view.View`: views that another engine's ledger feeds."""
+"""The contract of the port `View`: views that the ledger of another engine feeds."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.errors import Conflict
-from canonry.domain.log.canon import needs
-from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import Thing
-from canonry.ports.views.view import Folded, View
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.readmodels.ports.view import Folded, View
+from canonry.stores.following.projector import Projector, folded
 from canonry.testing.conformance.answers import Answers, answers, answers_of_documents
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.usecases.projection.projector import Projector, folded
+from canonry.values.errors import Conflict
 
 
 def views_of(backend: Backend) -> Sequence[View]:

@@ -9,11 +9,11 @@ from typing import Any, TypeVar, cast
 
 from typing_extensions import override
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import Append, Outcome, Position, Stale
-from canonry.ports.records.ledger import Ledger
-from canonry.ports.views.view import Folded, View
+from canonry.log.commits import Append, Outcome, Position, Stale
+from canonry.log.ports.ledger import Ledger
+from canonry.readmodels.ports.view import Folded, View
+from canonry.values.errors import Unavailable
+from canonry.values.ids import SpaceId
 
 V = TypeVar("V", bound=View)
 

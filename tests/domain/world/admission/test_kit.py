@@ -2,14 +2,15 @@
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.policy import AdmissionLimits
-from canonry.domain.time import SECOND, Instant
-from canonry.domain.world.admission.budgets import HOUR, MINUTE, Spent, over_budget
-from canonry.domain.world.admission.claims import claimed
-from canonry.domain.world.admission.constraints import time_too_short
-from canonry.domain.world.admission.envelope import ACTION_TYPES, Generation, envelope_schema
-from canonry.domain.world.admission.kit import (
+from canonry.readmodels.directions import Direction
+from canonry.values.errors import BrokenInvariant
+from canonry.values.policy import AdmissionLimits
+from canonry.values.time import SECOND, Instant
+from canonry.world.domain.admission.budgets import HOUR, MINUTE, Spent, over_budget
+from canonry.world.domain.admission.claims import claimed
+from canonry.world.domain.admission.constraints import time_too_short
+from canonry.world.domain.admission.envelope import ACTION_TYPES, Generation, envelope_schema
+from canonry.world.domain.admission.kit import (
     LASTING,
     ORDER,
     RULES,
@@ -17,11 +18,10 @@ from canonry.domain.world.admission.kit import (
     passed_before,
     refusal,
 )
-from canonry.domain.world.admission.replay import not_replayable
-from canonry.domain.world.admission.schema import recorded_proposal
-from canonry.domain.world.directions import Direction
-from canonry.domain.world.moderation.moderating import moderate_by_words
-from canonry.domain.world.prompts.templates import find_template
+from canonry.world.domain.admission.replay import not_replayable
+from canonry.world.domain.admission.schema import recorded_proposal
+from canonry.world.domain.moderation.moderating import moderate_by_words
+from canonry.world.domain.prompts.templates import find_template
 from tests.toolsets.world.proposals.cases import CASES
 
 LIMITS = AdmissionLimits(player_a_minute=2, world_a_minute=3, tokens_an_hour=100)

@@ -6,9 +6,9 @@ from importlib.resources import files
 import msgspec
 import pytest
 
-from canonry.domain.vocabularies.ai_words import EventName
-from canonry.domain.world.prompts import templates as module
-from canonry.domain.world.prompts.templates import (
+from canonry.canon.session.ai_words import EventName
+from canonry.world.domain.prompts import templates as module
+from canonry.world.domain.prompts.templates import (
     Template,
     find_template,
     list_templates,

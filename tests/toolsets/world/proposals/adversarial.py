@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.domain.vocabularies.world_types import LoreType
-from canonry.domain.world.atlas import Atlas, Exit, Item, Lore, LoreVersion, Mover
-from canonry.domain.world.directions import Direction
+from canonry.log.schemas.world_types import LoreType
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import Atlas, Exit, Item, Lore, LoreVersion, Mover
 from tests.toolsets.world.kit import an_isle
 
 NOW: Final = "2025-01-15T00:00:00Z"

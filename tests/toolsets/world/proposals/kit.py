@@ -4,8 +4,8 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
-from canonry.domain.world.prompts.templates import find_template
 from canonry.testing.worlds import HandClock
+from canonry.world.domain.prompts.templates import find_template
 from tests.toolsets.world.kit import Isle, a_world
 from tests.toolsets.world.proposals.adversarial import the_besieged_isle
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.log.entries import Made, ProposalDecided
-from canonry.domain.things.facts import EventDraft
-from canonry.domain.things.proposals import Proposal, ProposalStatus
-from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
-from canonry.ports.moderator import Moderation, Moderator
+from canonry.log.entries import Made, ProposalDecided
+from canonry.log.items.facts import EventDraft
+from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.world import WORLD
+from canonry.values.time import SECOND
+from canonry.world.ports.moderator import Moderation, Moderator
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import (
     CURE,

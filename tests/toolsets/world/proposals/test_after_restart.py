@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.errors import InvalidInput
-from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.models.admissions import Admissions
-from canonry.usecases.world.bound_world import require_world
-from canonry.usecases.world.proposals.enqueueing import enqueue_world_event
-from canonry.usecases.world.proposals.settling import apply_admitted
+from canonry.values.errors import InvalidInput
+from canonry.values.time import SECOND
+from canonry.world.models.admissions import Admissions
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.bound_world import require_world
+from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
+from canonry.world.usecases.proposals.settling import apply_admitted
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, MOOD, TALK, but, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

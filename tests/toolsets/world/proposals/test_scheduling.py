@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import Append, Outcome
-from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
-from canonry.ports.records.ledger import Ledger
+from canonry.log.commits import Append, Outcome
+from canonry.log.ports.ledger import Ledger
 from canonry.testing.simulation import Faults, FaultyLedger
 from canonry.testing.worlds import HandClock
-from canonry.toolsets.world import WORLD
+from canonry.values.errors import Unavailable
+from canonry.values.time import SECOND
+from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

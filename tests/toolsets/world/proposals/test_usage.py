@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.revising import revised
-from canonry.domain.time import Instant
-from canonry.domain.vocabularies.ai_words import EventName
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
-from canonry.toolsets.world import WORLD
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.models.telemetry import Telemetry
-from canonry.usecases.kernel.models.usage_report import usage_report
-from canonry.usecases.world.telemetry.recounting import recount_usage
+from canonry.values.revising import revised
+from canonry.values.time import Instant
+from canonry.world.models.telemetry import Telemetry
+from canonry.world.models.usage_report import usage_report
+from canonry.world.toolset import WORLD
+from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 

@@ -8,23 +8,23 @@ from typing import Any, ClassVar, Final, cast
 
 from typing_extensions import override
 
-from canonry.domain.errors import Unavailable
-from canonry.domain.ids import SpaceId
-from canonry.domain.log.commits import ORIGIN, Append, Appended, Outcome
-from canonry.domain.revising import revised
-from canonry.domain.time import SECOND
-from canonry.domain.world.atlas import Atlas, Mover, Place
+from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.limits import SECONDS
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
-from canonry.ports.local_files import LocalFile, LocalFiles
-from canonry.ports.records.ledger import Ledger
+from canonry.log.commits import ORIGIN, Append, Appended, Outcome
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.local_files import LocalFile, LocalFiles
 from canonry.testing.conformance.cuts.calls import NOTE, CutCall, every_call
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.worlds import a_caller
-from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.import_world import import_world
+from canonry.values.errors import Unavailable
+from canonry.values.ids import SpaceId
+from canonry.values.revising import revised
+from canonry.values.time import SECOND
+from canonry.world.domain.atlas import Atlas, Mover, Place
+from canonry.world.usecases.import_world import import_world
 
 ServeToolsets = Callable[[Canon], Gateway]
 """Makes the gateway that serves all toolsets over a canon."""

@@ -1,1 +1,0 @@
-"""Engines, one folder each; none knows another."""

@@ -1,7 +1,0 @@
-"""Plain folders: a place for blobs, a key of one's own, and files that a caller may name."""
-
-from canonry.adapters.folder.blobs import FolderBlobs, sync_folder
-from canonry.adapters.folder.keys import kept_key
-from canonry.adapters.folder.local_files import FolderLocalFiles
-
-__all__ = ["FolderBlobs", "FolderLocalFiles", "kept_key", "sync_folder"]

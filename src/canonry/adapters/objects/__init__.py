@@ -1,5 +1,0 @@
-"""Bytes in an object store that speaks S3, which many machines share."""
-
-from canonry.adapters.objects.blobs import ObjectBlobs, ObjectStore
-
-__all__ = ["ObjectBlobs", "ObjectStore"]

@@ -1,5 +1,0 @@
-"""Passages by their words in OpenSearch: `open_text` opens the text view on a server."""
-
-from canonry.adapters.opensearch.text import OpenSearchText, open_text
-
-__all__ = ["OpenSearchText", "open_text"]

@@ -1,5 +1,0 @@
-"""Document readers: plain and structured text in this process, everything else in its own."""
-
-from canonry.adapters.readers.reader import LocalReader
-
-__all__ = ["LocalReader"]

@@ -1,0 +1,1 @@
+"""The composition root: settings become stores, toolsets and servers."""

@@ -1,0 +1,125 @@
+"""Open the embedded store: one folder with one database file and the blobs beside it."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from canonry.app.filing import copy_files, folder_filing
+from canonry.app.stores import KeptStore
+from canonry.app.system import SystemClock, SystemIdentities
+from canonry.canon.session.canon import Canon
+from canonry.documents.readers import LocalReader
+from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.world import Clock, Identities
+from canonry.records.usecases.filing import Filing
+from canonry.stores.folder import FolderBlobs
+from canonry.stores.sqlite import (
+    Durability,
+    LookingUpkeep,
+    SealedStore,
+    SqliteStore,
+    SqliteUpkeep,
+    open_sealed,
+    open_store,
+)
+from canonry.values.policy import Policy
+from canonry.world.rules.srd import SrdRulebook
+
+BLOBS = "blobs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded(KeptStore):
+    """The same with the blobs beside it."""
+
+    blobs: Blobs
+
+
+async def open_embedded(
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    identities: Identities | None = None,
+    policy: Policy | None = None,
+    durability: Durability = Durability.FULL,
+    vfs: str | None = None,
+) -> Embedded:
+    """Open the store in `folder`, which is made if it is missing; several processes may.
+
+    Raises:
+        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+        Unavailable: the folder or its disk cannot be used; the code says why.
+    """
+    the_clock = clock or SystemClock()
+    the_identities = identities or SystemIdentities()
+    blobs = FolderBlobs(folder / BLOBS, syncs=durability is Durability.FULL)
+    store = await open_store(
+        folder,
+        clock=the_clock,
+        identities=the_identities,
+        blobs=blobs,
+        durability=durability,
+        vfs=vfs,
+    )
+    try:
+        filing = folder_filing(folder, the_identities, syncs=durability is Durability.FULL)
+    except BaseException:
+        await store.close()
+        raise
+    canon = _canon(store, the_clock, the_identities, policy, filing)
+    upkeep = SqliteUpkeep(
+        store,
+        blobs=blobs,
+        stored_at=blobs.stored_at,
+        blobs_in=lambda target: FolderBlobs(target / BLOBS),
+        copy_files=partial(copy_files, folder),
+        clock=the_clock,
+    )
+    return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)
+
+
+async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> KeptStore:
+    """Open the store in `folder`, which must be there and of this version, without a trace.
+
+    Raises:
+        NotFound: `store.absent`.
+        BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
+        Unavailable: the folder or its disk cannot be used; the code says why.
+    """
+    blobs = FolderBlobs(folder / BLOBS, syncs=False)
+    store = await open_sealed(folder, blobs=blobs)
+    identities = SystemIdentities()
+    filing = folder_filing(folder, identities, syncs=False, signs=False)
+    canon = _canon(store, SystemClock(), identities, policy, filing)
+    upkeep = LookingUpkeep(
+        store.path,
+        store.readers,
+        blobs=blobs,
+        blobs_in=lambda target: FolderBlobs(target / BLOBS),
+        copy_files=partial(copy_files, folder),
+        way=store.way,
+    )
+    return KeptStore(canon=canon, upkeep=upkeep, close=store.close)
+
+
+def _canon(
+    store: SqliteStore | SealedStore,
+    clock: Clock,
+    identities: Identities,
+    policy: Policy | None,
+    filing: Filing,
+) -> Canon:
+    return Canon(
+        ledger=store.ledger,
+        state=store.state,
+        documents=store.documents,
+        text=store.text,
+        catalog=store.catalog,
+        places=store.places,
+        clock=clock,
+        identities=identities,
+        policy=policy or Policy(),
+        reader=LocalReader(),
+        filing=filing,
+        rulebook=SrdRulebook(),
+    )

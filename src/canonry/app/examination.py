@@ -1,0 +1,242 @@
+"""The examination behind `canonry doctor`: it looks at everything and changes nothing."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from canonry.app.diagnosis import Diagnosis, ShownSetting
+from canonry.app.file_modes import open_to_others
+from canonry.app.recall_examination import look_at_recall, look_at_reranking
+from canonry.app.recalling import origin_of, recall_folder
+from canonry.app.schema_examination import foreign_objects
+from canonry.app.serving import advice_on, served
+from canonry.app.settings import Settings
+from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
+from canonry.app.toolsets import load_toolsets
+from canonry.log.dating import OFF_MAX, is_plausible
+from canonry.records.usecases.check_files import check_files
+from canonry.values.errors import CanonryError
+from canonry.values.time import SECOND, Instant, parse_instant, render_instant
+
+DISK_WRONG: Final = 200 * 1024 * 1024
+DISK_HINT: Final = 2 * 1024 * 1024 * 1024
+STUCK_AFTER: Final = 60 * SECOND
+SCENES_SHOWN: Final = 100
+PROCESSES_SHOWN: Final = 10
+CLOCK_HINT: Final = 60 * SECOND
+WAL_HINT: Final = 256 * 1024 * 1024
+
+
+async def examine(settings: Settings) -> Diagnosis:
+    """Look at the settings, the disk and the store."""
+    diagnosis = Diagnosis(
+        settings=[ShownSetting(key=k, value=v, source=s) for k, v, s in settings.told()]
+    )
+    _look_at_identity(diagnosis, settings)
+    _look_at_disk(diagnosis, settings.data)
+    _look_at_modes(diagnosis, settings.data)
+    _look_at_upload_roots(diagnosis, settings)
+    if settings.memory:
+        diagnosis.hint(
+            "the store is kept in memory and ends with the process", "leave --memory out"
+        )
+    elif not is_there(settings):
+        diagnosis.hint(
+            f"there is no store in {settings.data} yet", "`canonry serve` makes it; or see --data"
+        )
+    elif not _has_foreign_objects(diagnosis, settings.data):
+        await _look_at_store(diagnosis, settings)
+    return diagnosis
+
+
+_SET_BY: Final = {"agent": "agent-type", "tool": "tools"}
+
+
+def _look_at_identity(diagnosis: Diagnosis, settings: Settings) -> None:
+    try:
+        advice = advice_on(settings, served(settings, load_toolsets(settings.toolsets)))
+    except CanonryError as error:
+        name = _SET_BY.get(error.code.partition(".")[0], "toolsets")
+        variable = name.upper().replace("-", "_")
+        diagnosis.is_wrong(error.message, f"set --{name} or CANONRY_{variable}")
+        return
+    if advice is not None:
+        diagnosis.hint(advice, "set it where the server is started")
+
+
+def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
+    folder = next(each for each in (data, *data.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    what = f"{free // 1024 // 1024} MB are free on the disk of {data}"
+    if free < DISK_WRONG:
+        diagnosis.is_wrong(what, "make room: a full disk refuses every write")
+    elif free < DISK_HINT:
+        diagnosis.hint(what, "make room soon")
+    if not folder.is_dir():
+        diagnosis.is_wrong(f"{folder} is no folder", "name a folder with --data")
+    elif not os.access(folder, os.W_OK):
+        diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
+
+
+def _look_at_modes(diagnosis: Diagnosis, data: Path) -> None:
+    found = open_to_others(data)
+    if found:
+        diagnosis.hint(
+            f"others on this machine may read {len(found)} files and folders of the store, "
+            f"{found[0]} among them",
+            "`canonry doctor --mend` closes them",
+        )
+
+
+def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
+    for root in settings.truth_upload_roots:
+        if not Path(root).is_dir():
+            diagnosis.is_wrong(
+                f"truth.upload_roots names {root}, which is no folder",
+                "make the folder or name another one; no file can be uploaded from there",
+            )
+
+
+def _has_foreign_objects(diagnosis: Diagnosis, data: Path) -> bool:
+    """Whether a file holds what could act by itself: then the store is not opened to look."""
+    found = list(foreign_objects(data))
+    for path, what in found:
+        diagnosis.is_wrong(
+            f"{what}, in {path}",
+            "stop all servers and copy the folder; then `canonry restore` a backup from before",
+        )
+    return bool(found)
+
+
+async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
+    try:
+        store = await open_store_to_look(settings)
+    except CanonryError as error:
+        diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
+        return
+    try:
+        facts = await store.upkeep.facts_about_store()
+        diagnosis.store.update(facts)
+        _look_at_facts(diagnosis, facts)
+        _look_at_clock(diagnosis, str(facts.get("newest_commit", "")), store.canon.clock.now())
+        _look_at_processes(diagnosis, settings.data)
+        for finding in await store.upkeep.glance():
+            diagnosis.is_wrong(
+                f"the view {finding.where} is not whole: {finding.what}", "run `canonry rebuild`"
+            )
+        await _look_at_scenes(diagnosis, store)
+        await _look_at_files(diagnosis, store)
+        if store.canon.recall is not None:
+            folder, origin = recall_folder(settings), origin_of(settings)
+            await look_at_recall(diagnosis, store.canon.recall, folder, origin)
+        if store.canon.reranking is not None:
+            await look_at_reranking(diagnosis, store.canon.reranking)
+    except CanonryError as error:
+        diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
+    finally:
+        await store.close()
+
+
+def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None:
+    integrity = facts.get("integrity", "ok")
+    if str(integrity).startswith("not known"):
+        diagnosis.hint(f"integrity is {integrity}", "`canonry verify` reads everything")
+    elif integrity != "ok":
+        diagnosis.is_wrong(
+            f"the store's file is damaged: {integrity}",
+            "stop all servers, copy the folder, then `canonry restore` a backup",
+        )
+    wal = facts.get("log_bytes", 0)
+    if isinstance(wal, int) and wal > WAL_HINT:
+        diagnosis.hint(
+            f"the write-ahead log has {wal // 1024 // 1024} MB",
+            "a reader may be stuck: end processes that hold the store open",
+        )
+
+
+def _look_at_clock(diagnosis: Diagnosis, newest: str, now: Instant) -> None:
+    """Whether the clock can be right, beside what it said when the newest commit was written."""
+    if not is_plausible(now):
+        diagnosis.is_wrong(
+            f"the clock of this machine says {render_instant(now)}, so that nothing can be written",
+            "set the clock right",
+        )
+        return
+    ahead = parse_instant(newest) - now if newest else 0
+    what = f"the newest commit is dated {newest}, and the clock says {render_instant(now)}"
+    if ahead > OFF_MAX:
+        diagnosis.is_wrong(
+            f"{what}, so that nothing can be written to its universe",
+            "set the clock right; if the commit is wrong, `canonry export`, then `canonry import "
+            "log FILE --before INSTANT` into a new folder, and tell again what came after",
+        )
+    elif ahead > CLOCK_HINT:
+        diagnosis.hint(
+            f"{what}; until then commits are dated a microsecond apart", "set the clock right"
+        )
+
+
+def _look_at_processes(diagnosis: Diagnosis, data: Path) -> None:
+    """Who else has the store open, where the system tells it."""
+    others = sorted(_holders((data / STORE_FILE).resolve()) - {os.getpid()})
+    if others:
+        listed = ", ".join(map(str, others[:PROCESSES_SHOWN]))
+        diagnosis.store["other_processes"] = len(others)
+        diagnosis.hint(
+            f"{len(others)} other processes have the store open: {listed}",
+            "that is fine; they take turns",
+        )
+
+
+def _holders(path: Path) -> set[int]:
+    """The processes that have `path` open; Linux tells it for one's own processes."""
+    found: set[int] = set()
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        try:
+            if any(each.readlink() == path for each in folder.iterdir()):
+                found.add(int(folder.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
+    now = store.canon.clock.now()
+    for scene in await store.canon.documents.open_scenes(None, limit=SCENES_SHOWN):
+        if now - scene.updated_at > STUCK_AFTER:
+            diagnosis.is_wrong(
+                f"the scene {scene.id} has been in canonization since "
+                f"{render_instant(scene.updated_at)}",
+                "have the scene canonized again; that goes on where it stopped",
+            )
+
+
+async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
+    """Whether all files are there that sources name; `canonry verify` reads them too."""
+    seen = await check_files(store.canon, whole=False)
+    diagnosis.store["files"] = seen.files
+    if seen.findings:
+        diagnosis.is_wrong(
+            f"{seen.findings[0].where}: {seen.findings[0].what.partition(':')[0]}",
+            "copy the folder `files` of a backup into the store; `canonry verify` names the others",
+        )
+    if seen.orphans:
+        diagnosis.hint(
+            f"{seen.orphans} files are kept that no source names",
+            "`canonry rebuild` deletes those that are older than a day",
+        )
+
+
+def _remedy(error: CanonryError) -> str:
+    remedies = {
+        "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
+        "store.newer": "install the newer Canonry that wrote it",
+        "store.not-canonry": "name another folder with --data",
+        "store.read-only": "change the folder's owner, or its disk's mount",
+        "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
+        "store.unclosed": "open the store where its disk can be written, or copy its folder there",
+        "store.busy": "end the process that holds the store, then look again",
+    }
+    return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")

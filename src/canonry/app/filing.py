@@ -1,0 +1,222 @@
+"""Filing as the settings say: where files lie, what interprets them, and whose paths are read."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, ValuesView
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
+from canonry.documents.interpreters.rules import RulesInterpreter
+from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.world import Identities
+from canonry.models.outside_services import OutsideServices
+from canonry.records.domain.file_links import KEY_BYTES
+from canonry.records.ports.interpreter import Interpreter
+from canonry.records.usecases.filing import Filing, UserFiles
+from canonry.stores.folder import FolderBlobs, FolderLocalFiles, kept_key
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.ids import is_uuid
+
+FOLDER: Final = "files"
+KEY_FILE: Final = "files.key"
+_PAGE: Final = 500
+_SHARED_KEY_MIN: Final = 16
+
+
+def memory_filing(identities: Identities) -> Filing:
+    """Files that live as long as this process; no path of the machine is read."""
+    from canonry.stores.memory import MemoryBlobs  # noqa: PLC0415 - not for a kept store
+
+    kept: dict[str, Blobs] = {}
+    return Filing(
+        blobs_of=lambda user_id: kept.setdefault(user_id, MemoryBlobs()),
+        users=_threaded(lambda: sorted(kept)),
+        stored_at=_never,
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=_fresh_key(identities),
+    )
+
+
+def folder_filing(
+    folder: Path, identities: Identities, *, syncs: bool, signs: bool = True
+) -> Filing:
+    """Files in the store's folder, and its key for links beside them, if any are to be signed."""
+    fresh = partial(_fresh_key, identities)
+    return Filing(
+        blobs_of=blobs_in(folder, syncs=syncs),
+        users=_threaded(partial(users_in, folder)),
+        stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=kept_key(folder / KEY_FILE, fresh) if signs else fresh(),
+    )
+
+
+def shared_filing(
+    folder: Path,
+    identities: Identities,
+    *,
+    blobs_of: Callable[[str], Blobs],
+    users: Callable[[], Awaitable[Sequence[str]]],
+    stored_at: Callable[[str, str], Awaitable[float | None]],
+) -> Filing:
+    """Files in a store that many machines share; each has a key for links in its own folder."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Filing(
+        blobs_of=blobs_of,
+        users=users,
+        stored_at=stored_at,
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=kept_key(folder / KEY_FILE, partial(_fresh_key, identities)),
+    )
+
+
+def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
+    """The blobs of each user, in a folder of their own."""
+    return lambda user_id: _folder_of(folder / FOLDER, user_id, syncs=syncs)
+
+
+def files_beside(folder: Path) -> UserFiles:
+    """Files in a folder of their own, as a store has them in its folder of files."""
+    return UserFiles(
+        blobs_of=lambda user_id: _folder_of(folder, user_id),
+        users=_threaded(partial(_users_below, folder)),
+    )
+
+
+def _threaded(users: Callable[[], Sequence[str]]) -> Callable[[], Awaitable[Sequence[str]]]:
+    """The same beside the event loop: a folder is read."""
+    return partial(asyncio.to_thread, users)
+
+
+def _folder_of(files: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
+    if not is_uuid(user_id):
+        raise ValueError(user_id)
+    return FolderBlobs(files / user_id.lower(), syncs=syncs)
+
+
+async def _never(user_id: str, digest: str) -> float | None:
+    """What lives as long as this process is not collected."""
+    del user_id, digest
+    return None
+
+
+def users_in(folder: Path) -> Sequence[str]:
+    """Who has files in the store's folder."""
+    return _users_below(folder / FOLDER)
+
+
+def _users_below(files: Path) -> Sequence[str]:
+    try:
+        return sorted(each.name for each in files.iterdir() if is_uuid(each.name))
+    except FileNotFoundError:
+        return ()
+
+
+async def copy_files(folder: Path, target: Path) -> None:
+    """Copy everybody's files to another store's folder, as a backup does; what is there stays."""
+    for user_id in await asyncio.to_thread(users_in, folder):
+        source, copy = blobs_in(folder, syncs=True)(user_id), blobs_in(target, syncs=True)(user_id)
+        last = ""
+        while page := await source.digests(after=last, limit=_PAGE):
+            last = page[-1]
+            for digest in page:
+                with contextlib.suppress(NotFound):  # it was erased meanwhile
+                    await copy.put(await source.get(digest))
+
+
+def set_up(filing: Filing, settings: Settings, outside: OutsideServices | None = None) -> None:
+    """What the settings say of interpreters, of paths and of the key for links.
+
+    Over standard input and output the caller is on this machine and may name what lies in the
+    working folder; over HTTP only folders that the settings name.
+
+    Raises:
+        InvalidInput: `settings.malformed`, the key that the environment gives is too short.
+    """
+    roots = settings.truth_upload_roots
+    if not roots and settings.http is None:
+        roots = (str(Path.cwd()),)
+    filing.local = FolderLocalFiles([Path(root) for root in roots])
+    filing.interpreters = _Interpreters(settings, filing, outside or OutsideServices())
+    filing.provider = settings.truth_interpreter
+    key = os.environ.get(FILES_KEY_VARIABLE, "").encode()
+    if 0 < len(key) < _SHARED_KEY_MIN:
+        message = f"{FILES_KEY_VARIABLE} has fewer than {_SHARED_KEY_MIN} bytes: links that are "
+        message += "signed with it could be forged; take a longer one, by chance"
+        raise InvalidInput("settings.malformed", message, path=FILES_KEY_VARIABLE)
+    filing.secret = key or filing.secret
+
+
+class _Interpreters(Mapping[str, Interpreter]):
+    """The interpreters that are set up, each made when it is first asked for."""
+
+    def __init__(self, settings: Settings, filing: Filing, outside: OutsideServices) -> None:
+        self._outside = outside
+        self._settings = settings
+        self._filing = filing
+        self._made: dict[str, Interpreter] = {}
+
+    @override
+    def __getitem__(self, provider: str) -> Interpreter:
+        if provider not in set(self):
+            raise KeyError(provider)
+        if provider not in self._made:
+            self._made[provider] = _interpreter(
+                provider, self._settings, self._filing, self._outside
+            )
+        return self._made[provider]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        yield "rules"
+        if self._settings.truth_interpreter != "rules":
+            yield self._settings.truth_interpreter
+        if self._filing.client is not None:
+            yield "client"
+
+    @override
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @override
+    def values(self) -> ValuesView[Interpreter]:
+        return self._made.values()
+
+
+def _interpreter(
+    provider: str, settings: Settings, filing: Filing, outside: OutsideServices
+) -> Interpreter:
+    if provider == "rules":
+        return RulesInterpreter()
+    if provider == "client" and filing.client is not None:
+        from canonry.documents.interpreters.client import ClientInterpreter  # noqa: PLC0415
+
+        return ClientInterpreter(filing.client)
+    # Only a model needs a client for endpoints.
+    from canonry.documents.interpreters.answering import EndpointInterpreter  # noqa: PLC0415
+    from canonry.documents.interpreters.anthropic import ANTHROPIC  # noqa: PLC0415
+    from canonry.documents.interpreters.openai_compatible import OPENAI  # noqa: PLC0415
+    from canonry.models.endpoint import ModelEndpoint  # noqa: PLC0415
+
+    endpoint = ModelEndpoint(
+        base_url=settings.truth_url or "",
+        model=settings.truth_model or "",
+        key=os.environ.get(MODEL_KEY_VARIABLE) or None,
+    )
+    protocol = ANTHROPIC if provider == "anthropic" else OPENAI
+    return EndpointInterpreter(protocol, endpoint, outside.service("interpreter"))
+
+
+def _fresh_key(identities: Identities) -> bytes:
+    key = b""
+    while len(key) < KEY_BYTES:
+        key += identities.salt()
+    return key[:KEY_BYTES]

@@ -1,0 +1,292 @@
+"""Settings: one file, the environment and the command line become one checked value.
+
+The command line wins over the environment, the environment over the file, the file over defaults.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from canonry.app.policy_settings import policy_from
+from canonry.app.secret_variables import (
+    DIALOGUE_KEY_VARIABLE,
+    FILES_KEY_VARIABLE,
+    KEY_VARIABLE,
+    MODEL_KEY_VARIABLE,
+    MONGODB_PASSWORD_VARIABLE,
+    NEO4J_PASSWORD_VARIABLE,
+    OPENSEARCH_PASSWORD_VARIABLE,
+    QDRANT_KEY_VARIABLE,
+    RERANK_KEY_VARIABLE,
+    SECRETS,
+)
+from canonry.app.setting_kinds import SettingKind, parse_address, unknown_setting, wrong_value
+from canonry.app.setting_table import DEFAULT, POLICY, SETTINGS, Settings
+from canonry.app.store_checks import check_store
+from canonry.app.store_settings import user_data
+from canonry.server.token_settings import EVERY_SPACE
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import is_uuid
+from canonry.values.policy import Policy
+
+__all__ = [
+    "DIALOGUE_KEY_VARIABLE",
+    "FILES_KEY_VARIABLE",
+    "KEY_VARIABLE",
+    "LOCAL",
+    "MODEL_KEY_VARIABLE",
+    "MONGODB_PASSWORD_VARIABLE",
+    "NEO4J_PASSWORD_VARIABLE",
+    "OPENSEARCH_PASSWORD_VARIABLE",
+    "QDRANT_KEY_VARIABLE",
+    "RERANK_KEY_VARIABLE",
+    "Settings",
+    "check_recall",
+    "load_settings",
+    "user_config",
+    "user_data",
+]
+
+CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
+DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
+LOCAL: Final = "local"
+"""The moderator that needs no endpoint."""
+
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | SECRETS
+_NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
+"""How variables begin that are read by measurements and tests alone."""
+
+_DIMENSIONS_MAX: Final = 16_384
+
+
+def user_config() -> Path:
+    """The settings file that is read when none is named; it need not exist."""
+    return Path(platformdirs.user_config_dir("canonry", appauthor=False)) / "canonry.toml"
+
+
+def load_settings(
+    options: Mapping[str, Any] | None = None,
+    *,
+    config: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The effective settings; `options` holds what the command line said, by `SettingRow.field`.
+
+    Raises:
+        InvalidInput: `settings.unknown`, `settings.malformed` or `settings.unreadable`; the
+            message names the key, where it stands and, if unknown, the nearest known one.
+    """
+    variables = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    named = config or (Path(variables[CONFIG_VARIABLE]) if CONFIG_VARIABLE in variables else None)
+    layers = (
+        _from_file(named or user_config(), required=named is not None),
+        _from_environment(variables),
+        _from_options(options or {}),
+    )
+    for layer in layers:
+        for key, (value, source) in layer.items():
+            values[key] = value
+            sources[key] = source
+    policy = values.pop(POLICY, Policy())
+    rows = {row.key: row.field for row in SETTINGS}
+    settings = replace(
+        Settings(policy=policy, sources=sources),
+        **{rows[key]: value for key, value in values.items()},
+    )
+    if settings.records_shards and settings.postgres_url is None:
+        settings = replace(settings, postgres_url=settings.records_shards[0])
+    _check(settings)
+    return settings
+
+
+SettingsLayer = dict[str, tuple[Any, str]]
+
+
+def _from_file(path: Path, *, required: bool) -> SettingsLayer:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not required:
+            return {}
+        message = f"there is no settings file {path}; make it, or leave --config out"
+        raise InvalidInput("settings.unreadable", message, path=str(path)) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        message = f"the settings file {path} cannot be read: {error}"
+        raise InvalidInput("settings.unreadable", message, path=str(path)) from error
+    where = f"settings file {path}"
+    policy = content.pop(POLICY, None)
+    layer: SettingsLayer = {}
+    if policy is not None:
+        layer[POLICY] = (policy_from(policy, where), where)
+    rows = {row.key: row for row in SETTINGS}
+    tables = {row.key.partition(".")[0] for row in SETTINGS if "." in row.key}
+    for key, value in _flat(content, tables):
+        row = rows.get(key)
+        if row is None:
+            raise unknown_setting(key, [*rows, POLICY], where)
+        layer[key] = (_read(row.kind.of_toml, value, row.key, row.kind, where), where)
+    return layer
+
+
+def _flat(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if key in tables and isinstance(value, dict):
+            for inner, inner_value in value.items():
+                yield f"{key}.{inner}", inner_value
+        else:
+            yield key, value
+
+
+def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
+    rows = {row.variable: row for row in SETTINGS}
+    layer: SettingsLayer = {}
+    for name in sorted(name for name in variables if name.startswith("CANONRY_")):
+        row = rows.get(name)
+        if row is None:
+            if name in _FOREIGN or name.startswith(_NOT_OURS):
+                continue
+            raise unknown_setting(name, rows, "environment")
+        text = variables[name]
+        if text or row.kind.flag:
+            layer[row.key] = (_read(row.kind.of_text, text, name, row.kind, "environment"), name)
+    return layer
+
+
+def _from_options(options: Mapping[str, Any]) -> SettingsLayer:
+    layer: SettingsLayer = {}
+    for row in SETTINGS:
+        given = options.get(row.field)
+        if given is None:
+            continue
+        value = given
+        if isinstance(given, str):
+            value = _read(row.kind.of_text, given, row.option, row.kind, "command line")
+        layer[row.key] = (value, row.option)
+    return layer
+
+
+def _read(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> Any:
+    try:
+        return read(value)
+    except ValueError:
+        raise wrong_value(name, kind.expected, where) from None
+
+
+def _check(settings: Settings) -> None:
+    if settings.http is not None:
+        parse_address(settings.http)
+    named = (
+        ("user", (settings.user,)),
+        ("world", (settings.world,)),
+        ("spaces", settings.spaces or ()),
+        ("auth.default_spaces", set(settings.auth_default_spaces) - {EVERY_SPACE}),
+    )
+    for key, values in named:
+        if any(value is not None and not is_uuid(value) for value in values):
+            raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
+    if not all(map(_is_network, settings.http_trusted_proxies)):
+        where = settings.sources.get("http_trusted_proxies", DEFAULT)
+        raise wrong_value("http_trusted_proxies", "addresses or networks, as 10.0.0.0/8", where)
+    if not settings.toolsets:
+        raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
+    check_recall(settings)
+    _check_truth(settings)
+    check_store(settings)
+    _check_dialogue(settings)
+    if settings.auth_issuer is None:
+        given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
+        if alone := [key for key in given if key in settings.sources]:
+            message = f"{alone[0]} has no effect without auth.issuer: set both"
+            raise InvalidInput("settings.incomplete", message, path="auth.issuer")
+        return
+    if settings.auth_audience is None:
+        message = "auth.issuer needs auth.audience: the name that tokens for this server carry"
+        raise InvalidInput("settings.incomplete", message, path="auth.audience")
+    if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
+        message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
+        raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_dialogue(settings: Settings) -> None:
+    url = settings.dialogue_url
+    if url is not None and not _is_address(url):
+        where = settings.sources.get("dialogue.url", DEFAULT)
+        raise wrong_value("dialogue.url", "an http or https address without a password", where)
+    moderator = settings.dialogue_moderator
+    remote = moderator if moderator != LOCAL else None
+    asked = settings.dialogue_model or remote or settings.dialogue_intents
+    if (url is None) != (asked is None):
+        message = (
+            "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and they "
+            "need it"
+        )
+        raise InvalidInput("settings.incomplete", message, path="dialogue.url")
+
+
+def _check_truth(settings: Settings) -> None:
+    addresses = (("truth.url", settings.truth_url), ("truth.public_url", settings.truth_public_url))
+    for key, value in addresses:
+        if value is not None and not _is_address(value):
+            where = settings.sources.get(key, DEFAULT)
+            raise wrong_value(key, "an http or https address without a password", where)
+    if settings.truth_interpreter == "rules":
+        return
+    for key, value in (("truth.url", settings.truth_url), ("truth.model", settings.truth_model)):
+        if value is None:
+            message = f"truth.interpreter {settings.truth_interpreter} needs {key}: set both"
+            raise InvalidInput("settings.incomplete", message, path=key)
+
+
+def check_recall(settings: Settings) -> None:
+    """Refuse an embedder or reranker that lacks what it needs.
+
+    Raises:
+        InvalidInput: `settings.incomplete` or `settings.malformed`.
+    """
+    needed = {
+        "openai": ("recall.url", "recall.model", "recall.dimensions"),
+        "hub": ("recall.model", "recall.dimensions"),
+    }
+    embedder, rows = settings.recall_embedder, {row.key: row.field for row in SETTINGS}
+    for key in needed.get(embedder, ()):
+        if getattr(settings, rows[key]) is None:
+            message = f"recall.embedder {embedder} needs {key}: set both"
+            raise InvalidInput("settings.incomplete", message, path=key)
+    size = settings.recall_dimensions
+    if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
+        expected = f"a whole number up to {_DIMENSIONS_MAX}"
+        raise wrong_value("recall.dimensions", expected, settings.sources["recall.dimensions"])
+    if settings.recall_reranker != "none" and settings.recall_rerank_url is None:
+        message = f"recall.reranker {settings.recall_reranker} needs recall.rerank_url: set both"
+        raise InvalidInput("settings.incomplete", message, path="recall.rerank_url")
+    for key in ("recall.url", "recall.rerank_url"):
+        address = getattr(settings, rows[key])
+        if address is not None and not _is_address(address):
+            expected = "an http or https address without a password, such as http://127.0.0.1:80/v1"
+            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        whole = bool(parts.hostname) and parts.port != 0 and parts.username is None
+    except ValueError:  # brackets without an end, or a port that is none
+        return False
+    return whole and parts.scheme in {"http", "https"}

@@ -1,0 +1,268 @@
+"""Opens the store that the settings name; the only place that knows which backends there are."""
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import quote, urlsplit
+
+from canonry.app.filing import set_up
+from canonry.app.recalling import recall_for, reranking_for
+from canonry.app.settings import (
+    MONGODB_PASSWORD_VARIABLE,
+    NEO4J_PASSWORD_VARIABLE,
+    OPENSEARCH_PASSWORD_VARIABLE,
+    QDRANT_KEY_VARIABLE,
+    Settings,
+)
+from canonry.app.speaking import voiced
+from canonry.canon.session.canon import Canon
+from canonry.readmodels.ports.upkeep import Upkeep
+from canonry.readmodels.ports.vectors import Vectors
+from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
+
+if TYPE_CHECKING:
+    from canonry.app.backends.postgres import SpaceMover
+    from canonry.stores.objects import ObjectStore
+
+STORE_FILE: Final = "canon.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """An open store; `close` finishes what was begun, and must be awaited once.
+
+    `async with` does that at the end of its block.
+    """
+
+    canon: Canon
+    close: Callable[[], Awaitable[None]]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptStore(Store):
+    """A store that outlives the process, with what an operator does to it.
+
+    `vectors` opens the index of meaning that belongs to it; None: it lies in the data folder.
+    `mover` moves a space to another server, where spaces are divided between several.
+    """
+
+    upkeep: Upkeep
+    vectors: Callable[[], Vectors] | None = None
+    mover: "SpaceMover | None" = None
+
+
+async def open_store(settings: Settings) -> Store:
+    """The store to serve; made when it does not exist."""
+    if settings.memory:
+        from canonry.app.compose import compose_memory  # noqa: PLC0415 - one of two
+
+        return _filed(Store(canon=compose_memory(policy=settings.policy), close=_nothing), settings)
+    return _filed(await open_kept_store(settings), settings)
+
+
+def _filed(store: Store, settings: Settings) -> Store:
+    """The same store, whose files are read, and whose characters speak, as the settings say."""
+    store = replace(store, canon=voiced(store.canon, settings))
+    canon = store.canon
+    if canon.filing is not None:
+        set_up(canon.filing, settings, canon.outside)
+    asked = (canon.speaker, canon.listener, canon.moderator, canon.filing)
+
+    async def close() -> None:
+        for each in asked:
+            if each is not None:
+                await each.close()
+        await store.close()
+
+    return replace(store, close=close)
+
+
+async def open_sealed_store(settings: Settings) -> Store:
+    """The store to serve where every toolset only reads: it is made or brought up first.
+
+    Raises:
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    if _on_servers(settings):
+        return await open_kept_store(settings)
+    from canonry.app.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
+
+    try:
+        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+    except (NotFound, BrokenInvariant) as error:
+        if error.code not in {"store.absent", "store.older"}:
+            raise
+        await (await open_kept_store(settings)).close()
+        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+
+
+async def open_store_to_look(settings: Settings) -> KeptStore:
+    """The store in the data folder, for what changes nothing of it.
+
+    Where its disk is full or cannot be written, it is opened for reading alone: nothing is found
+    by meaning then, and upkeep refuses what would write.
+
+    Raises:
+        NotFound: `store.absent`.
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    if _on_servers(settings):
+        return await open_kept_store(settings)
+    from canonry.app.embedded import open_embedded_sealed  # noqa: PLC0415 - as above
+    from canonry.stores.sqlite import UNWRITABLE  # noqa: PLC0415 - loads the engine
+
+    try:
+        return await open_kept_store(settings, existing=True)
+    except Unavailable as error:
+        if error.code not in UNWRITABLE:
+            raise
+    return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+
+
+async def open_store_to_try(settings: Settings) -> Store:
+    """The store for what is only tried; one that is not there yet is none that is kept either."""
+    if is_there(settings):
+        return await open_kept_store(settings)
+    return await open_store(replace(settings, memory=True))
+
+
+async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
+    """The store in the data folder; with `existing`, one must be there already.
+
+    Raises:
+        NotFound: `store.absent`.
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    if settings.postgres_url is not None:
+        return _recalling(await _open_shared(settings, settings.postgres_url), settings)
+    if settings.mongodb_url is not None:
+        return _recalling(await _open_polyglot(settings, settings.mongodb_url), settings)
+    if existing and not is_there(settings):
+        message = f"there is no store in {settings.data}; name its folder with --data"
+        raise NotFound("store.absent", message, path=str(settings.data))
+    from canonry.app.embedded import open_embedded  # noqa: PLC0415 - as above
+    from canonry.stores.sqlite import Durability  # noqa: PLC0415 - loads the engine
+
+    opened = await open_embedded(
+        settings.data, durability=Durability(settings.durability), policy=settings.policy
+    )
+    return _recalling(opened, settings)
+
+
+def is_there(settings: Settings) -> bool:
+    """Whether there is a store already; a database is asked when it is opened, and makes one."""
+    return _on_servers(settings) or (settings.data / STORE_FILE).is_file()
+
+
+def _on_servers(settings: Settings) -> bool:
+    return settings.postgres_url is not None or settings.mongodb_url is not None
+
+
+async def _open_shared(settings: Settings, url: str) -> KeptStore:
+    try:
+        from canonry.app.backends.postgres import open_postgres  # noqa: PLC0415 - loads the driver
+    except ImportError as error:
+        message = "postgres.url needs a driver: install canonry[postgres]"
+        raise NotSupported("store.no-driver", message) from error
+    shared = await open_postgres(
+        url,
+        shards=settings.records_shards,
+        schema=settings.postgres_schema,
+        folder=settings.data,
+        connections=int(settings.postgres_connections),
+        policy=settings.policy,
+        objects=_objects(settings),
+    )
+    if not settings.postgres_copy:
+        return shared
+    from canonry.app.backends.postgres_copy import with_copy  # noqa: PLC0415 - loads the engine
+
+    return await with_copy(shared, settings.data)
+
+
+async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
+    try:
+        from canonry.app.backends.polyglot import BesideServers, open_polyglot  # noqa: PLC0415 - loads the driver
+    except ImportError as error:
+        message = "mongodb.url needs a driver: install canonry[mongodb]"
+        raise NotSupported("store.no-driver", message) from error
+    for module, key, extra in (
+        ("neo4j", settings.neo4j_url, "neo4j"),
+        ("opensearchpy", settings.opensearch_url, "opensearch"),
+        ("qdrant_client", settings.qdrant_url, "qdrant"),
+    ):
+        if key is not None and find_spec(module) is None:
+            message = f"{extra}.url needs a driver: install canonry[{extra}]"
+            raise NotSupported("store.no-driver", message)
+    return await open_polyglot(
+        url,
+        database=settings.mongodb_database,
+        folder=settings.data,
+        password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
+        policy=settings.policy,
+        objects=_objects(settings),
+        beside=BesideServers(
+            graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+            words=settings.opensearch_url,
+            words_password=os.environ.get(OPENSEARCH_PASSWORD_VARIABLE) or None,
+            meaning=settings.qdrant_url,
+            meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
+        ),
+    )
+
+
+def _with_password(url: str | None, password: str | None) -> str | None:
+    if url is None or not password:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or 'neo4j'}:{quote(password)}@{host}").geturl()
+
+
+def _objects(settings: Settings) -> "ObjectStore | None":
+    if settings.files_url is None:
+        return None
+    try:
+        from canonry.stores.objects import ObjectStore  # noqa: PLC0415 - loads the library
+    except ImportError as error:
+        message = "files.url needs a library: install canonry[s3]"
+        raise NotSupported("store.no-driver", message) from error
+    return ObjectStore(settings.files_url, settings.files_endpoint)
+
+
+def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
+    """The same store, in which passages are found by meaning as the settings say."""
+    recall = recall_for(settings, opened.canon, opened.vectors)
+    reranking = reranking_for(settings, opened.canon)
+
+    async def close() -> None:
+        if recall is not None:
+            await recall.close()
+        if reranking is not None:
+            await reranking.close()
+        await opened.close()
+
+    canon = replace(opened.canon, recall=recall, reranking=reranking).whole
+    return KeptStore(
+        canon=canon,
+        close=close,
+        upkeep=opened.upkeep,
+        vectors=opened.vectors,
+        mover=opened.mover,
+    )
+
+
+def _whole(store: KeptStore) -> KeptStore:
+    return replace(store, canon=store.canon.whole)
+
+
+async def _nothing() -> None:
+    """Memory needs no closing."""

@@ -1,0 +1,264 @@
+"""Explaining: why something is so, what happened when, and what was written since."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from canonry.assistant.desk import FULL, PAGING, SPACE, Desk, Wanted, named, takes, wanted
+from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars, of_each, placed
+from canonry.assistant.resources import THING
+from canonry.assistant.roles import EVERYBODY
+from canonry.assistant.rows import ONE, Row, filled, fitted, reply_schema, rows_of
+from canonry.canon.commands.retcon_thing import list_dependents
+from canonry.canon.queries.explain import Explanation, explain
+from canonry.canon.queries.read_timeline import Window, read_timeline
+from canonry.canon.queries.trace_evidence import Traced
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
+from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.log.items.sources import Source
+from canonry.records.usecases.explain_snapshot import FieldExplained, explain_snapshot
+from canonry.records.usecases.list_records import TimelineQuery, list_timeline, survivors_of
+from canonry.records.usecases.review.locate_value import locate_field
+from canonry.values.observations import Observation
+from canonry.values.time import Instant, render_instant
+
+_EVIDENCE: Final = 5
+_WORDS: Final = 5
+_RESTING: Final = 10
+_WORDS_MAX: Final = 120
+_GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
+_ABOUT: Final = 4
+"""So many things of each kind are told of one commit."""
+
+
+async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desks = await desks_of(canon, caller, arguments, "of")
+    page = wanted(arguments)
+    kinds = (Entity, Relation, Fact, Event, Axiom, Proposal, Observation)
+    desk, thing, hint = await found_in(desks, arguments["of"], *kinds, path="/of")
+    if desk.is_account and isinstance(thing, Entity):
+        return await _fields(desk, thing, arguments.get("field"), page)
+    found = await explain(canon, caller, thing.id)
+    (row,) = await rows_of(desk, (found.thing,), full=page.full)
+    row["because"] = [
+        await _traced(desk, each, page) for each in found.evidence[: _EVIDENCE * (1 + page.full)]
+    ]
+    row |= _judged(found)
+    row |= {"audience": found.audience, "more_known_to": found.more_known_to}
+    if (resting := await _resting(desk, thing)) is not None:
+        row |= resting
+    reply = filled({**placed(row, desk, desks), "hint": hint})
+    told = (each.place for each in found.evidence[: len(row["because"])])
+    return Noted(reply=reply, parts=_links(each for each in told if each is not None))
+
+
+def _links(places: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
+    """Links to the scenes and documents in which evidence can be read, once each."""
+    named = {each.id: _source(each) if isinstance(each, Source) else each.title for each in places}
+    return tuple(THING.link(each, title) for each, title in named.items())
+
+
+async def _traced(desk: Desk, traced: Traced, page: Wanted) -> Row:
+    """The words that a thing rests on, who said them and where."""
+    thing = traced.thing
+    if thing is None:
+        return {"id": traced.evidence.ref, "says": "erased"}
+    (row,) = await rows_of(desk, (thing,), full=page.full)
+    kept = ("kind", "id", "name", "says", "by", "scene", "document", "page")
+    return {name: row[name] for name in kept if name in row}
+
+
+def _judged(found: Explanation) -> Row:
+    row: Row = {}
+    proposal = found.proposal
+    if proposal is not None and (ruling := proposal.decision or proposal.review) is not None:
+        judged = {
+            "rule": ruling.rule,
+            "because": ruling.rationale,
+            "score": None if ruling.score is None else round(ruling.score, 2),
+            "proposed_by": proposal.proposed_by,
+            "authority": proposal.authority.value,
+            "decided_by": ruling.decided_by,
+        }
+        row["judged"] = filled(judged)
+    if found.commit is not None:
+        at = render_instant(found.commit.recorded_at)
+        row["recorded"] = {"when": at, "by": found.commit.actor.agent_id, "tool": found.commit.tool}
+    if found.fall is not None:
+        fall = found.fall.commit
+        row["ended_by"] = {
+            "how": type(found.fall.entry).__name__,
+            "because": getattr(found.fall.entry, "reason", ""),
+            "when": render_instant(fall.recorded_at),
+            "by": fall.actor.agent_id,
+        }
+    return row
+
+
+async def _resting(desk: Desk, thing: Thing) -> Row | None:
+    if not isinstance(thing, Fact | Event | Relation | Entity):
+        return None
+    found = await list_dependents(desk.canon, desk.caller, thing.id)
+    shown = found.dependents[:_RESTING]
+    rows = await rows_of(desk, (each.thing for each in shown))
+    brief = [
+        {"id": row["id"], "says": row.get("says") or row.get("name", ""), "tie": each.tie.value}
+        for row, each in zip(rows, shown, strict=True)
+    ]
+    left = len(found.dependents) - len(shown)
+    return {"rests_on_it": brief, **({"rests_on_it_left": left} if left else {})}
+
+
+async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
+    """Of an entity of one's own account: for each field what was said, by what, and what stands."""
+    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field, unread=True)
+    shown = explained.fields[page.offset : page.offset + page.limit]
+    ids = {w.observation.source_id for each in shown for w in each.words}
+    sources = await desk.canon.seen_by(desk.caller).things(i for i in ids if i is not None)
+    rows = [_explained(each, sources, page) for each in shown]
+    head = {"kind": "entity", "id": entity.id, "name": entity.name}
+    reply = {**head, **fitted(rows, page, len(explained.fields), "fields")}
+    if field is not None and shown and shown[0].field in explained.read.shown.fields:
+        places = await locate_field(desk.canon, desk.caller, entity.id, field)
+        told = [filled({**asdict(each), "box": list(each.box or ())}) for each in places]
+        reply |= filled({"places": told})
+    cited = {word["source"] for row in reply["fields"] for word in row["said"]}
+    documents = (each for i, each in sources.items() if i in cited and isinstance(each, Source))
+    return Noted(reply=reply, parts=_links(documents))
+
+
+def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted) -> Row:
+    words = [
+        {
+            "value": word.value,
+            "stands": word.wins,
+            "by": _source(source := sources.get(word.observation.source_id or "")),
+            "source": word.observation.source_id,
+            "seen": render_instant(word.observation.seen_at),
+            **_grounds(source),
+        }
+        for word in field.words[: _WORDS * (1 + 3 * page.full)]
+    ]
+    return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
+
+
+def _grounds(source: Thing | None) -> Row:
+    """Why a word was said, and what it rests on, where whoever said it told so."""
+    said = source.properties if isinstance(source, Source) else {}
+    return {name: said[name] for name in _GROUNDS if said.get(name)}
+
+
+def _source(thing: Thing | None) -> str:
+    if not isinstance(thing, Source):
+        return "erased"
+    return thing.title or thing.file_name or thing.source_type.value
+
+
+async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desks = await desks_of(canon, caller, arguments, "about")
+    entity: Entity | None = None
+    if (about := arguments.get("about")) is not None:
+        desk, thing, _ = await found_in(desks, about, Entity, path="/about")
+        desks, entity = [desk], thing if isinstance(thing, Entity) else None
+    desks = list(await in_their_calendars(desks, arguments, "from", "to"))
+    return await of_each(desks, arguments, lambda d: _dated(d, arguments, entity), "timeline")
+
+
+async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Reply:
+    canon, caller, page = desk.canon, desk.caller, wanted(arguments)
+    start = await desk.time(arguments, "from")
+    end = await desk.time(arguments, "to", end_of_day=True)
+    if desk.is_account:
+        return await _dates(desk, entity, start, end, page)
+    space = desk.require_told("a timeline", "get tells a row of a catalog")
+    window = Window(
+        entity_ids=() if entity is None else (entity.id,),
+        start=start,
+        end=end,
+        limit=page.limit,
+        offset=page.offset,
+    )
+    found = await read_timeline(canon, caller, space, window)
+    rows = await rows_of(desk, found.items, full=page.full)
+    for row, item in zip(rows, found.items, strict=True):
+        when = item.time_ref
+        row.pop("from", None)
+        row["when"] = "undated" if when is None else desk.spoken(when)
+    reply = fitted(rows, page, found.total, "timeline")
+    if found.truncated:
+        reply["more"] = "not everything was looked through; narrow it by from and to"
+    return reply
+
+
+async def _dates(
+    desk: Desk, entity: Entity | None, start: Instant | None, end: Instant | None, page: Wanted
+) -> Reply:
+    """What the date fields of one's own records say, the newest first."""
+    query = TimelineQuery(start=start, end=end, limit=page.limit, offset=page.offset)
+    found = await list_timeline(desk.canon, desk.caller, query)
+    entities = await survivors_of(desk.canon, desk.caller, found.items)
+    rows: list[Row] = []
+    for event in found.items:
+        named = {e.id: e for each in event.entries if (e := entities.get(each.entity_id))}
+        if entity is None or entity.id in named:
+            rows.append(
+                {
+                    "when": render_instant(event.instant),
+                    "says": event.event_type,
+                    "about": [each.name for each in named.values()],
+                    "source": event.source_id,
+                }
+            )
+    return fitted(rows, page, found.total, "timeline")
+
+
+WHY: Final = Tool(
+    name="why",
+    title="Why",
+    description=(
+        "Why something is so: the words that it rests on, the rule that let it in, who and when, "
+        "what ended it, and what rests on it. Of your own records: who said what of each field."
+    ),
+    input_schema=takes(
+        {"of": named("A fact, event, relation, entity or proposal.")},
+        {
+            "field": named("Only this field of your record, with its place in the file."),
+            "space": SPACE,
+            "full": FULL,
+            **PAGING,
+        },
+    ),
+    output_schema=ONE,
+    roles=EVERYBODY,
+    run=_why,
+    read_only=True,
+)
+TIMELINE: Final = Tool(
+    name="timeline",
+    title="Timeline",
+    description="What happened and began to hold, in order; in your account, what dates say.",
+    input_schema=takes(
+        {},
+        {
+            "about": named("Only what concerns this entity."),
+            "from": named("Not before: date, RFC 3339 or words."),
+            "to": named("Not after."),
+            "space": SPACE,
+            "full": FULL,
+            **PAGING,
+        },
+    ),
+    output_schema=reply_schema({"timeline": array(OBJECT), "total": COUNT}, {"more": TEXT}),
+    roles=EVERYBODY,
+    run=_timeline,
+    read_only=True,
+)
+TOOLS: Final = (WHY, TIMELINE)

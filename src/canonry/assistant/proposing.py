@@ -1,0 +1,312 @@
+"""Proposing: one or many claims with their evidence, judged at once or kept for who decides."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from canonry.assistant.claims import (
+    CLAIM,
+    CLAIMS_MAX,
+    UPKEPT,
+    Cited,
+    ClaimReading,
+    briefly,
+    evidence_of,
+    in_words_of_claims,
+    require_members,
+    upkeep_of,
+)
+from canonry.assistant.desk import SPACE, Desk, checked, desk_of, names, takes
+from canonry.assistant.evidence_readers import hints_on_readers, readers_of_claims, with_hints
+from canonry.assistant.recording import record_claims
+from canonry.assistant.roles import CONTRIBUTORS, KEEPERS
+from canonry.assistant.rows import Row, cut, reply_schema
+from canonry.assistant.telling_documents import keep_text
+from canonry.assistant.unlinked import with_links
+from canonry.canon.canonization.canonize_proposals import canonize_proposals, preview_proposals
+from canonry.canon.canonization.create_proposal import Suggestion
+from canonry.canon.canonization.proposal_verdicts import ProposalVerdict
+from canonry.canon.canonization.propose_changes import (
+    foretell_changes,
+    propose_changes,
+    require_changes,
+)
+from canonry.canon.commands.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep, require_possible
+from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
+from canonry.canon.judging.gates.kit import ACCEPTED_RULE
+from canonry.canon.judging.gates.statement_negated import GATE as STATEMENT_NEGATED
+from canonry.canon.ports.files import FileHint
+from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import audience_for
+from canonry.canon.session.receipts import made_before
+from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.items.proposals import ProposalDraft, ProposalStatus
+from canonry.log.items.upkeep import ids_of
+from canonry.records.usecases.store_file import GivenFile
+from canonry.values.audience import Audience, narrowest
+from canonry.values.errors import InvalidInput, NotAllowed
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
+
+SAID: Final = "What was said"
+"""The document that keeps the words with which claims are backed."""
+SAID_TO_FEW: Final = "What was said to few"
+"""The same for the words behind claims that not everybody may know; one for each audience."""
+_SAID_ID: Final = "said"
+_AGAINST: Final = 5
+_LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)
+"""Whose word undoes nothing that a document or whoever runs the space has said."""
+_DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
+
+
+async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments, "evidence", "claims/evidence", "claims/of")
+    desk.require_writable()
+    claims = arguments["claims"]
+    for n, claim in enumerate(claims):
+        require_members(claim, n)
+    if arguments.get("dry_run") and arguments.get("said") is not None:
+        message = "a dry run keeps nothing: tell the words first and cite them, or leave out said"
+        raise InvalidInput("claim.dry-said", message, path="/said")
+    if desk.is_account:
+        return await record_claims(desk, claims, arguments)
+    return await _told(desk, claims, arguments)
+
+
+async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments) -> Reply:
+    canon, caller, space = desk.canon, desk.caller, desk.space.id
+    dry, said = bool(arguments.get("dry_run")), arguments.get("said")
+    evidence = await evidence_of(desk, arguments.get("evidence", ()), "/evidence")
+    cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
+    if any(claim["kind"] in UPKEPT for claim in claims):
+        return await _upkeep(desk, claims, cited, said, dry=dry)
+    reading = ClaimReading(desk, cited)
+    suggestions = await reading.suggestions(claims)
+    readers = await readers_of_claims(canon, suggestions)
+    hints = await hints_on_readers(canon, suggestions, readers)
+
+    async def replied(reply: Reply) -> Reply:
+        return with_hints(await with_links(reading, claims, suggestions, reply), hints)
+
+    kept = await made_before(canon, step(caller, "propose"), space, ProposalDraft)
+    with in_words_of_claims(claims):
+        if said is not None:
+            if not kept:
+                await require_changes(canon, caller, space, suggestions)
+            words = await _said(desk, said, narrowest(readers))
+            suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
+            if len(set(readers)) > 1:  # words for few prove what more may know of
+                suggestions = list(map(_for_readers, suggestions, readers))
+        if kept:
+            return await replied(await _judged(desk, claims, [each.id for each in kept]))
+        if "authority" not in arguments and cited.authority not in _LOWER:
+            suggestions = await _overruling_nothing(desk, suggestions)
+        if dry:
+            foretold = await foretell_changes(canon, caller, space, suggestions)
+            return await replied(_verdicts(claims, foretold, written=False))
+        ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
+    return await replied(await _judged(desk, claims, ids))
+
+
+async def _judged(desk: Desk, claims: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> Reply:
+    """What becomes of the claims that are kept as these proposals."""
+    canon, caller = desk.canon, desk.caller
+    if caller.actor.agent_type in KEEPERS:
+        judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
+        return _verdicts(claims, judged, written=True)
+    foreseen = await preview_proposals(canon, caller, ids, while_played=True)
+    kept = "kept for a Keeper, who decides; these are the verdicts that it would get now"
+    return _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
+
+
+def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:
+    """The same claim, which says itself who may know of it."""
+    return replace(asked, content={**asked.content, "audience": list(readers) or "everyone"})
+
+
+def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
+    """Whose word it is: what is said, else what the evidence and the caller's role suggest.
+
+    Raises:
+        NotAllowed: `authority.claim-refused`, the caller may claim none that fits.
+    """
+    if "authority" in arguments:
+        return Authority(arguments["authority"])
+    own = Authority.GM if desk.caller.actor.agent_type in KEEPERS else Authority.PLAYER
+    written = bool(evidence) and all(each.kind in _DOCUMENTS for each in evidence)
+    wanted: list[Authority] = [Authority.SOURCE] if written else []
+    for each in (*wanted, own, *_LOWER):
+        if each in desk.caller.authorities:
+            return each
+    message = "this caller may claim no authority that fits; name one in /authority"
+    raise NotAllowed("authority.claim-refused", message, path="/authority")
+
+
+async def _overruling_nothing(desk: Desk, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The suggestions; by a lower word where their own would undo what stands, unless meant so.
+
+    Who says nothing of authority does not mean to retcon; who names what it `replaces` does.
+    """
+    lower = next((each for each in _LOWER if each in desk.caller.authorities), None)
+    foretold = await foretell_changes(desk.canon, desk.caller, desk.space.id, suggestions)
+    return [
+        replace(asked, authority=lower) if lower is not None and _undoes(asked, verdict) else asked
+        for asked, verdict in zip(suggestions, foretold, strict=True)
+    ]
+
+
+def _undoes(asked: Suggestion, verdict: ProposalVerdict) -> bool:
+    """Whether something that stands would fall by it that it does not name."""
+    accepted = verdict.status is ProposalStatus.ACCEPTED
+    return accepted and bool(verdict.conflicts) and "replaces" not in asked.content
+
+
+async def _said(desk: Desk, words: str, readers: Audience) -> tuple[Evidence, ...]:
+    """The words as a passage of the document that keeps what was said to `readers`, to cite."""
+    text = checked(words, desk.canon.policy.limits.snippet, path="/said")
+    desk.require_reader(readers, path="/said")
+    given = GivenFile(data=text.encode(), hint=FileHint(mime_type="text/plain; charset=utf-8"))
+    inner = replace(desk, caller=step(desk.caller, "said"))
+    title = SAID_TO_FEW if readers else SAID
+    kept = await keep_text(
+        inner, desk.space.id, given, title=title, doc_id=_SAID_ID, audience=readers
+    )
+    page = await query_snippets(
+        desk.canon, desk.caller, kept.source_id, limit=kept.snippets, offset=kept.first
+    )
+    return tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=each.id) for each in page.items)
+
+
+def _verdicts(
+    claims: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[ProposalVerdict],
+    *,
+    written: bool,
+) -> Row:
+    rows = [_verdict(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)]
+    good = sum(row["verdict"] == "accepted" for row in rows)
+    reply: Row = {"accepted": good, "of": len(rows), "verdicts": rows}
+    if not written:
+        reply = {"written": False, **reply}
+    if good < len(rows):
+        reply["hint"] = f"why explains what stands against it; {_way_out(rows)}"
+    return reply
+
+
+def _way_out(rows: Sequence[Row]) -> str:
+    """What helps whom the rules refused."""
+    rules = {row.get("rule") for row in rows}
+    if ACCEPTED_RULE in rules:
+        return "say what it rests on as said or evidence, or decide accept"
+    dated = "; with when, what stood held until then" if STATEMENT_NEGATED.id in rules else ""
+    return f"authority=gm or decide accept overrules it{dated}"
+
+
+def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
+    said = briefly(claim)
+    status = "needs review" if verdict.needs_review else verdict.status.value
+    row: Row = {"claim": cut(said, full=False), "verdict": status}
+    if verdict.status is ProposalStatus.ACCEPTED and written:
+        row["id"] = verdict.canonical_id or verdict.proposal_id
+    elif verdict.status is not ProposalStatus.ACCEPTED:
+        row |= {"rule": verdict.rule, "because": verdict.rationale}
+        row |= {"proposal": verdict.proposal_id}
+    if verdict.rule == DEPENDENCY_ACCEPTED.id:  # what it waits for is nothing against it
+        return {**row, "builds_on": [one.id for one in verdict.graded]}
+    against = [
+        {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
+    ]
+    return {**row, **({"against": against[:_AGAINST]} if against else {})}
+
+
+async def _upkeep(
+    desk: Desk,
+    claims: Sequence[Mapping[str, Any]],
+    cited: Cited,
+    said: str | None,
+    *,
+    dry: bool,
+) -> Reply:
+    """What only who decides can do: done at once where that is the caller, else kept for them."""
+    if any(claim["kind"] not in UPKEPT for claim in claims):
+        message = f"propose {', '.join(UPKEPT)} by themselves, not together with other claims"
+        raise InvalidInput("claim.mixed", message, path="/claims")
+    asking = step(desk.caller, "upkeep")
+    kept = await made_before(desk.canon, asking, desk.space.id, ProposalDraft)
+    ids: Sequence[str] = [each.id for each in kept]
+    if not ids:
+        asked = await _asked(desk, claims, cited, said)
+        ids = () if dry else await ask_upkeep(desk.canon, asking, desk.space.id, asked)
+    decides = desk.caller.actor.agent_type in KEEPERS
+    verdict = "accepted" if decides else "needs review"
+    rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
+    for n, proposal_id in enumerate(ids):
+        if decides:
+            by, reason = step(desk.caller, str(n)), claims[n].get("says", "")
+            rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, reason)
+        else:
+            rows[n]["proposal"] = proposal_id
+    reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    if dry or not decides:
+        reply = {"written": False, **reply}
+    return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
+
+
+async def _asked(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], cited: Cited, said: str | None
+) -> Sequence[UpkeepAsked]:
+    """What the claims ask for, each of which can be done now."""
+    asked: list[UpkeepAsked] = []
+    for n, claim in enumerate(claims):
+        upkeep = await upkeep_of(desk, claim, f"/claims/{n}")
+        await require_possible(desk.canon, desk.caller, desk.space.id, upkeep)
+        own = await evidence_of(desk, claim.get("evidence", ()), f"/claims/{n}/evidence")
+        asked.append(
+            UpkeepAsked(
+                upkeep=upkeep,
+                reason=claim.get("says", ""),
+                evidence=own or cited.evidence,
+                authority=cited.authority,
+            )
+        )
+    about = [*(i for one in asked for i in ids_of(one.upkeep)), *(e.ref for e in _cited_by(asked))]
+    readers = await audience_for(desk.canon, about, None)
+    words = await _said(desk, said, readers) if said is not None else ()
+    return [replace(one, evidence=(*one.evidence, *words)) for one in asked]
+
+
+def _cited_by(asked: Sequence[UpkeepAsked]) -> Iterator[Evidence]:
+    return (each for one in asked for each in one.evidence)
+
+
+PROPOSE: Final = Tool(
+    name="propose",
+    title="Propose",
+    description=(
+        "Claim what is true, one claim or many, with evidence from tell. Rules judge each; the "
+        "verdict names what stands against it. Claims can name entities claimed along with them. "
+        "Keepers carry out corrections, merges, retcons."
+    ),
+    input_schema=takes(
+        {"claims": array(CLAIM).but(minItems=1, maxItems=CLAIMS_MAX, description="Any order.")},
+        {
+            "evidence": names("What all rest on: ids or titles from tell."),
+            "said": TEXT.but(description="Or the words, kept and cited."),
+            "authority": enum(*Authority).but(
+                description="Whose word: source (document), gm (overrules), player, system."
+            ),
+            "dry_run": BOOLEAN.but(description="Foretell only."),
+            "space": SPACE,
+        },
+    ),
+    output_schema=reply_schema(
+        {"accepted": COUNT, "of": COUNT, "verdicts": array(OBJECT)},
+        {"written": BOOLEAN, "kept": BOOLEAN},
+    ),
+    roles=CONTRIBUTORS,
+    run=_propose,
+    read_only=False,
+)
+TOOLS: Final = (PROPOSE,)

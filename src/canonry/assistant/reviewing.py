@@ -1,0 +1,398 @@
+"""Reviewing and deciding: what waits for somebody, and what that somebody says."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, get_args
+
+from canonry.assistant.desk import PAGING, SPACE, Desk, desk_of, named, names, takes, wanted
+from canonry.assistant.everywhere import desks_of, found_in, of_each
+from canonry.assistant.roles import EVERYBODY, KEEPERS
+from canonry.assistant.rows import Row, filled, fitted, reply_schema, rows_of
+from canonry.assistant.unclear import read_values, unclear_values
+from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.change_audience import Kept, change_audience
+from canonry.canon.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
+from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.canon.canonization.waive_conflict import waive_conflict
+from canonry.canon.commands.end_relation import end_relation
+from canonry.canon.commands.merge_entities import merge_entities, unmerge_entities
+from canonry.canon.commands.retcon_scene import retcon_scene
+from canonry.canon.commands.retcon_thing import Retcon, retcon_thing
+from canonry.canon.commands.upkeep import accept_upkeep
+from canonry.canon.session.account import Account, within_account
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.entries import THING_KINDS
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.records.usecases.identity.keep_apart import DIFFERENT_FROM, keep_apart
+from canonry.records.usecases.identity.merge_records import merge_records, unmerge_records
+from canonry.records.usecases.identity.possible_duplicates import (
+    DuplicateQuery,
+    duplicates_within,
+)
+from canonry.values.audience import EVERYBODY as ALL
+from canonry.values.errors import InvalidInput
+from canonry.values.provenance import Authority
+
+_ASKS: Final[Mapping[str, frozenset[Ask]]] = {
+    "pending": frozenset({Ask.PENDING}),
+    "review": frozenset({Ask.NEEDS_REVIEW}),
+    "conflicts": frozenset({Ask.POSSIBLE}),
+}
+_WHAT: Final = (*_ASKS, "duplicates", "unclear")
+WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
+"""What waits for somebody who decides; what is proposed in a world passes gates of its own."""
+_ENDED: Final = "ended by decision"
+_FEW: Final = 3
+_LISTS: Final = ("waiting", "duplicates", "unclear")
+_BOTH: Final = "what=duplicates and what=unclear list all, and say what to decide"
+
+
+async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desks = await desks_of(canon, caller, arguments, "about")
+    if "about" in arguments:
+        desks = [(await found_in(desks, arguments["about"], Entity, path="/about"))[0]]
+    return await of_each(desks, arguments, lambda desk: _waits(desk, arguments), *_LISTS)
+
+
+async def _waits(desk: Desk, arguments: Arguments) -> Row:
+    page, what = wanted(arguments), arguments.get("what")
+    if what == "unclear":
+        return await unclear_values(desk, page)
+    if what == "duplicates" or (what is None and not desk.space.told):
+        reply = await _duplicates(desk, arguments)
+        if desk.is_account and what is None:
+            unclear = await unclear_values(desk, replace(page, limit=_FEW, offset=0))
+            if unclear["unclear"]:
+                reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
+        return reply
+    desk.require_told("a proposal", "review what=duplicates looks through your account")
+    asks = _ASKS[what] if what is not None else frozenset(Ask)
+    query = ProposalQuery(types=WAITING, asks=asks, limit=page.limit, offset=page.offset)
+    found = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    said = await rows_of(desk, found.items)
+    rows = [_waiting(*each) for each in zip(found.items, said, strict=True)]
+    reply = fitted(rows, page, found.total, "waiting")
+    if not found.items:
+        reply["hint"] = "nothing waits; what=duplicates looks for entities that may be one"
+    else:
+        reply["hint"] = "decide: accept, reject or judge a proposal, waive a possible conflict"
+    return reply
+
+
+def _waiting(proposal: Proposal, said: Row) -> Row:
+    ruling = proposal.decision or proposal.review
+    row: Row = {
+        "id": proposal.id,
+        "says": said["says"],
+        "by": proposal.proposed_by,
+        "status": proposal.status.value if proposal.decision else "waits",
+    }
+    if ruling is not None and ruling.status is not ProposalStatus.ACCEPTED:
+        row |= {"rule": ruling.rule, "because": ruling.rationale}
+    against = {one.id: one.reason for one in proposal.doubts if one.id not in proposal.waived}
+    if against:
+        row["perhaps_against"] = [{"id": i, "because": why} for i, why in against.items()]
+    return row
+
+
+async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
+    page = wanted(arguments)
+    about = arguments.get("about")
+    entity = None if about is None else await desk.entity(about, path="/about")
+    query = DuplicateQuery(
+        entity_id=None if entity is None else entity.id, limit=page.limit, offset=page.offset
+    )
+    where = Account(user_id="", space=desk.space.id)
+    found = await duplicates_within(desk.canon, desk.caller, where, query)
+    ids = {i for pair in found.pairs for i in (pair.entity_id, pair.candidate_id)}
+    called = await desk.canon.seen_by(desk.caller).roots(ids)
+    rows = [
+        {
+            "id": pair.entity_id,
+            "name": called[pair.entity_id].name,
+            "and": pair.candidate_id,
+            "and_name": called[pair.candidate_id].name,
+            "because": pair.reason,
+        }
+        for pair in found.pairs
+        if pair.entity_id in called and pair.candidate_id in called
+    ]
+    reply = fitted(rows, page, found.total, "duplicates")
+    if rows:
+        reply["hint"] = "decide of=[kept, other]: merge where two are one, else separate"
+    return reply
+
+
+Decide = Callable[[Desk, Sequence[str], Arguments], Awaitable[Row]]
+
+
+async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments, "of", "other")
+    desk.require_writable()
+    verdict = arguments["verdict"]
+    return {"verdict": verdict, **await _VERDICTS[verdict](desk, arguments["of"], arguments)}
+
+
+async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
+    desk.require_told("a proposal", "its records are corrected by propose")
+    found = [await desk.thing(each, Proposal, path=f"/of/{n}") for n, each in enumerate(of)]
+    return [each for each in found if isinstance(each, Proposal)]
+
+
+async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    del arguments
+    ids = [each.id for each in await _proposals(desk, of)]
+    judged = await canonize_proposals(desk.canon, desk.caller, ids, while_played=True)
+    rows: list[Row] = [
+        {
+            "proposal": each.proposal_id,
+            "verdict": "needs review" if each.needs_review else each.status.value,
+            "rule": each.rule,
+            "because": each.rationale,
+            "id": each.canonical_id,
+        }
+        for each in judged.verdicts
+    ]
+    return {"verdicts": [filled(row) for row in rows]}
+
+
+async def _accept(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    reason = _reason(arguments, "it is written over whatever stood against it")
+    return await _evaluated(desk, of, ProposalStatus.ACCEPTED, reason)
+
+
+async def _reject(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    return await _evaluated(desk, of, ProposalStatus.REJECTED, _reason(arguments, "why not"))
+
+
+async def _evaluated(desk: Desk, of: Sequence[str], status: ProposalStatus, reason: str) -> Row:
+    rows: list[Row] = []
+    for n, each in enumerate(await _proposals(desk, of)):
+        if each.type is ProposalType.UPKEEP and status is ProposalStatus.ACCEPTED:
+            done = await accept_upkeep(desk.canon, step(desk.caller, str(n)), each.id, reason)
+            rows.append({"proposal": each.id, "verdict": status.value, "id": done})
+            continue
+        verdict = KeeperVerdict(status=status, rationale=reason, canonical_id=None)
+        await evaluate_proposal(desk.canon, step(desk.caller, str(n)), each.id, verdict)
+        now = await desk.thing(each.id, Proposal, path=f"/of/{n}")
+        became = now.decision.canonical_id if isinstance(now, Proposal) and now.decision else None
+        rows.append(filled({"proposal": each.id, "verdict": status.value, "id": became}))
+    return {"verdicts": rows}
+
+
+async def _waive(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    (proposal,) = await _proposals(desk, _exactly(of, 1))
+    other = arguments.get("other")
+    if other is None:
+        message = "name in /other the id that it perhaps conflicts with, as review tells it"
+        raise InvalidInput("decide.other", message, path="/other")
+    against = (await desk.thing(other, path="/other")).id
+    reason = _reason(arguments, "why both are meant to stand")
+    await waive_conflict(desk.canon, desk.caller, proposal.id, against, reason=reason)
+    return {"proposal": proposal.id, "with": against}
+
+
+async def _merge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    kept, merged = [
+        await desk.entity(each, path=f"/of/{n}") for n, each in enumerate(_exactly(of, 2))
+    ]
+    reason = arguments.get("reason") or ""
+    if desk.is_account:
+        await merge_records(
+            desk.canon, desk.caller, None, from_id=merged.id, to_id=kept.id, reason=reason
+        )
+    else:
+        await merge_entities(
+            desk.canon, desk.caller, kept_id=kept.id, merged_id=merged.id, reason=reason
+        )
+    if merged.id == kept.id:  # a retry finds them merged
+        own = await desk.merged(of[1], path="/of/1")
+        found = await desk.canon.within(desk.space.id).thing(own)
+        merged = found if isinstance(found, Entity) else merged
+    return {"id": kept.id, "name": kept.name, "merged": merged.name}
+
+
+async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    reason = arguments.get("reason") or ""
+    if len(of) == 2:  # noqa: PLR2004 - two that never were merged
+        return await _kept_apart(desk, of, reason)
+    (one,) = _exactly(of, 1)
+    separated = await desk.merged(one, path="/of/0")
+    if desk.is_account:
+        await unmerge_records(desk.canon, desk.caller, None, separated, reason=reason)
+    else:
+        await unmerge_entities(desk.canon, desk.caller, separated, reason=reason)
+    return {"id": separated}
+
+
+async def _kept_apart(desk: Desk, of: Sequence[str], reason: str) -> Row:
+    one, other = [await desk.entity(each, path=f"/of/{n}") for n, each in enumerate(of)]
+    caller = within_account(desk.caller) if desk.is_account else desk.caller
+    said = await keep_apart(
+        desk.canon, caller, one.id, other.id, reason=reason, authority=_own_word(desk)
+    )
+    return {"id": said, "name": one.name}
+
+
+def _own_word(desk: Desk) -> Authority:
+    return Authority.GM if Authority.GM in desk.caller.authorities else Authority.PLAYER
+
+
+async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    desk.require_told("a retcon", "propose a correction of the field")
+    (one,) = _exactly(of, 1)
+    thing = await desk.thing(one, Fact, Event, Relation, Entity, Scene, path="/of/0")
+    reason = _reason(arguments, "why it never was so")
+    if isinstance(thing, Scene):
+        taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
+        return filled({"fallen": list(taken.fallen), "holds_again": list(taken.resumed)})
+    retcon = Retcon(
+        reason=reason,
+        along=bool(arguments.get("along")),
+        authority=_own_word(desk),
+    )
+    done = await retcon_thing(desk.canon, desk.caller, thing.id, retcon)
+    rests = [
+        {"kind": THING_KINDS[type(each.thing)], "id": each.thing.id, "certain": each.certain}
+        for each in done.dependents
+        if each.thing.id not in done.fallen
+    ]
+    fell = {"fallen": list(done.fallen), "holds_again": list(done.resumed)}
+    return filled({**fell, "rested_on_it": rests[:_SHOWN]})
+
+
+async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    desk.require_told("a secret", "what you keep there is yours alone")
+    (one,) = _exactly(of, 1)
+    thing = await desk.thing(one, *get_args(Kept), path="/of/0")
+    reason = _reason(arguments, "how it came out")
+    told = await change_audience(desk.canon, desk.caller, thing.id, ALL, reason=reason)
+    return {"revealed": list(told.ids[:_SHOWN])}
+
+
+async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    (one,) = _exactly(of, 1)
+    caller, kinds = desk.caller, (Relation, Entity) if desk.is_account else (Relation,)
+    relation = await desk.thing(one, *kinds, path="/of/0")
+    if desk.is_account and getattr(relation, "rel_type", "") == DIFFERENT_FROM:
+        caller = within_account(caller)
+    else:
+        desk.require_told("an end", "propose a correction of the field")
+    until = await desk.time(arguments, "when")
+    ended = await end_relation(
+        desk.canon, caller, relation.id, until=until, reason=arguments.get("reason") or _ENDED
+    )
+    return {"id": ended.id}
+
+
+async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    return await read_values(desk, _exactly(of, 1)[0], arguments)
+
+
+_SHOWN: Final = 10
+_VERDICTS: Final[Mapping[str, Decide]] = {
+    "judge": _judge,
+    "accept": _accept,
+    "reject": _reject,
+    "waive": _waive,
+    "merge": _merge,
+    "separate": _separate,
+    "retcon": _retcon,
+    "reveal": _reveal,
+    "end": _end,
+    "read": _read,
+}
+
+
+def _exactly(of: Sequence[str], count: int) -> Sequence[str]:
+    if len(of) != count:
+        message = f"name {'one thing' if count == 1 else f'{count} things'} in /of for this verdict"
+        raise InvalidInput("decide.how-many", message, path="/of")
+    return of
+
+
+def _reason(arguments: Arguments, why: str) -> str:
+    reason: str | None = arguments.get("reason")
+    if reason is None or not reason.strip():
+        raise InvalidInput("decide.reason", f"say in /reason {why}", path="/reason")
+    return reason
+
+
+TOOLS: Final = (
+    Tool(
+        name="review",
+        title="Review",
+        description=(
+            "List what waits for somebody: proposals not judged yet or that need review, possible "
+            "conflicts, possible duplicates, unclear values."
+        ),
+        input_schema=takes(
+            {},
+            {
+                "what": enum(*_WHAT).but(description="Else all but duplicates."),
+                "about": named("duplicates: only of this entity."),
+                "space": SPACE,
+                **PAGING,
+            },
+        ),
+        output_schema=reply_schema(
+            {"total": COUNT},
+            {name: array(OBJECT) for name in _LISTS},
+        ),
+        roles=EVERYBODY,
+        run=_review,
+        read_only=True,
+    ),
+    Tool(
+        name="decide",
+        title="Decide",
+        description=(
+            "Say what becomes of it. judge: let the rules decide a proposal. accept, reject: your "
+            "own word. waive: a possible conflict is meant so. merge: two are one; separate: they "
+            "are not. retcon: it never was so. reveal: all may know. end: a relation holds no "
+            "longer. read: an unclear field of a document, by the reading in other."
+        ),
+        input_schema=takes(
+            {
+                "verdict": enum(*_VERDICTS).but(description="Which."),
+                "of": names("What; merge: who is kept, then the other.").but(minItems=1),
+            },
+            {
+                "reason": TEXT.but(maxLength=2_000, description="Why."),
+                "other": named("waive: what it perhaps conflicts with."),
+                "along": BOOLEAN.but(description="retcon: what rests on it falls too."),
+                "when": named("end: when, in its world."),
+                "field": named("read: which."),
+                "space": SPACE,
+            },
+        ),
+        output_schema=reply_schema(
+            {"verdict": TEXT},
+            {
+                "verdicts": array(OBJECT),
+                "proposal": TEXT,
+                "with": TEXT,
+                "id": TEXT,
+                "name": TEXT,
+                "merged": TEXT,
+                "fallen": array(TEXT),
+                "revealed": array(TEXT),
+                "holds_again": array(TEXT),
+                "rested_on_it": array(OBJECT),
+                "settled": COUNT,
+                "left": COUNT,
+            },
+        ),
+        roles=KEEPERS,
+        run=_decide,
+        read_only=False,
+        destructive=True,
+    ),
+)

@@ -1,0 +1,307 @@
+"""Rows: things as a model reads them, short, with names for ids, in one order of keys."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.assistant.desk import Desk, Wanted
+from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
+from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
+from canonry.gateway.tool import Schema
+from canonry.log.entries import THING_KINDS, Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.memories import Memory
+from canonry.log.items.proposals import Proposal, ProposalType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, Story, Turn
+from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.upkeep import Correcting, Merging, Retconning, read_upkeep
+from canonry.log.items.veils import audience_of
+from canonry.log.schemas.narrative_fields import DESCRIPTION, FRAGMENT_PREFIX, policy_of
+from canonry.recall.usecases.find_relations import relation_text
+from canonry.recall.usecases.find_things import about
+from canonry.recall.usecases.when_said import when_said
+from canonry.values.audience import Reader
+from canonry.values.fields import PROPOSAL_PREFIX
+from canonry.values.provenance import CanonLevel
+from canonry.values.time import parse_instant, render_instant
+
+Row = dict[str, Any]
+Names = Mapping[str, Entity]
+
+BRIEF: Final = 240
+"""So many characters of a text stand in a short row."""
+REPLY_BRIEF: Final = 3_600
+REPLY_FULL: Final = 24_000
+"""So many characters of rows stand in a reply; what follows is behind its cursor."""
+_PROPERTIES: Final = 8
+_STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
+
+_TIMES: Final = ("from", "until", "when")
+_ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
+"""The members of a proposal's content that name one entity."""
+
+ROWS: Final = array(OBJECT)
+ONE: Final[Schema] = OBJECT.schema
+"""The schema of a reply that tells one thing: each kind has members of its own."""
+
+
+def reply_schema(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
+    """The schema of a reply; each may end with where to go on, and a hint."""
+    return obj(required, {**optional, "next": TEXT, "hint": TEXT})
+
+
+def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
+    """The text, or its beginning where rows are short."""
+    return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
+
+
+def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -> Row:
+    """The rows that a reply has room for, the total, and where the others begin."""
+    room = REPLY_FULL if page.full else REPLY_BRIEF
+    kept: list[Row] = []
+    for row in rows:
+        room -= len(json.dumps(row, ensure_ascii=False).encode())
+        if kept and room < 0:
+            break
+        kept.append(row)
+    reached = page.offset + len(kept)
+    reply: Row = {name: kept, "total": total}
+    if kept and (reached < total or len(kept) < len(rows)):
+        reply["next"] = str(reached)
+    return reply
+
+
+async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) -> list[Row]:
+    """The things as rows, with the names of what they are about."""
+    listed = list(things)
+    masters = desk.caller.viewer.masters
+    readers = [audience_of(each) if masters else () for each in listed]
+    ids = {i for each in listed for i in named_in(each)}
+    ids |= {_named_by(one) for each in readers for one in each}
+    seen = desk.canon.seen_by(desk.caller)
+    found = await seen.things(ids)
+    names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
+    rows = [row_of(each, names, found, full=full) for each in listed]
+    for row, audience in zip(rows, readers, strict=True):
+        if audience:  # a game master must see what they may not tell everybody
+            row["for"] = [_called(one, names) for one in audience]
+    return [
+        _in_its_calendar(desk, row) if isinstance(each, Fact | Event | Relation) else row
+        for row, each in zip(rows, listed, strict=True)
+    ]
+
+
+def _named_by(reader: Reader) -> str:
+    """The id of the character that a reader is, if they are one."""
+    return reader.partition(":")[2]
+
+
+def _called(reader: Reader, names: Names) -> str:
+    """A reader as `for` in a claim names them."""
+    found = names.get(_named_by(reader))
+    return reader if found is None else found.name
+
+
+def _in_its_calendar(desk: Desk, row: Row) -> Row:
+    """The row with its times in the words of the calendar that the space has declared."""
+    times: Row = {name: desk.spoken(parse_instant(row[name])) for name in _TIMES if name in row}
+    return {**row, **times}
+
+
+def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:
+    """One thing as a row."""
+    row: Row = {"kind": kind_of(thing), "id": thing.id, **_said(thing, names, around, full)}
+    level = getattr(thing, "level", CanonLevel.CANON)
+    if level not in _STANDING:
+        row["level"] = level.value
+    if full:
+        row |= _standing(thing)
+    return filled(row)
+
+
+def filled(row: Row) -> Row:
+    """The row without what says nothing."""
+    return {key: value for key, value in row.items() if value not in (None, "", [], {}, ())}
+
+
+def kind_of(thing: Thing) -> str:
+    """What a thing is called here."""
+    kind = THING_KINDS[type(thing)]
+    return {"source": "document", "axiom": "law", "snippet": "passage"}.get(kind, kind)
+
+
+def _said(  # noqa: PLR0911 - one case a kind
+    thing: Thing,
+    names: Names,
+    around: Mapping[str, Thing],
+    full: bool,  # noqa: FBT001
+) -> Row:
+    """What a thing says; first of what canon is made of."""
+    match thing:
+        case Entity():
+            said = thing.description or _properties_said(thing, full)
+            tags = list(thing.state_tags)
+            return {"name": thing.name, "type": thing.entity_type, "tags": tags} | _cut(said, full)
+        case Fact():
+            return {**_cut(thing.statement, full), **_about(thing, names), **_held(thing)}
+        case Event():
+            said = thing.title if not full else f"{thing.title}. {thing.description}".strip(". ")
+            return {**_cut(said, full), **_about(thing, names), "when": _time(thing.time_ref)}
+        case Relation():
+            held = {"from": _time(thing.since), "until": _time(thing.until)}
+            gone = {"ended": True} if thing.ended and thing.until is None else {}
+            more = {"properties": dict(thing.properties)}
+            return {"says": relation_text(thing, names), **held, **gone, **more}
+        case Axiom():
+            return _cut(thing.statement, full)
+        case Proposal():
+            said = proposal_text(thing, names, around)
+            return {**_cut(said, full), "status": thing.status.value}
+        case _:
+            return _recorded(thing, names, around, full)
+
+
+def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: bool) -> Row:  # noqa: FBT001
+    """The same of what was told, played or brought in."""
+    match thing:
+        case Turn():
+            speaker = names.get(thing.entity_id or "")
+            by = thing.speaker.called if speaker is None else speaker.name
+            scene = _title(thing.scene_id, around)
+            when = when_said(thing, around)
+            said = _time(when.time)
+            return {**_cut(thing.text, full), "by": by, "scene": scene, "said": said}
+        case Scene():
+            status = {"status": thing.status.value, "turns": thing.turn_count}
+            return {"name": thing.title, **status, **_cut(thing.summary or "", full)}
+        case Snippet():
+            place = {"page": thing.page, "section": thing.section if full else None}
+            return {**_cut(thing.text, full), "document": _title(thing.source_id, around), **place}
+        case Source():
+            named = thing.title or thing.file_name or thing.source_type.value
+            return {"name": named, "type": thing.source_type.value, "origin": thing.origin}
+        case Memory():
+            return {**_cut(thing.text, full), **_about(thing, names)}
+        case _:
+            status = {"status": thing.status.value} if isinstance(thing, Story) else {}
+            return {"name": getattr(thing, "title", "") or getattr(thing, "name", ""), **status}
+
+
+def _cut(text: str, full: bool) -> Row:  # noqa: FBT001
+    return {"says": cut(text, full)}
+
+
+def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing]) -> str:
+    """What a proposal says, in one line; what waits as it does is called as it is proposed."""
+    content = proposal.content
+    proposed = {
+        reference: str(other.content["name"])
+        for other in map(around.get, _rests_on(proposal))
+        if isinstance(other, Proposal) and other.type is ProposalType.ENTITY
+        for reference in (f"{PROPOSAL_PREFIX}{other.id}", other.content.get("ref"))
+    }
+
+    def called(member: str) -> str:
+        named = str(content.get(member))
+        found = names.get(named)
+        return proposed.get(named, "an entity proposed with it") if found is None else found.name
+
+    match proposal.type:
+        case ProposalType.FACT:
+            said = content.get("statement")
+        case ProposalType.EVENT:
+            said = content.get("title")
+        case ProposalType.ENTITY:
+            said = f"{content.get('name')} ({content.get('entity_type')})"
+        case ProposalType.RELATIONSHIP:
+            said = f"{called('from_entity_id')} {content.get('rel_type')} {called('to_entity_id')}"
+        case ProposalType.STATE_CHANGE:
+            changes = content.get("state_tag_changes") or {}
+            signs = [f"+{each}" for each in changes.get("add", ())]
+            signs += [f"-{each}" for each in changes.get("remove", ())]
+            said = f"{called('entity_id')} {' '.join(signs)}"
+        case ProposalType.WORLD:
+            said = "actions in a world"
+        case ProposalType.UPKEEP:
+            return _upkeep_text(content, called)
+    return f"{proposal.type.value.replace('_', ' ')}: {said}"
+
+
+def _upkeep_text(content: Mapping[str, Any], called: Callable[[str], str]) -> str:
+    match read_upkeep(content):
+        case Merging():
+            return f"merge: {called('from_entity_id')} is {called('to_entity_id')}"
+        case Retconning(thing=thing):
+            return f"retcon: {thing} never was"
+        case Correcting(field=field, value=value):
+            return f"correction: {field} of {called('entity_id')} is {value}"
+
+
+def named_in(thing: Thing) -> tuple[str, ...]:
+    """The things that a row of a thing calls by name."""
+    match thing:
+        case Turn():
+            return (thing.scene_id, *((thing.entity_id,) if thing.entity_id else ()))
+        case Snippet(source_id=source):
+            return (source,)
+        case Memory(entity_id=owner):
+            return (owner,)
+        case Proposal(content=content):
+            ends = (content[name] for name in _ENDS if isinstance(content.get(name), str))
+            return (*ends, *_rests_on(thing))
+        case _:
+            return about(thing)
+
+
+def _rests_on(proposal: Proposal) -> tuple[str, ...]:
+    """The proposals that it is said to build on, and those that it waits for."""
+    ends = (str(proposal.content.get(name)) for name in _ENDS)
+    said = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
+    ruling = proposal.review
+    if ruling is not None and ruling.rule == DEPENDENCY_ACCEPTED.id:
+        said += [one.id for one in ruling.all_conflicts]
+    return tuple(dict.fromkeys(said))
+
+
+def _about(thing: Thing, names: Names) -> Row:
+    ids = (thing.entity_id,) if isinstance(thing, Memory) else about(thing)
+    return {"about": [names[i].name for i in ids if i in names]}
+
+
+def _held(fact: Fact) -> Row:
+    gone = {"ended": True} if fact.superseded and fact.ends_at is None else {}
+    return {"from": _time(fact.time_ref), "until": _time(fact.ends_at), **gone}
+
+
+def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
+    start = len(FRAGMENT_PREFIX)
+    raw = {
+        name[start:]: policy_of(name).show(elements)["value"]
+        for name, elements in entity.snapshot.items()
+        if name.startswith(FRAGMENT_PREFIX)
+    }
+    given = {**raw, **entity.properties}
+    told = given.pop(DESCRIPTION, None)
+    some = list(given.items())[: None if full else _PROPERTIES]
+    said = f"{told}; " if isinstance(told, str) and told else ""
+    return said + ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
+
+
+def _standing(thing: Thing) -> Row:
+    """By whose word a thing stands, and since when it is known here."""
+    row: Row = {}
+    if isinstance(thing, Entity | Fact | Event | Relation | Axiom):
+        row = {"authority": thing.authority.value, "confidence": thing.confidence}
+    at = getattr(thing, "created_at", None) or getattr(thing, "timestamp", None)
+    return {**row, "recorded": _time(at), "space": thing.space}
+
+
+def _time(instant: Any) -> str | None:
+    return None if instant is None else render_instant(instant)
+
+
+def _title(thing_id: str, around: Mapping[str, Thing]) -> str | None:
+    found = around.get(thing_id)
+    return found.title or None if isinstance(found, Scene | Source) else None

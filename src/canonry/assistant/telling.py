@@ -1,0 +1,361 @@
+"""Telling: what was said, seen or sent is kept as it came, and gets ids that claims can cite."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from canonry.assistant.desk import (
+    ANYTHING,
+    SPACE,
+    Desk,
+    Wanted,
+    checked,
+    desk_of,
+    named,
+    names,
+    takes,
+)
+from canonry.assistant.roles import CONTRIBUTORS
+from canonry.assistant.rows import Row, cut, filled, fitted, reply_schema
+from canonry.assistant.telling_documents import given_document, keep_text
+from canonry.canon.canonization.complete_scene import outcomes_among, proposals_of
+from canonry.canon.canonization.finalize_scene import finalize_scene
+from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.session.account import account_of
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.receipts import made_before, the_made
+from canonry.gateway.limits import Limits
+from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
+from canonry.narrative.usecases.append_turn import TurnRequest, append_turn
+from canonry.narrative.usecases.open_scene import SceneAsked, open_scene, opening, story_of_late
+from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
+from canonry.records.domain.assertions import Warned
+from canonry.records.usecases.ingest_file import FileIngested, ingest_file
+from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.record_entities import RecordedAs
+from canonry.records.usecases.store_file import GivenFile
+from canonry.values.audience import Audience, covers
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.fields import plain_time
+from canonry.values.ids import is_uuid
+from canonry.values.normal_forms import folded
+
+TURNS_MAX: Final = 50
+RECORDS_MAX: Final = 500
+SHOWN_MAX: Final = 20
+_ENTITY_PATH: Final = 2
+"""So many slashes has the path of an entity, and one more that of its field."""
+"""So many of what came of it are listed; all are kept."""
+
+_FORMS: Final = ("text", "turns", "records", "file", "path")
+_LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
+_OPEN_MAX: Final = 500
+_TURN: Final = Field(
+    takes(
+        {
+            "by": named("Who speaks: gm, user, or a name."),
+            "text": TEXT.but(description="The words."),
+        },
+        {},
+    )
+)
+_BY: Final = {"user": Speaker.USER, "me": Speaker.USER, "gm": Speaker.GM, "narrator": Speaker.GM}
+
+
+async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    forms = [form for form in _FORMS if arguments.get(form) is not None]
+    closing = arguments.get("end_scene") is not None
+    if len(forms) != 1 and not (closing and not forms):
+        message = f"give one of {', '.join(_FORMS)}; or end_scene with the scene to close"
+        raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
+    desk = await desk_of(canon, caller, arguments, "scene", opens=True)
+    desk.require_writable()
+    if desk.is_account and "for" in arguments:
+        message = "nobody but you reads your account; leave out for, or name a space"
+        raise InvalidInput("tell.readers", message, path="/for")
+    if closing or forms == ["turns"]:
+        return await _turns(desk, arguments)
+    if forms == ["records"]:
+        return await _records(desk, arguments["records"])
+    return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))
+
+
+async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply:
+    title = arguments.get("title") or given.hint.name.rsplit("/", 1)[-1] or "Untitled"
+    if desk.is_account:
+        account = account_of(desk.caller)
+        done = await ingest_file(desk.canon, desk.caller, account, given)
+        return _interpreted(done, title)
+    space = desk.require_told("a document", "tell it in your account")
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    kept = await keep_text(desk, space, given, title=title, audience=audience)
+    page = await query_snippets(
+        desk.canon, desk.caller, kept.source_id, limit=SHOWN_MAX, offset=kept.first
+    )
+    rows = [{"id": one.id, "says": cut(one.text, full=False)} for one in page.items]
+    start = Wanted(limit=SHOWN_MAX, offset=0, full=False)
+    shown = fitted(rows[: kept.snippets], start, kept.snippets, "passages")["passages"]
+    more = f"get {kept.source_id} lists all passages; " if len(shown) < kept.snippets else ""
+    return filled(
+        {
+            "document": kept.source_id,
+            "title": title,
+            "passages": shown,
+            "total": kept.snippets or None,
+            "known_before": kept.added == 0 or None,
+            "hint": f"{more}cite their ids as evidence in propose",
+        }
+    )
+
+
+def _interpreted(done: FileIngested, title: str) -> Row:
+    records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
+    return filled(
+        {
+            "document": done.source.id,
+            "title": title,
+            "known_before": done.deduplicated or None,
+            **_recorded(records, done.recorded),
+        }
+    )
+
+
+async def _records(desk: Desk, records: Sequence[Mapping[str, Any]]) -> Reply:
+    if not desk.is_account:
+        desk.require_told("a record", "")  # says what a catalog is
+        message = (
+            "records are kept in your account (space 'account'); here propose an entity, a fact "
+            "or a relation"
+        )
+        raise InvalidInput("tell.records", message, path="/records")
+    given = [_typed(each, n) for n, each in enumerate(records)]
+    recorded = await ingest_records(desk.canon, desk.caller, None, GivenRecords(entities=given))
+    head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
+    return filled({**head, **_recorded(recorded.records, recorded)})
+
+
+def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """The record under the name of its type that records are kept by."""
+    if "schema_version" in record:
+        path = f"/records/{number}/schema_version"
+        message = f"{path}: every record has that member; call the field otherwise"
+        raise InvalidInput("tell.field-name", message, path=path)
+    if "entity_type" in record or not isinstance(record.get("type"), str):
+        if isinstance(record.get("entity_type"), str):
+            return record
+        path = f"/records/{number}/type"
+        message = f"{path} is missing: say what the record is, such as person, company or invoice"
+        raise InvalidInput("tell.record-type", message, path=path)
+    others = {name: value for name, value in record.items() if name != "type"}
+    return {"entity_type": record["type"], **others}
+
+
+def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
+    """Who and what was found in it, what was odd, and what may be the same as something else."""
+    found = [
+        {
+            "id": one.entity_id,
+            "name": one.name,
+            "type": one.entity_type,
+            **({"new": True} if one.created else {}),
+        }
+        for one in records[:SHOWN_MAX]
+    ]
+    warnings = () if recorded is None else recorded.warnings
+    duplicates = [] if recorded is None else recorded.duplicates[:SHOWN_MAX]
+    return {
+        "entities": found,
+        "total": (recorded is not None and recorded.total) or None,
+        "warnings": _warned(warnings)[:SHOWN_MAX],
+        "possible_duplicates": [
+            {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
+            for each in duplicates
+        ],
+        "hint": "decide merges possible duplicates; propose a correction where a field is wrong",
+    }
+
+
+def _warned(warnings: Sequence[Warned]) -> list[str]:
+    """Each warning once, the ones about all of it first; of a field in several records, how many.
+
+    A file of a thousand rows has a column that nobody reads a thousand times.
+    """
+    paths: dict[tuple[str, str], list[str]] = {}
+    for each in warnings:
+        field = each.path.rpartition("/")[2] if each.path.count("/") > _ENTITY_PATH else ""
+        paths.setdefault((field, each.message), []).append(each.path)
+    told = [
+        f"{field or 'all'} of {len(where)} records: {message}"
+        if len(where) > 1
+        else f"{where[0]}: {message}".removeprefix(": ")
+        for (field, message), where in paths.items()
+    ]
+    return sorted(told, key=lambda line: line.startswith("/"))
+
+
+async def _turns(desk: Desk, arguments: Arguments) -> Reply:
+    space = desk.require_told("a turn", "give what was said as text")
+    if arguments.get("scene") is None:
+        message = "say in which scene; one with a new title is opened"
+        raise InvalidInput("tell.scene", message, path="/scene")
+    turns = arguments.get("turns") or ()
+    spoken = [await _spoken(desk, turn, n) for n, turn in enumerate(turns)]
+    audience = await desk.audience(arguments)
+    desk.require_reader(audience, path="/for")
+    scene, opened = await _scene(desk, arguments, space, audience)
+    has_more_readers = not covers(audience, scene.audience)
+    if has_more_readers and arguments.get("end_scene") is not None:
+        message = (
+            "whoever may read a scene reads its summary, and more may read this one than /for "
+            "names: leave out /for, or tell the summary as a text"
+        )
+        raise InvalidInput("tell.summary-readers", message, path="/end_scene")
+    told: list[Row] = []
+    for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
+        request = TurnRequest(
+            scene_id=scene.id,
+            speaker=speaker,
+            entity_id=entity_id,
+            text=text,
+            resolution_ref=None,
+            audience=audience,
+        )
+        receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
+        told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
+    reply: Row = {"scene": scene.id, "name": scene.title, "opened": opened or None, "turns": told}
+    if (closing := arguments.get("end_scene")) is not None:
+        summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
+        proposals = await proposals_of(desk.canon, scene.space, scene.id)
+        became = [one for each in proposals if each.decision for one in each.decision.made]
+        outcomes = await outcomes_among(desk.canon, scene.space, became)
+        await finalize_scene(
+            desk.canon,
+            step(desk.caller, "end"),
+            scene.id,
+            outcomes=[each.id for each in outcomes],
+            summary=summary,
+        )
+        reply["closed"] = True
+    elif told:
+        reply["hint"] = "cite the ids of turns as evidence in propose"
+        if has_more_readers:
+            reply["hint"] += "; the scene itself, its title and summary have more readers"
+    return filled(reply)
+
+
+async def _spoken(
+    desk: Desk, turn: Mapping[str, str], number: int
+) -> tuple[Speaker, str | None, str]:
+    """Who speaks, which entity that is, and the words.
+
+    Somebody who is no entity yet is kept with the words, since telling makes nobody one; a name
+    that is nearly that of an entity is taken for a slip.
+    """
+    most = desk.canon.policy.limits.turn
+    path, by = f"/turns/{number}", turn["by"].strip()
+    text = checked(turn["text"], most, path=f"{path}/text")
+    if (speaker := _BY.get(folded(by))) is not None:
+        return speaker, None, text
+    try:
+        return Speaker.ENTITY, (await desk.entity(by, path=f"{path}/by")).id, text
+    except NotFound as error:
+        if not by or is_uuid(by) or error.details.get("candidates"):
+            raise
+    return Speaker.USER, None, checked(f"{by}: {text}", most, path=f"{path}/text")
+
+
+async def _scene(
+    desk: Desk, arguments: Arguments, space: str, audience: Audience
+) -> tuple[Scene | SceneDraft, bool]:
+    """The scene that still takes turns, or else a new one of this title, and whether it is new.
+
+    Of several of one title it is the one for the same readers, else the last one.
+    """
+    if opened := await made_before(desk.canon, opening(desk.caller), desk.space.id, SceneDraft):
+        return opened[0], True
+    named = arguments["scene"].strip()
+    query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
+    playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items
+    same = [each for each in playing if folded(each.title) == folded(named)]
+    same.sort(key=lambda each: each.audience == audience)
+    same += [each for each in playing if each.id == named.lower()]
+    if same:
+        return same[-1], False
+    if is_uuid(named) or arguments.get("turns") is None:
+        found = await desk.thing(named, Scene, path="/scene")
+        assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
+        return found, False
+    place = arguments.get("place")
+    asked = SceneAsked(
+        title=checked(named, desk.canon.policy.limits.name, path="/scene"),
+        place_id=None if place is None else (await desk.entity(place, path="/place")).id,
+        at=await desk.time(arguments, "when", at=await story_of_late(desk.canon, desk.space.id)),
+        words=_words_of(arguments.get("when")),
+        audience=audience,
+    )
+    return await open_scene(desk.canon, desk.caller, space, asked), True
+
+
+def _words_of(when: str | None) -> str | None:
+    """The words by which somebody says when; no words are needed for what RFC 3339 says."""
+    try:
+        plain_time(when or "", "/when")
+    except InvalidInput:
+        return when
+    return None
+
+
+TELL: Final = Tool(
+    name="tell",
+    title="Tell",
+    description=(
+        "Keep what was said, seen or sent, as it came; this makes nothing canon. Text, turns of "
+        "a scene, a file; records in your account. Gives ids to cite in propose."
+    ),
+    input_schema=takes(
+        {},
+        {
+            "text": TEXT.but(description="A document, message, note."),
+            "title": named("Of the text or file."),
+            "turns": array(_TURN).but(maxItems=TURNS_MAX, description="What was said in a scene."),
+            "scene": named("Scene by title or id; a new title opens one."),
+            "place": named("Place of a new scene."),
+            "when": named("When a new scene plays, in its world."),
+            "for": names("Who alone may know."),
+            "end_scene": TEXT.but(description="Summary that closes it."),
+            "records": array(ANYTHING).but(
+                maxItems=RECORDS_MAX, description="Objects with type and fields as said."
+            ),
+            "file": TEXT.but(description="A file in base64, with mime_type."),
+            "path": TEXT.but(description="A file on the server, where allowed."),
+            "mime_type": named("Media type of file or text."),
+            "space": SPACE,
+        },
+    ),
+    output_schema=reply_schema(
+        {},
+        {
+            "document": TEXT,
+            "title": TEXT,
+            "passages": array(OBJECT),
+            "known_before": BOOLEAN,
+            "entities": array(OBJECT),
+            "warnings": array(TEXT),
+            "possible_duplicates": array(OBJECT),
+            "scene": TEXT,
+            "name": TEXT,
+            "opened": BOOLEAN,
+            "turns": array(OBJECT),
+            "closed": BOOLEAN,
+            "total": COUNT,
+        },
+    ),
+    roles=CONTRIBUTORS,
+    run=_tell,
+    read_only=False,
+    limits=_LIMITS,
+)
+TOOLS: Final = (TELL,)

@@ -1,1 +1,0 @@
-"""The only reader of settings and the only namer of concrete classes."""

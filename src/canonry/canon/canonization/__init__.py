@@ -1,0 +1,1 @@
+"""Proposals, their verdicts, and how scenes are canonized."""

@@ -1,0 +1,368 @@
+"""Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
+
+What is canon already is not made twice: the proposal then becomes more evidence for it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from canonry.canon.canonization.desk import Acceptance, WritingDesk, already_known
+from canonry.canon.canonization.rivals import with_rivals
+from canonry.canon.judging.candidates import Candidate, Unreadable, time_of
+from canonry.canon.judging.content_shapes import words_of_time
+from canonry.canon.judging.contents import (
+    EntityContent,
+    EventContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+)
+from canonry.canon.judging.gates.kit import Verdict
+from canonry.canon.judging.making import (
+    Backing,
+    SpokenTime,
+    make_entity,
+    make_event,
+    make_fact,
+    make_observation,
+    make_relation,
+)
+from canonry.canon.judging.namesakes import known_as, restated
+from canonry.canon.judging.relation_lines import (
+    RelationLine,
+    is_told_of,
+    line_of,
+    restates,
+    written,
+)
+from canonry.canon.judging.retold_events import retold, telling_of
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_tags import TagHeld, as_held, still_stands
+from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.judging.tag_facts import superseded
+from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, ThingDraft
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Fact, FactDraft
+from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.schemas.narrative_relations import relation_type
+from canonry.values.errors import BrokenInvariant
+from canonry.values.ids import EventId, FactId, NewId
+from canonry.values.moments import arranged, comes_after, overlaps
+from canonry.values.observations import Observation
+from canonry.values.provenance import may_end, strongest
+from canonry.values.time import SECOND, Instant
+
+_DERIVES: Final = "DERIVES_FROM"
+
+
+def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId) -> Acceptance:
+    """What `candidate` writes under `verdict`; the ids of what it makes come from `new_id`.
+
+    Raises:
+        BrokenInvariant: `canonization.unresolved`, the gates let something through.
+    """
+    proposal = candidate.proposal
+    backing = Backing(
+        space=proposal.space,
+        authority=verdict.score.authority,
+        confidence=proposal.confidence,
+        evidence=candidate.evidence,
+        scene_id=proposal.scene_id,
+        place=candidate.place,
+        proposal_id=proposal.id,
+        spoken=_spoken(candidate),
+    )
+    desk = WritingDesk(
+        candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
+    )
+    match candidate.content:
+        case EntityContent() as content:
+            return _entity(desk, content)
+        case RelationshipContent() as content:
+            return _relation(desk, content)
+        case StateChangeContent() as content:
+            return _state(desk, content)
+        case EventContent() as content:
+            return _event(desk, content)
+        case FactContent() as content:
+            return _fact(desk, content)
+        case Unreadable():
+            message = "an accepted proposal cannot be read"
+            raise BrokenInvariant("canonization.unresolved", message)
+
+
+def _spoken(candidate: Candidate) -> SpokenTime | None:
+    """The words by which the content, or else its scene, says when."""
+    own, at = time_of(candidate.content), candidate.at
+    if at is None:
+        return None
+    proposal, scene = candidate.proposal, candidate.scene
+    if own is None:
+        words = None if scene is None else scene.time_words
+    else:
+        words = words_of_time(proposal.type, proposal.original)
+    return None if words is None else SpokenTime(words=words, at=at)
+
+
+def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
+    namesake = known_as(desk.candidate, content, desk.view)
+    if namesake is not None:
+        return _restated(desk, content, namesake)
+    archetype = None if content.derives_from is None else desk.entity(content.derives_from).id
+    entity_id, entries = make_entity(
+        desk.new_id,
+        desk.backing,
+        entity_class=content.entity_class,
+        entity_type=content.entity_type,
+        name=content.name,
+        description=content.description,
+        properties=content.properties,
+        state_tags=content.state_tags,
+        derives_from=archetype,
+        observed_at=desk.candidate.at,
+    )
+    return Acceptance(canonical_id=entity_id, entries=entries)
+
+
+def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acceptance:
+    """What is new of an entity that is canon already: an observation, and a change of state."""
+    said = restated(content, entity)
+    changed = _tags_changed(desk, entity, content.state_tags)
+    entries = [*changed.entries]
+    if new := {**said.fresh, **said.changed}:
+        seen = make_observation(
+            desk.new_id,
+            desk.backing,
+            entity.id,
+            new,
+            label="restated",
+            observed_at=desk.candidate.at,
+        )
+        entries += (seen, *_held_later(desk, entity, said.changed))
+    entries += _derived(desk, content, entity)
+    evidenced = already_known(desk, entity.id, entity.evidence)
+    known = replace(
+        evidenced,
+        entries=(*entries, *evidenced.entries),
+        known=None if entries else entity.id,
+    )
+    return with_rivals(desk, known, subject=entity.id)
+
+
+def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> Iterator[Entry]:
+    """What was told of a later time already, once more as it was told, so that it stands now."""
+    for number, name in enumerate(sorted(changed)):
+        seen = desk.view.thing(entity.provenance.get(name, ""))
+        if not isinstance(seen, Observation) or name not in seen.fields:
+            continue
+        if comes_after(desk.candidate.moment, seen.moment):
+            continue
+        backing = replace(
+            desk.backing,
+            authority=seen.authority,
+            confidence=seen.confidence,
+            evidence=seen.evidence,
+            place=seen.moment.place,
+        )
+        value, label = {name: seen.fields[name]}, f"held:{number}"
+        at = seen.observed_at
+        yield make_observation(desk.new_id, backing, entity.id, value, label=label, observed_at=at)
+
+
+def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Iterator[Entry]:
+    """The archetype of an entity that is known already."""
+    if content.derives_from is None:
+        return
+    archetype = desk.entity(content.derives_from)
+    known = {one.to_id for one in desk.view.relations(entity, _DERIVES, "out") if not one.ended}
+    if archetype.id not in {entity.derives_from, *known}:
+        yield make_relation(
+            desk.new_id,
+            desk.backing,
+            rel_type=_DERIVES,
+            from_id=entity.id,
+            to_id=archetype.id,
+            since=desk.candidate.at,
+        )
+
+
+def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
+    start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
+    kind, moment = relation_type(content.rel_type), desk.candidate.moment
+    line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
+    held = {} if line.same is None else line.same.properties
+    if (
+        line.same is not None
+        and is_told_of(line.same, start, end)
+        and not restates(line.same, content)
+    ):
+        return with_rivals(desk, _said_again(desk, line, line.same))
+    made = make_relation(
+        desk.new_id,
+        desk.backing,
+        rel_type=kind.name,
+        from_id=start.id,
+        to_id=end.id,
+        properties={**held, **content.properties},
+        since=desk.candidate.at,
+    )
+    entries: list[Entry] = [made]
+    if isinstance(made.thing, RelationDraft):
+        rivals = (*line.against, *(() if line.same is None else (line.same,)))
+        fallen = [one for one in rivals if one.id in desk.verdict.retcons]
+        entries += written(desk.new_id, desk.backing, line, made.thing, without=fallen)
+    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
+
+
+def _said_again(desk: WritingDesk, line: RelationLine, relation: Relation) -> Acceptance:
+    """More evidence for a relation, which was told once more at another place of the story."""
+    known = already_known(desk, relation.id, relation.evidence)
+    backing = desk.backing
+    if backing.place is None or not backing.place.scene or not backing.evidence:
+        return known
+    again = SaidAgain(
+        at=desk.candidate.at,
+        place=backing.place,
+        authority=backing.authority,
+        confidence=backing.confidence,
+        evidence=backing.evidence,
+        scene_id=backing.scene_id,
+        proposal_id=backing.proposal_id,
+    )
+    cited = backing.evidence[-1]
+    link = EvidenceLinked(thing_id=relation.id, evidence=cited, again=again)
+    others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
+    moved = written(desk.new_id, backing, line, relation, again=again)
+    return replace(known, entries=(*others, link, *moved))
+
+
+def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
+    entity = desk.entity(content.entity)
+    changed = _tags_changed(desk, entity, content.add, content.remove)
+    documents = (*changed.begun, *changed.ended)
+    if documents:
+        made = Acceptance(canonical_id=documents[0], entries=changed.entries)
+        return with_rivals(desk, made, subject=entity.id)
+    fact = desk.view.thing(changed.known[0]) if changed.known else None
+    if not isinstance(fact, Fact):
+        return Acceptance(canonical_id=entity.id, entries=changed.entries)
+    known = already_known(desk, fact.id, fact.evidence)
+    seen = known.known if not changed.entries else None
+    return replace(known, entries=(*changed.entries, *known.entries), known=seen)
+
+
+def _tags_changed(
+    desk: WritingDesk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
+) -> TagsChanged:
+    """What changes of the state, and what the verdict lets fall with it."""
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
+    return change_tags(
+        desk.view,
+        desk.new_id,
+        desk.backing,
+        entity,
+        add=as_held(entity, add),
+        remove=(*as_held(entity, remove), *sorted({one.tag for one in fallen})),
+        moment=desk.candidate.moment,
+        fallen=fallen,
+    )
+
+
+def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
+    where = () if content.location is None else (content.location,)
+    involved = desk.entities((*content.involved, *where))
+    effects, causes = desk.events(content.causes), desk.events(content.caused_by)
+    same = retold(telling_of(desk.candidate, content), involved, desk.view).same
+    if same is not None and not effects and not causes:
+        return with_rivals(desk, already_known(desk, same.id, same.evidence))
+    made = make_event(
+        desk.new_id,
+        desk.backing,
+        title=content.title,
+        description=content.description,
+        involved=involved,
+        time_ref=desk.candidate.at,
+        severity=content.severity,
+        causes=effects,
+    )
+    event_id = EventId(made.thing.id)
+    links = (CausesLinked(cause=cause, effect=event_id) for cause in causes)
+    return with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
+
+
+def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
+    involved = desk.entities(content.involved)
+    at = desk.candidate.at
+    same = desk.view.stating(content.statement) if content.replaces is None else ()
+    for fact in same:
+        about = desk.view.roots(fact.involved)
+        then = about == set(involved) and _holds_then(fact, at, content.duration)
+        if not then or not still_stands(desk.view, fact, desk.candidate.moment):
+            continue
+        if {**fact.properties, **content.properties} == dict(fact.properties):
+            return with_rivals(desk, already_known(desk, fact.id, fact.evidence))
+        if _may_detail(desk, fact, content):
+            return with_rivals(desk, _detailed(desk, fact, content))
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
+    facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
+    made = make_fact(
+        desk.new_id,
+        desk.backing,
+        statement=content.statement,
+        involved=involved,
+        time_ref=at,
+        duration=content.duration,
+        fact_type=content.fact_type,
+        properties=content.properties,
+        replaces=FactId(facts[0]) if facts else None,
+    )
+    entries = (made, *_over_by(desk, made.thing))
+    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=entries))
+
+
+def _over_by(desk: WritingDesk, made: ThingDraft) -> Iterator[Entry]:
+    """That a fact has ended by what was told of a later time, and told before it."""
+    found = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
+    heirs = arranged([one for one in found if isinstance(one, Fact)], lambda fact: fact.moment)
+    if heirs and isinstance(made, FactDraft):
+        yield superseded(made, heirs[0].time_ref, heirs[0].id)
+
+
+def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
+    """Whether what a fact says is kept with other properties, as far as the word is enough.
+
+    What the state of an entity is stands in its tags, and what a verdict lets fall is gone.
+    """
+    if "tag" in fact.properties or fact.id in (*desk.verdict.retcons, *desk.verdict.supersedes):
+        return False
+    adds = all(
+        fact.properties.get(name, value) == value for name, value in content.properties.items()
+    )
+    return adds or may_end(desk.backing.authority, fact.authority)
+
+
+def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance:
+    """The fact with what is new in its properties; it takes the place of the one that was known."""
+    told = tuple(dict.fromkeys((*fact.evidence, *desk.backing.evidence)))
+    words = strongest((fact.authority, desk.backing.authority))
+    made = make_fact(
+        desk.new_id,
+        replace(desk.backing, authority=words, evidence=told),
+        statement=fact.statement,
+        involved=fact.involved,
+        time_ref=desk.candidate.at,
+        duration=content.duration,
+        fact_type=fact.fact_type,
+        properties={**fact.properties, **content.properties},
+    )
+    heir = FactId(made.thing.id)
+    ends = superseded(fact, desk.candidate.at, heir)
+    return Acceptance(canonical_id=heir, entries=(made, ends))
+
+
+def _holds_then(fact: Fact, at: Instant | None, duration: int | None) -> bool:
+    until = None
+    if at is not None and duration is not None:
+        until = Instant(at + duration * SECOND)
+    return overlaps(at, until, fact.time_ref, fact.ends_at)

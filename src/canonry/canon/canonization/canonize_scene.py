@@ -1,0 +1,183 @@
+"""Canonize a scene: judge what was proposed in it, write what passes, and close it for good.
+
+It may be run again after any interruption: what is decided stays decided, and the rest follows.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from canonry.canon.canonization.complete_scene import (
+    Completion,
+    complete_scene,
+    outcomes_among,
+    proposals_of,
+)
+from canonry.canon.canonization.decide_proposals import Undecided, decide_proposals, foretell
+from canonry.canon.canonization.proposal_verdicts import (
+    Judged,
+    ProposalVerdict,
+    partial,
+    verdict_on,
+)
+from canonry.canon.judging.candidates import Candidate, read_candidate
+from canonry.canon.judging.ordering import declared_names, in_order
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, answered, commit_change
+from canonry.canon.session.lookup import require
+from canonry.canon.session.staging import require_unfinished
+from canonry.log.commits import Position
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.scenes import Scene, SceneStatus
+from canonry.log.keys import thing_key
+from canonry.log.scene_entries import SceneCompleted, SceneMoved
+from canonry.values.errors import Conflict
+from canonry.values.ids import NewId, SceneId, SpaceId
+
+_RUNNING: set[tuple[int, SceneId]] = set()
+"""The scenes that this process canonizes now, by the ledger that they lie in.
+
+A scene that is finalizing and not in here was left by a crash, or is canonized by another process
+too; both are safe, since every commit of a canonization has an id made from what it decides.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonizationReport(Judged):
+    """What became of a scene and of its proposals, oldest first."""
+
+    scene_id: SceneId
+    space: SpaceId
+    summary: str
+
+
+async def canonize_scene(
+    canon: Canon,
+    caller: Caller,
+    scene_id: str,
+    *,
+    evaluate: bool = True,
+    summary: str | None = None,
+) -> CanonizationReport:
+    """Decide the pending proposals of a scene, where `evaluate`, and complete it.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `scene.completed`, or `scene.in-progress` while this process canonizes it.
+        Unavailable: `canonization.partial`, some proposals could not be decided; the scene stays
+            finalizing, and the same request goes on where this one stopped.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    with _sole(canon, scene.id):
+        if await _is_retry(canon, caller, scene):
+            return _report(scene, await _completion(canon, caller, scene))
+        scene = await _begin(canon, caller, scene)
+        undecided = Undecided()
+        if evaluate:
+            undecided = await _decide(canon, caller, scene)
+        if undecided.failed:
+            left = await proposals_of(canon, scene.space, scene.id)
+            raise partial(undecided, left, scene_id=scene.id)
+        done = await complete_scene(canon, caller, scene, summary=summary)
+        return _report(scene, done or await _completion(canon, caller, scene))
+
+
+async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[ProposalVerdict, ...]:
+    """The verdicts that canonizing this scene would give now; nothing is written.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `scene.completed`.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    require_unfinished(scene)
+    proposals = await proposals_of(canon, scene.space, scene.id)
+    after = await foretell(canon, caller, scene.space, _candidates(scene, proposals))
+    return tuple(verdict_on(after.get(each.id, each)) for each in proposals)
+
+
+@contextmanager
+def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
+    mark = (id(canon.ledger), scene_id)
+    if mark in _RUNNING:
+        message = "this scene is being canonized by another call; wait for its reply"
+        raise Conflict("scene.in-progress", message, scene_id=scene_id, conflicts=[scene_id])
+    _RUNNING.add(mark)
+    try:
+        yield
+    finally:
+        _RUNNING.discard(mark)
+
+
+async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
+    """Whether an earlier call with the same idempotency key completed this scene.
+
+    Raises:
+        Conflict: `request.key-reused`, the key belongs to something else.
+    """
+    commit = await answered(canon, caller, scene.space)
+    if commit is None:
+        return False
+    if any(isinstance(e, SceneCompleted) and e.scene_id == scene.id for e in commit.entries):
+        return True
+    message = "this idempotency key was used for something else; use a new one"
+    raise Conflict("request.key-reused", message)
+
+
+async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
+    """Take the scene from active to finalizing; one that is finalizing already is taken up."""
+    read_before = [scene]
+
+    async def prepare(new_id: NewId) -> Change[Scene]:
+        del new_id
+        known = read_before.pop() if read_before else None
+        current = known or await require(canon, caller, Scene, scene.id)
+        require_unfinished(current)
+        moved = SceneMoved(scene_id=scene.id, status=SceneStatus.FINALIZING)
+        return Change(
+            entries=() if current.status is moved.status else (moved,),
+            reads=frozenset((thing_key(scene.id),)),
+            found=replace(current, status=moved.status),
+            judged_at=None if known is None else Position(known.changed_at),
+        )
+
+    # The key of the request belongs to the commit that completes the scene.
+    keyless = replace(caller, idempotency_key=None)
+    return (await commit_change(canon, keyless, scene.space, prepare)).prepared()
+
+
+async def _decide(canon: Canon, caller: Caller, scene: Scene) -> Undecided:
+    read_at = await canon.ledger.head(scene.space)
+    proposals = await proposals_of(canon, scene.space, scene.id)
+    candidates = _candidates(scene, proposals)
+    return await decide_proposals(
+        canon, caller, scene.space, candidates, scene=scene, read_at=read_at
+    )
+
+
+def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
+    """The pending ones of a scene's proposals, in the order of judging."""
+    names = declared_names(proposals)
+    pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
+    return in_order(read_candidate(one, scene, names) for one in pending)
+
+
+async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
+    """What the scene was closed with by an earlier call, or by another process."""
+    completed = await require(canon, caller, Scene, scene.id)
+    return Completion(
+        proposals=await proposals_of(canon, scene.space, scene.id),
+        outcomes=await outcomes_among(canon, scene.space, completed.outcomes),
+        summary=completed.summary or "",
+    )
+
+
+def _report(scene: Scene, done: Completion) -> CanonizationReport:
+    return CanonizationReport(
+        scene_id=scene.id,
+        space=scene.space,
+        summary=done.summary,
+        verdicts=tuple(map(verdict_on, done.proposals)),
+        outcomes=tuple(done.outcomes),
+    )

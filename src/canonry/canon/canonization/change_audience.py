@@ -1,0 +1,274 @@
+"""Change an audience: who may know of a thing from now on, said in the log with the reason.
+
+What was told together with a secret, and what it alone changed of others, is revealed along.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.judging.settling import tells_tags
+from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, audiences_of, commit_change
+from canonry.canon.session.every_item import every_item, every_match
+from canonry.canon.session.lookup import require_evidence
+from canonry.log.canon import ids_of, needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import (
+    AudienceChanged,
+    Entry,
+    EventRetconned,
+    FactResumed,
+    FactRetconned,
+    FactSuperseded,
+    Made,
+    ProposalDecided,
+    RelationEnded,
+    RelationResumed,
+    RelationRetconned,
+)
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, Turn
+from canonry.log.items.sources import Source
+from canonry.log.keys import facts_key, relations_key, thing_key
+from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.log.secrecy import names_in
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.values.audience import Audience, covers, narrowest
+from canonry.values.errors import Conflict, NotAllowed
+from canonry.values.ids import NewId
+from canonry.values.moments import StoryPlace
+from canonry.values.observations import ObservationDraft
+from canonry.values.provenance import Evidence
+from canonry.values.time import Instant
+
+Kept: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
+_CHANGES: Final = (
+    *(RelationEnded, RelationResumed, RelationRetconned),
+    *(FactSuperseded, FactResumed, FactRetconned, EventRetconned),
+)
+ALONG_MAX: Final = 500
+"""The most things whose audience changes at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudienceTold:
+    """Whose audience is another now, the thing itself first, and when that was recorded."""
+
+    ids: tuple[str, ...]
+    audience: Audience
+    recorded_at: Instant
+
+
+async def change_audience(
+    canon: Canon,
+    caller: Caller,
+    thing_id: str,
+    audience: Audience,
+    *,
+    reason: str,
+    evidence: tuple[Evidence, ...] = (),
+) -> AudienceTold:
+    """Say who may know of a thing from now on; game masters alone may.
+
+    Raises:
+        NotAllowed: `audience.denied`.
+        NotFound: `thing.unknown` or `evidence.unknown`.
+        Conflict: `audience.names-secrets`, it names what fewer may know of; `audience.told`, it
+            changed what more know of; or `audience.too-wide`, too much would change along.
+    """
+    if not caller.viewer.masters:
+        message = "who may know of a thing is for the game masters to say"
+        raise NotAllowed("audience.denied", message)
+    space = (await _kept(canon, caller, thing_id)).space
+
+    async def prepare(_: NewId) -> Change:
+        thing = await _kept(canon, caller, thing_id)
+        reads = set(await require_evidence(canon, caller, space, evidence))
+        if thing.audience == audience:
+            return Change(entries=(), reads=frozenset())
+        if covers(audience, thing.audience):
+            ids, told = await _told_together(canon, thing, audience)
+            await _require_open(canon, ids, audience)
+        else:
+            ids, told = await _about(canon, thing), ()
+            await _require_untold(canon, thing)
+        if len(ids) > ALONG_MAX:
+            message = f"more than {ALONG_MAX} things would change along; begin with those"
+            raise Conflict("audience.too-wide", message)
+        entries = tuple(
+            AudienceChanged(
+                thing_id=one,
+                audience=audience,
+                reason=reason,
+                evidence=evidence,
+            )
+            for one in await _entities_last(canon, ids)
+        )
+        again: list[Entry] = [_to(audience, one) for one in told]
+        reads |= {thing_key(one) for one in (*ids, *needs(told))}
+        reads |= {facts_key(thing.id), relations_key(thing.id)}
+        return Change(entries=(*entries, *again), reads=frozenset(reads))
+
+    receipt = await commit_change(canon, caller, space, prepare)
+    written = tuple(e.thing_id for e in receipt.entries if isinstance(e, AudienceChanged))
+    return AudienceTold(
+        ids=written or (thing_id,), audience=audience, recorded_at=receipt.recorded_at
+    )
+
+
+def _to(audience: Audience, entry: Any) -> Entry:
+    """The same, told to others."""
+    told: Entry = replace(entry, audience=audience)
+    return told
+
+
+async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
+    found = await canon.seen_by(caller).thing(thing_id)
+    if not isinstance(found, Kept):
+        raise unknown("thing", thing_id)
+    return found
+
+
+async def _told_together(
+    canon: Canon, thing: Kept, audience: Audience
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+    """What the same commit told the same audience, and how it changed others for them."""
+    entries = await _told_with(canon, thing)
+    ids = [thing.id, *(_made_in(entries))]
+    ids += [each.proposal_id for each in entries if isinstance(each, ProposalDecided)]
+    if isinstance(thing, Entity):
+        ids += await _observed(canon, thing)
+    if isinstance(thing, Source):
+        ids += await _snippets(canon, thing)
+    if isinstance(thing, Scene):
+        ids += await _said_in(canon, thing)
+    if isinstance(thing, Relation):
+        ids += await _said_again(canon, thing, audience)
+    ids += await _said_since(canon, thing, entries)
+    known = await audiences_of(canon, ids)
+    along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
+    changed = (each for each in entries if not isinstance(each, Made | AudienceChanged))
+    others = (each for each in changed if ids_of(each)[0] not in along)
+    told = (each for each in others if getattr(each, "audience", None) == thing.audience)
+    return along, tuple(told)
+
+
+async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
+    """What ended it by a word that said to others only what they knew: for these it is told."""
+    found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
+    heir = found.get(thing.superseded_by or "")
+    if not isinstance(heir, Relation):
+        return []
+    ends = frozenset((heir.from_id, heir.to_id))
+    query = RelationQuery(spaces=frozenset((heir.space,)), entities=ends, rel_type=heir.rel_type)
+    near = [one async for one in every_match(canon.judged.state.relations, query)]
+    same = (one for one in near if {one.from_id, one.to_id} == ends and one.id != heir.id)
+    return [heir.id] if any(covers(one.audience, audience) for one in same) else []
+
+
+async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
+    """What was observed since at the very moments at which the commit told of a state."""
+    made = (each.thing for each in entries if isinstance(each, Made))
+    seen = [each for each in made if isinstance(each, ObservationDraft)]
+    told = [each for each in seen if STATE_TAGS in each.fields]
+    found: list[str] = []
+    for entity_id in dict.fromkeys(each.entity_id for each in told):
+        moments = {
+            (each.observed_at, each.place or StoryPlace(told=thing.position))
+            for each in told
+            if each.entity_id == entity_id
+        }
+        later = await canon.store_of_all.state.observations(
+            entity_id, after=Position(thing.position), limit=ALONG_MAX
+        )
+        same = (each for each in later if (each.observed_at, each.moment.place) in moments)
+        found += [each.id for each in same if STATE_TAGS in each.fields]
+    return found
+
+
+async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:
+    """The entries of the commit by which it was told."""
+    commits = await canon.ledger.read(thing.space, after=Position(thing.position - 1), limit=1)
+    return commits[0].entries if commits else ()
+
+
+def _made_in(entries: Iterable[Entry]) -> list[str]:
+    return [each.thing.id for each in entries if isinstance(each, Made)]
+
+
+async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
+    """The thing with all that says something of it."""
+    found: list[str] = [thing.id]
+    if isinstance(thing, Source):
+        found += await _snippets(canon, thing)
+    if isinstance(thing, Scene):
+        found += await _said_in(canon, thing)
+    if isinstance(thing, Entity):
+        spaces, family = frozenset((thing.space,)), family_of(thing)
+        found += await _observed(canon, thing)
+        facts = FactQuery(spaces=spaces, entities=family)
+        events = EventQuery(spaces=spaces, entities=family)
+        relations = RelationQuery(spaces=spaces, entities=family)
+        found += [each.id async for each in every_match(canon.state.facts, facts)]
+        found += [each.id async for each in every_match(canon.state.events, events)]
+        found += [each.id async for each in every_match(canon.state.relations, relations)]
+    return tuple(dict.fromkeys(found))
+
+
+async def _observed(canon: Canon, entity: Entity) -> list[str]:
+    found: list[str] = []
+    for one in sorted(family_of(entity)):
+        told = await canon.state.observations(one, after=ORIGIN, limit=ALONG_MAX)
+        found += [each.id for each in told if each.audience == entity.audience]
+    return found
+
+
+async def _snippets(canon: Canon, source: Source) -> list[str]:
+    snippets = every_item(partial(canon.documents.snippets, source.id))
+    return [each.id async for each in snippets]
+
+
+async def _said_in(canon: Canon, scene: Scene) -> list[str]:
+    """The turns of a scene; more than can change at once is refused as too wide."""
+    turns = await canon.documents.turns(scene.id, limit=ALONG_MAX)
+    return [each.id for each in turns if each.audience == scene.audience]
+
+
+async def _entities_last(canon: Canon, ids: Sequence[str]) -> list[str]:
+    """An observation comes to be for others before the entity that it tells of does."""
+    found = await canon.store_of_all.state.things(ids)
+    return sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
+
+
+async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) -> None:
+    """Refuse to reveal what names others who stay hidden."""
+    found = await canon.store_of_all.state.things(ids)
+    made = [each for each in found.values() if isinstance(each, ObservationDraft | Kept)]
+    named = {one for each in made for one in names_in((Made(thing=each),), evidence=False)}
+    known = await audiences_of(canon, named - set(ids))
+    if narrowest((audience, *known.values())) != audience:
+        kept = sorted(one for one, its in known.items() if not covers(its, audience))
+        message = "it names what fewer may know of; reveal that first"
+        raise Conflict("audience.names-secrets", message, conflicts=kept)
+
+
+async def _require_untold(canon: Canon, thing: Kept) -> None:
+    """Refuse to hide what has changed things that others know of."""
+    entries = await _told_with(canon, thing)
+    changed = any(isinstance(each, _CHANGES) or tells_tags(each) for each in entries)
+    if isinstance(thing, Relation):
+        query = RelationQuery(
+            spaces=frozenset((thing.space,)), entities=frozenset((thing.from_id, thing.to_id))
+        )
+        near = [each async for each in every_match(canon.judged.state.relations, query)]
+        heirs: set[str | None] = {one.superseded_by for one in near}
+        heirs |= {veil.superseded_by for one in near for veil in one.veils}
+        changed = changed or thing.id in heirs
+    if changed and not isinstance(thing, Entity | Source | Scene | Turn):
+        message = "it changed what others know of: end it, and tell it again to fewer"
+        raise Conflict("audience.told", message, conflicts=[thing.id])

@@ -1,0 +1,297 @@
+"""Decide proposals: judge candidates of one space in order, one commit a proposal, in batches.
+
+The commit of a proposal has an id made from the proposal's: whoever decides it again, after a
+crash or beside another process, finds the decision that stands.
+"""
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Final
+
+from canonry.canon.canonization.judgement import (
+    Judgement,
+    decide,
+    foreseen,
+    foreseen_then,
+    foretold,
+)
+from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.ordering import dependencies_of
+from canonry.canon.judging.slices import Lookup, Slice, ThingLookup
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice, load_more
+from canonry.log.canon import Changes
+from canonry.log.commits import Append, Appended, Draft, Position
+from canonry.log.entries import Entry, Thing
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.scenes import Scene, SceneStatus
+from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.values.ids import ProposalId, SpaceId
+
+BATCH: Final = 64
+"""So many verdicts share one transaction, and so one wait for the disk."""
+
+ROUNDS_FREE: Final = 3
+"""After so many stale batches in a row a batch is judged while nobody else may write."""
+
+ROUNDS_MAX: Final = 5
+FAILURES_MAX: Final = 3
+"""After so many failures in a row the store is taken to be away, and the rest is left pending."""
+
+
+@dataclass(slots=True)
+class Undecided:
+    """The proposals that could not be decided, with why; those that need review were judged."""
+
+    failed: dict[ProposalId, str] = field(default_factory=dict)
+
+    def blocks(self, candidate: Candidate) -> ProposalId | None:
+        """A proposal that `candidate` builds on and that could not be decided."""
+        if not self.failed:
+            return None
+        return min(dependencies_of(candidate) & self.failed.keys(), default=None)
+
+
+async def decide_proposals(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    candidates: Sequence[Candidate],
+    *,
+    scene: Scene | None = None,
+    read_at: Position | None = None,
+) -> Undecided:
+    """Decide every candidate that can be decided; nothing that goes wrong with one stops the rest.
+
+    Ends early where they are those of a `scene` that another process completes meanwhile. Where
+    the proposals were read when the log stood at `read_at`, they are not read again at first.
+    """
+    queue = deque(candidates)
+    run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
+    await run.work()
+    return run.undecided
+
+
+async def foretell(
+    canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
+) -> dict[str, Proposal]:
+    """The proposals as they would be once these candidates were decided; nothing is written."""
+    queue = deque(candidates)
+    run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
+    found: dict[str, Proposal] = await canon.told(await run.foretell())
+    return found
+
+
+@dataclass(slots=True)
+class _Run:
+    canon: Canon
+    caller: Caller
+    space: SpaceId
+    scene: Scene | None
+    queue: deque[Candidate]
+    read_at: Position | None
+    undecided: Undecided = field(default_factory=Undecided)
+    stale: int = 0
+    failures: int = 0
+    judged: dict[ProposalId, Judgement] = field(default_factory=dict)
+    """The judgements on the candidates of this batch as if nothing came before them in it."""
+    alone: int = 0
+    """How many of the next candidates are tried one by one, since their batch failed."""
+
+    async def work(self) -> None:
+        total = len(self.queue)
+        while self.queue:
+            if self.failures >= FAILURES_MAX or self.stale >= ROUNDS_MAX:
+                self._give_up()
+                return
+            size = 1 if self.alone else min(BATCH, len(self.queue))
+            batch = [self.queue[index] for index in range(size)]
+            try:
+                done = await self._decide(batch)
+            except Exception as error:  # noqa: BLE001 - one proposal's failure must not stop others
+                done = self._failed(batch, error)
+            for _candidate in range(done):
+                self.queue.popleft()
+            self.alone = max(0, self.alone - done)
+            await self.caller.progress(total - len(self.queue), total, "proposals decided")
+
+    async def foretell(self) -> dict[str, Proposal]:
+        """What would become of the proposals, each judged as if those before it were decided."""
+        batch = list(self.queue)
+        position = await self.canon.ledger.head(self.space)
+        proposals = (candidate.proposal for candidate in batch)  # they need not be kept yet
+        known = Slice(space=self.space).extended((), proposals)
+        known = await self._slice(batch, known)
+        for number, candidate in enumerate(batch, start=1):
+            if not _pending(known, candidate):
+                continue
+            known, judgement = await self._settled(candidate, known)
+            if judgement.entries:
+                at = Position(position + number)
+                draft, now = self._draft(judgement), self.canon.clock.now()
+                known = known.after(foretold(draft, known.things, at, now))
+        after = (known.things.get(each.proposal.id) for each in batch)
+        return {each.id: each for each in after if isinstance(each, Proposal)}
+
+    def _give_up(self) -> None:
+        reason = "others keep changing what it rests on" if self.stale else "the store is away"
+        for candidate in self.queue:
+            self.undecided.failed.setdefault(candidate.proposal.id, reason)
+        self.queue.clear()
+
+    def _failed(self, batch: Sequence[Candidate], error: Exception) -> int:
+        """Try a failed batch again one by one; a single one stays pending with the reason."""
+        if len(batch) > 1:
+            self.alone = len(batch)
+            return 0
+        self.failures += isinstance(error, Unavailable)
+        self.undecided.failed[batch[0].proposal.id] = reason_of(error)
+        return 1
+
+    async def _decide(self, batch: Sequence[Candidate]) -> int:
+        """Judge and append a batch; how many candidates of it need no more work."""
+        async with self._turn():
+            known = Slice(space=self.space)
+            position, self.read_at = self.read_at, None
+            if position is None:
+                position = await self.canon.ledger.head(self.space)
+            else:
+                known = known.extended((), (each.proposal for each in batch))
+            known = await self._slice(batch, known)
+            if self.scene is not None and _completed(known, self.scene):
+                self.queue.clear()
+                return 0
+            appends, counts = await self._judge(batch, known, position)
+            outcomes = await self.canon.ledger.append(appends) if appends else ()
+        written = 0
+        for outcome in outcomes:
+            if not isinstance(outcome, Appended):
+                break
+            written += 1
+        self.stale = self.stale + 1 if written < len(appends) and not written else 0
+        self.failures = 0 if written else self.failures
+        return len(batch) if written == len(appends) else counts[written]
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        if self.stale >= ROUNDS_FREE:
+            return self.canon.ledger.exclusive()
+        return nullcontext()
+
+    async def _slice(self, batch: Sequence[Candidate], known: Slice) -> Slice:
+        """What the verdicts on a batch look at, as far as that does not hang on each other."""
+        first: set[Lookup] = set() if self.scene is None else {ThingLookup(self.scene.id)}
+        for candidate in batch:
+            first |= foreseen(candidate)
+        waiting = list(batch)
+        then = False
+
+        def wanting(known: Slice) -> Collection[Lookup]:
+            nonlocal then
+            if missing := known.missing(frozenset(first)):
+                return missing
+            if not then:
+                then = True
+                policy = self.canon.policy
+                found = [each for one in batch for each in foreseen_then(one, known, policy)]
+                if missing := known.missing(frozenset(found)):
+                    return missing
+            wanted: set[Lookup] = set()
+            still: list[Candidate] = []
+            for candidate in waiting:
+                judgement = self._judgement(candidate, known)
+                self.judged[candidate.proposal.id] = judgement
+                more = judgement.wanted
+                wanted |= more
+                still.extend((candidate,) if more else ())
+            waiting[:] = still
+            return wanted
+
+        return await extend_slice(self.canon, known, wanting)
+
+    async def _judge(
+        self, batch: Sequence[Candidate], known: Slice, position: Position
+    ) -> tuple[list[Append], list[int]]:
+        """The appends of a batch, each judged as if those before it were in the log already.
+
+        Also, for each append, how many candidates of the batch come before it. What those before
+        it change is brought into the slice once something rests on it.
+        """
+        appends: list[Append] = []
+        counts: list[int] = []
+        changed: dict[str, Thing] = {}
+        touched: set[str] = set()
+        for index, candidate in enumerate(batch):
+            self.undecided.failed.pop(candidate.proposal.id, None)
+            if not _pending(known, candidate):
+                continue
+            blocker = self.undecided.blocks(candidate)
+            if blocker is not None:
+                reason = f"it waits for the proposal {blocker}"
+                self.undecided.failed[candidate.proposal.id] = reason
+                continue
+            rests_on = self.judged[candidate.proposal.id].reads
+            if not (rests_on.isdisjoint(touched) and rests_on.isdisjoint(known.touched)):
+                known = known.after(Changes(things=changed, touched=frozenset(touched)))
+                changed, touched = {}, set()
+            known, judgement = await self._settled(candidate, known)
+            if not judgement.entries:
+                continue
+            draft = self._draft(judgement)
+            counts.append(index)
+            reads = judgement.reads
+            appends.append(Append(draft=draft, judged_at=position, reads=reads))
+            if index + 1 < len(batch):
+                at = Position(position + len(appends))
+                more = foretold(draft, {**known.things, **changed}, at, self.canon.clock.now())
+                changed |= more.things
+                touched |= more.touched
+        return appends, counts
+
+    async def _settled(self, candidate: Candidate, known: Slice) -> tuple[Slice, Judgement]:
+        """The judgement on one candidate once everything that it looks at is loaded.
+
+        The one that was given before stands while nothing has touched what it rests on.
+        """
+        before = self.judged[candidate.proposal.id]
+        if before.reads.isdisjoint(known.touched):
+            return known, before
+        for _round in range(LOADS_MAX):
+            judgement = self._judgement(candidate, known)
+            if not judgement.wanted:
+                return known, judgement
+            known = await load_more(self.canon, known, judgement.wanted)
+        message = "a gate keeps asking for more of the canon; this is a defect"
+        raise BrokenInvariant("canonization.endless", message)
+
+    def _judgement(self, candidate: Candidate, known: Slice) -> Judgement:
+        return decide(candidate, known, self.canon.policy, decided_by=self.caller.actor.agent_id)
+
+    def _draft(self, judgement: Judgement) -> Draft:
+        entries: tuple[Entry, ...] = judgement.entries
+        return Draft(
+            id=judgement.commit_id,
+            space=self.space,
+            actor=self.caller.actor,
+            tool=self.caller.tool,
+            entries=entries,
+        )
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in words that may leave the server."""
+    if isinstance(error, CanonryError):
+        return f"{error.code}: {error.message}"
+    return f"internal: {type(error).__name__}"
+
+
+def _pending(known: Slice, candidate: Candidate) -> bool:
+    now = known.things.get(candidate.proposal.id)
+    return isinstance(now, Proposal) and now.status is ProposalStatus.PENDING
+
+
+def _completed(known: Slice, scene: Scene) -> bool:
+    now = known.things.get(scene.id)
+    return isinstance(now, Scene) and now.status is SceneStatus.COMPLETED

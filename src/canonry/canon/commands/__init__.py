@@ -1,0 +1,1 @@
+"""Commands that create and change entities, facts, relations and sources."""

@@ -1,0 +1,221 @@
+"""Rivalries: the same frame with another number, state, place or time."""
+
+from typing import Final
+
+from canonry.canon.judging.comparing.findings import Clash, Rule, Setting, contradiction, possible
+from canonry.canon.judging.comparing.frame_subjects import (
+    Subjects,
+    heads,
+    is_shorter,
+    subjects_of,
+)
+from canonry.language.clauses.frames import Frame, Phrase, words_of
+from canonry.language.clauses.quantities import Measured, compared
+from canonry.language.clauses.tokens import lemma
+from canonry.language.words.frame_words import BOUND, ONCE, PLACES_OF, PLACING, RULING
+from canonry.values.state_tags import EXCLUSIVE_GROUPS
+
+_PLACE: Final = frozenset(map(lemma, PLACING))
+_BOUND: Final = frozenset((lemma(word), role) for word, role in BOUND)
+_RULING: Final = frozenset(map(lemma, RULING))
+_ONCE: Final = frozenset(map(lemma, ONCE))
+_BORN, _DIE = lemma("born"), lemma("die")
+_LIFE: Final = frozenset((_BORN, _DIE))
+_VAGUE: Final = frozenset(map(lemma, ("several", "many", "few")))
+_EXCLUSIVE: Final = frozenset(
+    frozenset((lemma(a), lemma(b)))
+    for group in EXCLUSIVE_GROUPS
+    for a in group
+    for b in group
+    if a != b
+)
+
+
+def is_exclusive(one: str, other: str) -> bool:
+    """Whether two stems are of states that exclude each other."""
+    return frozenset((one, other)) in _EXCLUSIVE
+
+
+def number_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """The same frame with another number or measure."""
+    if one.modal != other.modal or _untold(one, other, setting):
+        return None
+    if one.when and other.when and one.when != other.when:
+        return None
+    mine, theirs = (*one.subject, *one.phrases), (*other.subject, *other.phrases)
+    if len(mine) != len(theirs) or one.past != other.past:
+        return None
+    linked = bool(setting.standing) and setting.standing == setting.claimed
+    found: Clash | None = None
+    for first, second in zip(mine, theirs, strict=True):
+        if linked and (is_shorter(first, second) or is_shorter(second, first)):
+            continue
+        numbers = _numbers(first, second)
+        if numbers is None:
+            return None
+        found = found or (numbers if isinstance(numbers, Clash) else None)
+    return found if found and subjects_of(one, other, setting) is Subjects.SAME else None
+
+
+def _untold(one: Frame, other: Frame, setting: Setting) -> bool:
+    return one.negative or other.negative or not setting.one_moment
+
+
+def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR0911 - one exclusion a line
+    """True where the phrases are the same, a finding where only the number differs, else None."""
+    if one.role != other.role:
+        return None
+    same = one.head == other.head and one.extras - _VAGUE == other.extras - _VAGUE
+    if one.quantity is None or other.quantity is None:
+        if one.quantity is None and other.quantity is None:
+            return True if same else None
+        told = (one.extras | other.extras) & _VAGUE
+        return possible("one gives a number where the other is vague") if same and told else None
+    number = one.head[:1].isdigit() and other.head[:1].isdigit()
+    if not number and not same:
+        return None
+    match compared(one.quantity, other.quantity):
+        case Measured.SAME:
+            return True
+        case Measured.UNCLEAR:
+            return possible("the numbers are near each other, or not exact")
+        case Measured.OTHER:
+            return contradiction("the numbers differ")
+
+
+def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """The same subject in two states that exclude each other."""
+    if _untold(one, other, setting) or one.modal != other.modal:
+        return None
+    if (one.when and other.when and one.when != other.when) or one.condition != other.condition:
+        return None
+    if one.verb != "be" or one.future != other.future or not one.phrases or not other.phrases:
+        return None
+    mine, theirs = one.phrases[0].head, other.phrases[0].head
+    subject = subjects_of(one, other, setting)
+    if not is_exclusive(mine, theirs) or subject is Subjects.OTHER:
+        return None
+    rest = words_of(one.phrases) - {mine} == words_of(other.phrases) - {theirs}
+    if rest and one.past == other.past and subject is Subjects.SAME:
+        return contradiction("the states exclude each other")
+    return possible("the states exclude each other")
+
+
+def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Somebody at two places at once."""
+    if one.verb not in _PLACE or _untold(one, other, setting):
+        return None
+    if one.past != other.past or one.modal or other.modal or one.when != other.when:
+        return None
+    if not (one.phrases and other.phrases) or one.quantifier or other.quantifier:
+        return None
+    mine, theirs = one.phrases[0], other.phrases[0]
+    if mine.role != theirs.role or mine.role not in PLACES_OF or mine.head == theirs.head:
+        return None
+    same = one.subject and other.subject and one.subject[0].head == other.subject[0].head
+    if not same or mine.name != theirs.name:
+        return None
+    return possible("it may be at two places at once", is_change=True)
+
+
+def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Somebody bound to two, as to two employers or owners."""
+    mine, theirs = _tie(one), _tie(other)
+    if mine is None or theirs is None or _untold(one, other, setting):
+        return None
+    if one.past != other.past or one.modal or other.modal or one.when != other.when:
+        return None
+    (how, to), (as_well, another) = mine, theirs
+    if how != as_well or to.head == another.head or to.name != another.name:
+        return None
+    same = subjects_of(one, other, setting) is Subjects.SAME
+    return possible("it may be bound to two at once", is_change=True) if same else None
+
+
+def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:
+    """How the subject is bound, and to whom."""
+    done = frame.phrases[0].head if frame.verb == "be" and frame.phrases else frame.verb
+    rest = frame.phrases[1:] if frame.verb == "be" else frame.phrases
+    if not rest or frame.quantifier or (done, rest[0].role) not in _BOUND:
+        return None
+    return (done, rest[0].role), rest[0]
+
+
+def ruled(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Two who rule over the same."""
+    if one.verb not in _RULING or _untold(one, other, setting):
+        return None
+    if one.past != other.past or one.modal or other.modal or one.when != other.when:
+        return None
+    over = words_of(one.phrases)
+    if not over or over != words_of(other.phrases) or heads(one) & heads(other):
+        return None
+    return possible("two may rule over it at once", is_change=True)
+
+
+def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Each is said to do to the other what only one may do."""
+    if _untold(one, other, setting) or one.past != other.past:
+        return None
+    if not one.subject or not other.subject or one.group or other.group:
+        return None
+    mine, theirs = one.subject[0].head, other.subject[0].head
+    turned = next((p for p in one.phrases if p.head == theirs), None)
+    back = next((p for p in other.phrases if p.head == mine), None)
+    if mine == theirs or turned is None or back is None or turned.role != back.role:
+        return None
+    if {p.head for p in one.phrases} - {theirs} != {p.head for p in other.phrases} - {mine}:
+        return None
+    if turned.role == "than":
+        return contradiction("each is said to be more than the other")
+    return possible("each is said to have done it to the other")
+
+
+def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:
+    """What happens once, told of two places or two times."""
+    if one.negative or other.negative or one.modal or other.modal:
+        return None
+    event = _event(one)
+    if event is None or event != _event(other) or words_of(one.subject) != words_of(other.subject):
+        return None
+    life = event in _LIFE
+    if not life and words_of(one.phrases) != words_of(other.phrases):
+        return None
+    why = "what happens once is told of two times or places"
+    if one.when and other.when and one.when != other.when:
+        years = any(w.isdigit() for w in one.when) and any(w.isdigit() for w in other.when)
+        return contradiction(why) if years else possible(why)
+    places = [(p, q) for p in one.phrases for q in other.phrases if p.role == q.role]
+    apart = any(
+        p.role in {"in", "at"} and not p.words & q.words and p.name == q.name for p, q in places
+    )
+    return contradiction(why) if life and apart else None
+
+
+def _event(frame: Frame) -> str | None:
+    """What the frame tells that happens once, to its subject."""
+    if not frame.subject:
+        return None
+    if frame.verb != "be":
+        return frame.verb if frame.verb in _ONCE | {_DIE} else None
+    if not frame.phrases:
+        return "be" if frame.when and frame.subject[0].article == "the" else None
+    done = frame.phrases[0].head
+    return done if frame.past and done in _ONCE | {_BORN} else None
+
+
+def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
+    """Only some do it, and another is said to do it too."""
+    if _untold(one, other, setting) or one.modal != other.modal:
+        return None
+    if one.exclusive == other.exclusive or not one.subject or not other.subject:
+        return None
+    if heads(one) & heads(other) or words_of(one.phrases) != words_of(other.phrases):
+        return None
+    return contradiction("only others do, by the other statement")
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    number_differs, opposite, placed, bound, ruled, swapped, once, closed_list,
+)  # fmt: skip
+"""Every rule, for frames of one verb; the gravest finding counts."""

@@ -1,0 +1,149 @@
+"""gate:statement-negated - canon does not say and deny the same of the same entities at once.
+
+Statements are compared by their frames. A contradiction is decided by time and authority, within
+one scene as against canon; what may be a conflict is named, and decides nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.comparing.conflicts import Stated, conflict, ends, tells_an_end
+from canonry.canon.judging.comparing.findings import When
+from canonry.canon.judging.comparing.rivals import candidates_of, standings_of, unread, when_dated
+from canonry.canon.judging.contents import FactContent
+from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_tags import still_stands
+from canonry.log.items.facts import Fact
+from canonry.log.items.proposals import Grade
+from canonry.values.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
+from canonry.values.provenance import Authority
+from canonry.values.time import SECOND, Instant
+
+_BY_TIME: Final = {
+    When.LATER: Weight.SUPERSEDES,
+    When.EARLIER: Weight.PRECEDES,
+}
+
+
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    content = candidate.content
+    if not isinstance(content, FactContent):
+        return
+    entities = [view.entity(reference) for reference in content.involved]
+    about = frozenset(entity.id for entity in entities if entity is not None)
+    claim = _claimed(content, about)
+    beside = [
+        fact
+        for fact in candidates_of(view, claim)
+        if str(fact.id) != content.replaces
+        and _at_once(candidate, content, fact)
+        and still_stands(view, fact, candidate.moment)
+    ]
+    for fact, standing in standings_of(view, beside):
+        yield from _objections(candidate, fact, standing, claim)
+    for warning in unread(view, claim):
+        yield Objection(weight=Weight.WARNS, rationale=warning)
+
+
+def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
+    return Stated(
+        statement=content.statement,
+        entities=about,
+        fact_type=content.fact_type,
+        properties=content.properties,
+    )
+
+
+def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
+    start, end = candidate.at, None
+    if start is not None and content.duration is not None:
+        end = Instant(start + content.duration * SECOND)
+    return overlaps(start, end, fact.time_ref, fact.ends_at)
+
+
+def _objections(
+    candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
+) -> Iterator[Objection]:
+    was_over, is_over = tells_an_end(standing.statement), tells_an_end(claim.statement)
+    when = _when(candidate, fact, ending=was_over or is_over)
+    found = conflict(standing, claim, when=when)
+    at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
+    if found is None and at_once is None and not (was_over or is_over):
+        return
+    over = is_over if when is When.EARLIER else was_over
+    if when is not When.EARLIER and ends(standing, claim):
+        yield _told(Weight.SUPERSEDES, "the words end what held", fact)
+    elif when is When.EARLIER and ends(claim, standing):
+        yield _told(Weight.PRECEDES, "the words end what held", fact)
+    elif found is not None and found.grade is Grade.CONTRADICTION:
+        elsewhere = _told_elsewhere(candidate, fact, when)
+        before = elsewhere is When.EARLIER
+        yield replace(
+            _told(Weight.PRECEDES if before else Weight.CONTRADICTS, found.reason, fact),
+            taken_back=_comes_later_in_scene(candidate, fact),
+            dated=not before and (elsewhere is When.LATER or _dates_the_undated(candidate, fact)),
+        )
+    elif when is not When.ONE and at_once is not None and at_once.ends_the_earlier and not over:
+        yield _told(_BY_TIME[when], at_once.reason, fact)
+    elif found is not None:
+        yield _told(Weight.WARNS, found.reason, fact)
+
+
+def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
+    """Which of two that contradict each other at one moment was told first, where that counts.
+
+    Whose word always counts says otherwise than they did in another scene: then it has changed.
+    What another has said falls instead, as if it had never been.
+    """
+    now, said = candidate.moment, fact.moment
+    words = {candidate.proposal.authority, fact.authority}
+    if words != {Authority.GM} or when is not When.ONE or same_scene(now, said):
+        return When.ONE
+    return _by_place(now, said)
+
+
+def _dates_the_undated(candidate: Candidate, fact: Fact) -> bool:
+    """Whether the claim itself says from when it holds, of which the fact says nothing."""
+    now = candidate.moment
+    return now.at is not None and now.place.dated and fact.time_ref is None
+
+
+def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
+    """Whether a later turn of the very scene says it, which then takes back what was said."""
+    now, said = candidate.moment, fact.moment
+    return same_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL
+
+
+def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
+    """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
+
+    What has no times of its own speaks of one moment, so that a plain denial is one; only where
+    the words say that something has ended the stories tell what was before and what after it.
+    """
+    now = candidate.moment
+    dated = when_dated(now.at, fact.time_ref)
+    if not ending or dated is not When.ONE or same_scene(now, said := fact.moment):
+        return dated
+    return _by_place(now, said)
+
+
+def _by_place(now: Moment, said: Moment) -> When:
+    return When.LATER if comes_after(now, said) else When.EARLIER
+
+
+def _told(weight: Weight, why: str, fact: Fact) -> Objection:
+    said = f"the fact {fact.id} says that {fact.statement}"
+    possible = weight is Weight.WARNS
+    return Objection(
+        weight=weight,
+        rationale=f"possible conflict: {said} ({why})" if possible else said,
+        conflicts=(fact.id,),
+        rivals=() if possible else (fact.id,),
+        authority=fact.authority,
+    )
+
+
+GATE: Final = Gate(id="gate:statement-negated", examine=_examine)

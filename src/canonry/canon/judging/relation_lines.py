@@ -1,0 +1,323 @@
+"""Relation lines: the relations that follow each other because only one of them holds at a time.
+
+A place has another place after it, an owner another owner, an alliance a war. What begins at a
+moment ends what held until then, and holds until the next one begins, whichever was known first.
+Who says the same again ends nothing, but says that it held then.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from canonry.canon.judging.contents import RelationshipContent
+from canonry.canon.judging.making import Backing, make_relation
+from canonry.canon.judging.quantities import counted
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_tags import together
+from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.schemas.narrative_relations import RelationType
+from canonry.values.ids import NewId, RelationId
+from canonry.values.moments import Moment, arranged, at_once, moment_of, split_at
+from canonry.values.provenance import Authority, CanonLevel, strongest
+from canonry.values.time import Instant
+
+What: TypeAlias = tuple[str, frozenset[str]]
+"""What a relation says: its type, and whom it joins."""
+
+End: TypeAlias = tuple[Instant | None, str]
+"""When a relation ends, and by which other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """That a relation holds from a moment on; `again` where it had been said before."""
+
+    what: What
+    moment: Moment
+    authority: Authority
+    relation: RelationDraft
+    again: SaidAgain | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationLine:
+    """A line as one moment cuts it.
+
+    `same` is the relation of the same two that holds then, `ends` are the others that hold until
+    then, `against` those that were told with the very same time. `words` is all that was said.
+    """
+
+    what: What
+    moment: Moment
+    words: tuple[Telling, ...]
+    same: Relation | None = None
+    ends: tuple[Relation, ...] = ()
+    against: tuple[Relation, ...] = ()
+
+
+def line_of(
+    view: SliceView,
+    kind: RelationType,
+    start: Entity,
+    end: Entity,
+    moment: Moment,
+    *,
+    properties: Mapping[str, Any] | None = None,
+) -> RelationLine:
+    """What a relation of this type between these two meets, all in one order.
+
+    Where one end may have only one such relation that is the line of this end; else it is that of
+    the pair, together with the types that exclude this one. What is counted has several owners,
+    each of a part, as its `properties` say how much.
+    """
+    found: dict[str, Relation] = {}
+    if kind.one_target:
+        found |= {one.id: one for one in view.relations(start, kind.name, "out")}
+    if kind.one_origin:
+        owned = view.relations(end, kind.name, "in")
+        part = counted(properties or {})
+        found |= {
+            one.id: one
+            for one in owned
+            if _joins(one, start, end) or not (part and counted(one.properties))
+        }
+    if not kind.one_target and not kind.one_origin:
+        direction = "any" if kind.symmetric else "out"
+        own = {one.id: one for one in view.relations(start, kind.name, direction)}
+        found |= {one: each for one, each in own.items() if _joins(each, start, end)}
+    for name in sorted(kind.excludes):
+        opposed = view.relations(start, name)
+        found |= {one.id: one for one in opposed if _joins(one, start, end)}
+    what: What = (kind.name, frozenset((start.id, end.id)))
+    return _cut(_words(view, found.values()), what, moment)
+
+
+def restates(relation: Relation, content: RelationshipContent) -> bool:
+    """Whether a content says of a relation that holds what canon does not say of it."""
+    return {**relation.properties, **content.properties} != dict(relation.properties)
+
+
+def is_told_of(relation: Relation, start: Entity, end: Entity) -> bool:
+    """Whether a relation was told of these two themselves, and not of who was merged into them."""
+    return {relation.from_id, relation.to_id} == {start.id, end.id}
+
+
+def _words(view: SliceView, relations: Iterable[Relation]) -> list[Telling]:
+    words: list[Telling] = []
+    for one in relations:
+        what = (one.rel_type, view.roots((one.from_id, one.to_id)))
+        first = Telling(what=what, moment=one.moment, authority=one.authority, relation=one)
+        words.append(first)
+    for first in tuple(words):
+        if not isinstance(first.relation, Relation):
+            continue
+        for again in first.relation.again:
+            moment = moment_of(again.at, again.place, again.place.told)
+            if not any(w.what == first.what and together(w.moment, moment) for w in words):
+                more = replace(first, moment=moment, authority=again.authority, again=again)
+                words.append(more)
+    return arranged(words, lambda word: word.moment)
+
+
+def _cut(words: Sequence[Telling], what: What, moment: Moment) -> RelationLine:
+    told = [word.relation for word in words if word.again is None]
+    known = [one for one in told if isinstance(one, Relation)]
+    says = {word.relation.id: word.what for word in words}
+    holding = _holding(words, moment)
+    against = [one for one in known if at_once(moment, one.moment) and says[one.id] != what]
+    return RelationLine(
+        what=what,
+        moment=moment,
+        words=tuple(words),
+        same=next((one for one in reversed(holding) if says[one.id] == what), None),
+        ends=tuple(one for one in holding if says[one.id] != what and one not in against),
+        against=tuple(against),
+    )
+
+
+def word_behind(line: RelationLine, relation: Relation) -> Authority:
+    """The strongest word by which a relation holds until the moment at which the line is cut."""
+    before, _after = split_at(line.moment, line.words, lambda word: word.moment)
+    run: list[Telling] = []
+    for word in before:
+        parted = word.again is None and bool(run) and _ended_alone(run[-1].relation)
+        run = [*run, word] if run and run[0].what == word.what and not parted else [word]
+    own = any(word.relation.id == relation.id for word in run)
+    said = [word.authority for word in run if own]
+    return strongest(said or (relation.authority,))
+
+
+def written(
+    new_id: NewId,
+    backing: Backing,
+    line: RelationLine,
+    new: RelationDraft | None = None,
+    *,
+    again: SaidAgain | None = None,
+    without: Iterable[Relation] = (),
+) -> tuple[Entry, ...]:
+    """What becomes of a line: who ends where, who holds on, and what begins anew.
+
+    A relation is `new` in it, or said `again`; None: nothing is said. Those `without` are gone
+    from it: they are retconned, or the new one takes their place.
+    """
+    gone = {one.id for one in without}
+    words = [word for word in line.words if word.relation.id not in gone]
+    words = arranged(words, lambda word: word.moment)
+    if new is not None:
+        authority = new.authority if again is None else again.authority
+        own = Telling(
+            what=line.what, moment=line.moment, authority=authority, relation=new, again=again
+        )
+        before, after = split_at(line.moment, words, lambda word: word.moment)
+        words = [*before, own, *after]
+    words, anew = _begun_anew(new_id, backing, words)
+    return (*anew, *_following(words, (word.relation.id for word in line.words)))
+
+
+def settled_line(
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    line: RelationLine,
+    *,
+    fresh: Collection[SaidAgain] = (),
+    parted: Iterable[str] = (),
+) -> tuple[Entry, ...]:
+    """What has to be said yet, so that each relation of a line ends where the next one begins.
+
+    `fresh` is what was said again by the change itself, after all that somebody has ended;
+    `parted` are relations that were in the line before it.
+    """
+    words, anew = _begun_anew(new_id, backing, line.words, fresh=fresh)
+    heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
+    fallen = (h.id for h in heirs if isinstance(h, Relation) and h.level is not CanonLevel.CANON)
+    return (*anew, *_following(words, (*fallen, *parted)))
+
+
+def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
+    """Each relation ends where the next one begins.
+
+    What somebody ended otherwise stays so: alone, or by what is none of the words nor `beside`.
+    """
+    ends = _ends(words)
+    known = {None, *ends, *beside}
+    for one in (word.relation for word in words if word.again is None):
+        end, by = ends[one.id], _heir_of(one)
+        if by not in known or (by is None and isinstance(one, Relation) and one.ended):
+            continue
+        if end is None and by is not None:
+            yield RelationResumed(relation_id=one.id, fallen=by)
+        elif end is not None and (one.until, by) != end:
+            yield RelationEnded(
+                relation_id=one.id,
+                until=end[0],
+                superseded_by=RelationId(end[1]),
+                reason="another relation takes its place",
+            )
+
+
+def _ended_alone(relation: RelationDraft) -> bool:
+    return isinstance(relation, Relation) and relation.ended and relation.superseded_by is None
+
+
+def _heir_of(relation: RelationDraft) -> RelationId | None:
+    return relation.superseded_by if isinstance(relation, Relation) else None
+
+
+def _begun_anew(
+    new_id: NewId, backing: Backing, words: Sequence[Telling], *, fresh: Collection[SaidAgain] = ()
+) -> tuple[list[Telling], list[Made]]:
+    """The words, where those that say again what has ended meanwhile are relations of their own."""
+    found: list[Telling] = []
+    made: list[Made] = []
+    for index, word in enumerate(words):
+        begins = not found or found[-1].what != word.what
+        if word.again in fresh and not begins and _ended_alone(found[-1].relation):
+            own = found[-1].relation.id
+            later = (one for one in words[index + 1 :] if one.relation.id == own)
+            begins = all(one.again is None or one.again in fresh for one in later)
+        if not begins or word.again is None:
+            found.append(word)
+            continue
+        again, old = word.again, word.relation
+        entry = make_relation(
+            new_id,
+            replace(
+                backing,
+                authority=again.authority,
+                confidence=again.confidence,
+                evidence=again.evidence,
+                scene_id=again.scene_id,
+                place=again.place,
+                proposal_id=again.proposal_id,
+            ),
+            rel_type=old.rel_type,
+            from_id=old.from_id,
+            to_id=old.to_id,
+            properties=old.properties,
+            since=again.at,
+            label=f"relation:{len(made)}",
+        )
+        made.append(entry)
+        if isinstance(entry.thing, RelationDraft):
+            found.append(replace(word, relation=entry.thing, again=None))
+    return found, made
+
+
+def _ends(words: Sequence[Telling]) -> dict[str, End | None]:
+    """Where each relation ends, and by which other; None: it holds on."""
+    ends: dict[str, End | None] = {}
+    for index, word in enumerate(words):
+        if word.again is None:
+            heir = next((one for one in words[index + 1 :] if one.again is None), None)
+            ends[word.relation.id] = None if heir is None else (heir.moment.at, heir.relation.id)
+    return ends
+
+
+def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:
+    """The relations of a type that leave `entity` and hold at a moment, also from then on."""
+    line = list(view.relations(entity, rel_type, "out"))
+    held = _holding(_words(view, line), moment)
+    from_then = [one for one in line if moment.at is not None and one.since == moment.at]
+    return [*held, *(one for one in from_then if one not in held)]
+
+
+def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
+    """Whether the relation is between these two; the gates never ask about one thing alone."""
+    ends = {relation.from_id, relation.to_id}
+    return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
+
+
+def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
+    """The relations that began before `moment` and have not ended by then.
+
+    What only says again what is held later began then as well, where it is the first to say so;
+    and what was said again later had not ended until then.
+    """
+    before, after = split_at(moment, words, lambda word: word.moment)
+    told_on = {word.relation.id for word in after if word.again is not None}
+    begun: list[Telling] = []
+    for word in before:
+        if word.again is None or not begun or begun[-1].what != word.what:
+            begun.append(word)
+    ends = _ends(words)
+    return [
+        one
+        for word in begun
+        if isinstance(one := word.relation, Relation)
+        and (
+            (word is begun[-1] and (word.again is not None or one.id in told_on))
+            or (not one.ended and word.again is None)
+            or _reaches(one, ends[one.id], moment, last=word is begun[-1])
+        )
+    ]
+
+
+def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
+    """Whether a relation that has ended held at a moment, which the next one in line follows."""
+    if end is not None and _heir_of(one) is not None and one.until == end[0]:
+        return last
+    return one.until is not None and moment.at is not None and one.until > moment.at

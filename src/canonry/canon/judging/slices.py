@@ -1,0 +1,391 @@
+"""Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
+
+A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
+verdict rests on them, and the lookups that the slice could not answer, which the use case then
+loads before it judges again. So a gate cannot read anything that its verdict does not declare.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final, TypeAlias, TypeVar
+
+from canonry.language.clauses.keys import FAR_MAX, most_under
+from canonry.language.texts.statements import plain_statement
+from canonry.log.canon import Changes
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity, family_of, normalised_name
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.log.items.veils import as_seen, is_veiled
+from canonry.log.keys import (
+    axioms_key,
+    causes_key,
+    facts_key,
+    frames_keys,
+    keys_of,
+    name_key,
+    relations_key,
+    statement_key,
+    thing_key,
+)
+from canonry.values.audience import ANYBODY, Viewer
+from canonry.values.fields import PROPOSAL_PREFIX, Reference
+from canonry.values.ids import EntityId, SceneId, SpaceId
+from canonry.values.policy import Policy
+from canonry.values.provenance import CanonLevel
+from canonry.values.revising import revised
+
+T = TypeVar("T")
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_LOOKED_UP: Final = (Entity, Relation, Fact, Event, Axiom)
+"""What is found by other keys than its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingLookup:
+    """The thing with an id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelationsLookup:
+    """The relations of a type that leave an entity (`out`), reach it (`in`), or either (`any`)."""
+
+    entity_id: str
+    rel_type: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLookup:
+    """The facts that say this, in normalised words."""
+
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictLookup:
+    """The facts that have a frame key, and so may conflict with what has it too."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameLookup:
+    """The canon entities of a type with a normalised name."""
+
+    entity_type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AxiomsLookup:
+    """The axioms of a space."""
+
+    space: SpaceId
+
+
+@dataclass(frozen=True, slots=True)
+class EventsLookup:
+    """The canon events of a title, that involve these; of nobody, those of the scene."""
+
+    title: str
+    involved: tuple[str, ...]
+    scene_id: SceneId | None
+
+
+Lookup: TypeAlias = (
+    ThingLookup
+    | RelationsLookup
+    | StatementLookup
+    | ConflictLookup
+    | NameLookup
+    | AxiomsLookup
+    | EventsLookup
+)
+"""What a gate may ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The things known, the same by key, and the lookups that they answer completely.
+
+    `recent` holds the keys that were changed since something was loaded: it is short, so that a
+    commit copies little. `born` are things that commits made after the slice was loaded: the store
+    cannot know of them yet. `touched` are the keys that those commits touched, `framed` the frame
+    keys whose facts are loaded, and `named` says that names are looked up.
+    """
+
+    space: SpaceId
+    things: Mapping[str, Thing] = field(default_factory=dict)
+    by_key: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    recent: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    loaded: frozenset[Lookup] = frozenset()
+    framed: frozenset[str] = frozenset()
+    named: bool = False
+    born: frozenset[str] = frozenset()
+    secrets: bool = False
+    touched: frozenset[str] = frozenset()
+
+    def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
+        """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
+        there = {thing.id: self.things.get(thing.id, thing) for thing in found}
+        new = frozenset(lookups)
+        asked = self.framed.union([one.key for one in new if isinstance(one, ConflictLookup)])
+        named = self.named or any(isinstance(one, NameLookup) for one in new)
+        under: defaultdict[str, set[str]] = defaultdict(set)
+        for thing in there.values():
+            for key in _asked_keys(thing, asked, named=named):
+                under[key].add(thing.id)
+        more = {key: self.under(key) | ids for key, ids in under.items()}
+        return revised(
+            self,
+            things={**self.things, **there},
+            by_key={**self.by_key, **self.recent, **more},
+            recent={},
+            loaded=self.loaded | new,
+            framed=asked,
+            named=named,
+            secrets=self._has_secrets(there),
+        )
+
+    def after(self, changes: Changes) -> "Slice":
+        """This slice with the changes of a commit."""
+        return revised(
+            self,
+            things={**self.things, **changes.things},
+            recent=self._keyed(changes.things),
+            born=self.born | (changes.things.keys() - self.things.keys()),
+            secrets=self._has_secrets(changes.things),
+            touched=self.touched | changes.touched,
+        )
+
+    def answers(self, lookup: Lookup) -> bool:
+        """Whether the things known are all that `lookup` asks for."""
+        return self._knows(lookup) or lookup in self.loaded
+
+    def missing(self, lookups: frozenset[Lookup]) -> frozenset[Lookup]:
+        """Those of the lookups that the things known do not answer."""
+        new = lookups - self.loaded
+        return new.difference([one for one in new if self._knows(one)])
+
+    def _knows(self, lookup: Lookup) -> bool:
+        if isinstance(lookup, ThingLookup):
+            return lookup.id in self.things
+        return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
+
+    def under(self, key: str) -> frozenset[str]:
+        """The ids of the things known that have a key."""
+        found = self.recent.get(key)
+        return self.by_key.get(key, _NOTHING) if found is None else found
+
+    def among(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that anything known has, or had."""
+        return [key for key in keys if key in self.by_key or key in self.recent]
+
+    def _keyed(self, changed: Mapping[str, Thing]) -> dict[str, frozenset[str]]:
+        """The keys that are changed since something was loaded, once these things are."""
+        found: dict[str, frozenset[str]] = {}
+        for thing in changed.values():
+            if not isinstance(thing, _LOOKED_UP):
+                continue
+            before, keys = self.things.get(thing.id), keys_of(thing)
+            past = _NOTHING if before is None else keys_of(before)
+            for key in keys ^ past:
+                ids, own = found.get(key) or self.under(key), {thing.id}
+                found[key] = ids | own if key in keys else ids - own
+        return {**self.recent, **found}
+
+    def _has_secrets(self, changed: Mapping[str, Thing]) -> bool:
+        return self.secrets or any(map(is_veiled, changed.values()))
+
+
+def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterable[str]:
+    """The keys that a thing is found under; of a fact's many, those that somebody asks for.
+
+    Whom nobody asks for by a name is found by the id.
+    """
+    if isinstance(thing, Fact):
+        return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
+    if isinstance(thing, Entity) and not named:
+        return ()
+    return keys_of(thing) if isinstance(thing, _LOOKED_UP) else ()
+
+
+class SliceView:
+    """A slice as one verdict looks at it; `read` and `wanted` grow with every question.
+
+    It looks with the eyes of `viewer`, by default of those who know what everybody may know.
+    """
+
+    __slots__ = ("_referred", "_slice", "policy", "read", "viewer", "wanted")
+
+    def __init__(self, known: Slice, policy: Policy, viewer: Viewer = ANYBODY) -> None:
+        """Look at `known` with nothing read yet."""
+        self._slice = known
+        self.viewer = viewer
+        self._referred: dict[Reference, Thing | None] = {}
+        self.policy = policy
+        self.read: set[str] = set()
+        self.wanted: set[Lookup] = set()
+
+    def thing(self, thing_id: str) -> Thing | None:
+        """The thing with this id."""
+        self.read.add(thing_key(thing_id))
+        found = self._slice.things.get(thing_id)
+        if found is None:
+            self._need(ThingLookup(thing_id))
+            return None
+        return self._as_seen(found) if self._slice.secrets else found
+
+    def cited(self, thing_id: str) -> Thing | None:
+        """What is cited as evidence, whoever may see it."""
+        self.thing(thing_id)
+        return self._slice.things.get(thing_id)
+
+    def resolve(self, reference: Reference) -> str | None:
+        """The id that a reference stands for; None while its proposal is not accepted."""
+        if reference.startswith(PROPOSAL_PREFIX):
+            proposal = self.proposal(reference)
+            accepted = proposal is not None and proposal.status is ProposalStatus.ACCEPTED
+            if proposal is None or not accepted or proposal.decision is None:
+                return None
+            return proposal.decision.canonical_id
+        return None if reference.startswith("$") else reference
+
+    def referred(self, reference: Reference) -> Thing | None:
+        """The thing that a reference names; for a merged entity the one that it became."""
+        if reference not in self._referred:
+            thing_id = self.resolve(reference)
+            thing = None if thing_id is None else self.thing(thing_id)
+            if isinstance(thing, Entity) and thing.merged_into is not None:
+                thing = self.thing(thing.merged_into)
+            self._referred[reference] = thing
+        return self._referred[reference]
+
+    def entity(self, reference: Reference) -> Entity | None:
+        """The entity behind a reference."""
+        found = self.referred(reference)
+        return found if isinstance(found, Entity) else None
+
+    def proposal(self, reference: Reference) -> Proposal | None:
+        """The proposal that `proposal:<id>` names."""
+        found = self.thing(reference.removeprefix(PROPOSAL_PREFIX))
+        return found if isinstance(found, Proposal) else None
+
+    def scene(self, scene_id: SceneId | None) -> Scene | None:
+        """The scene with this id."""
+        found = None if scene_id is None else self.thing(scene_id)
+        return found if isinstance(found, Scene) else None
+
+    def roots(self, ids: Iterable[EntityId]) -> frozenset[str]:
+        """The ids of the entities that stand for these now."""
+        found = [self.entity(Reference(one)) for one in ids]
+        return frozenset(entity.id for entity in found if entity is not None)
+
+    def relations(
+        self, entity: Entity, rel_type: str, direction: str = "any"
+    ) -> Sequence[Relation]:
+        """The canon relations of a type at an entity, oldest first; also those that ended.
+
+        Those of the entities that were merged into it count as its own.
+        """
+        family = family_of(entity)
+        for one in family:
+            self.read.add(relations_key(one))
+            self._need(RelationsLookup(one, rel_type, direction))
+        return [
+            relation
+            for relation in self._under(map(relations_key, family), Relation)
+            if relation.rel_type == rel_type
+            and relation.level is CanonLevel.CANON
+            and (direction != "out" or relation.from_id in family)
+            and (direction != "in" or relation.to_id in family)
+        ]
+
+    def stating(self, statement: str) -> Sequence[Fact]:
+        """The canon facts with this statement in normal form, oldest first."""
+        words = plain_statement(statement)
+        self.read.add(statement_key(words))
+        self._need(StatementLookup(words))
+        facts = self._under([statement_key(words)], Fact)
+        return [fact for fact in facts if fact.level is CanonLevel.CANON]
+
+    def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
+        """The canon facts that have any of these frame keys, oldest first; see `crowded`."""
+        asked = frozenset(keys)
+        self.wanted.update(map(ConflictLookup, asked - self._slice.framed))
+        self.read |= asked
+        return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
+
+    def crowded(self, keys: Iterable[str]) -> bool:
+        """Whether there may be more facts of one of these frame keys than are loaded."""
+        held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
+        return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
+
+    def named(self, entity_type: str, name: str) -> Sequence[Entity]:
+        """The canon entities with this type and name that stand for themselves, oldest first.
+
+        Those that only bore the name before, or beside another, come after all others.
+        """
+        words = normalised_name(name)
+        self.read.add(name_key(entity_type, words))
+        self._need(NameLookup(entity_type, words))
+        found = [
+            entity
+            for entity in self._under([name_key(entity_type, words)], Entity)
+            if entity.level is CanonLevel.CANON and entity.merged_into is None
+        ]
+        return sorted(found, key=lambda entity: normalised_name(entity.name) != words)
+
+    def events_of(
+        self, involved: Collection[str], *, title: str, scene_id: SceneId | None
+    ) -> Sequence[Event]:
+        """The canon events of a title that involve exactly these entities, oldest first.
+
+        Of events that involve nobody only those of the scene are found.
+        """
+        named = tuple(sorted(involved))
+        if not named and scene_id is None:
+            return ()
+        key = facts_key(named[0]) if named else causes_key(self._slice.space)
+        self.read.add(key)
+        self._need(EventsLookup(title, named, None if named else scene_id))
+        return [
+            event
+            for event in self._under([key], Event)
+            if normalised_name(event.title) == title
+            and event.level is CanonLevel.CANON
+            and set(event.involved) == set(involved)
+            and (named or event.scene_id == scene_id)
+        ]
+
+    def axioms(self) -> Sequence[Axiom]:
+        """The canon axioms of the space, oldest first."""
+        key = axioms_key(self._slice.space)
+        self.read.add(key)
+        self._need(AxiomsLookup(self._slice.space))
+        return [axiom for axiom in self._under([key], Axiom) if axiom.level is CanonLevel.CANON]
+
+    def _as_seen(self, thing: Thing) -> Thing | None:
+        return as_seen(thing, self.viewer) if is_veiled(thing) else thing
+
+    def _need(self, lookup: Lookup) -> None:
+        if not self._slice.answers(lookup):
+            self.wanted.add(lookup)
+
+    def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
+        """The things of this space under any of the keys, each once, oldest first."""
+        known = self._slice
+        ids = frozenset().union(*map(known.under, known.among(keys)))
+        found = [known.things[one] for one in ids]
+        if known.secrets:
+            found = [seen for one in found if (seen := self._as_seen(one)) is not None]
+        found.sort(key=attrgetter("position", "id"))
+        return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]

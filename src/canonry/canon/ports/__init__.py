@@ -1,0 +1,1 @@
+"""What the canon asks of readers of documents."""

@@ -1,0 +1,225 @@
+"""Find what is named: the thing behind an id, a name, or how either begins; never a guess.
+
+An entity goes by any of its names and addresses, a scene, a story and a document by their titles,
+a fact by its statement.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Final, TypeAlias
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.every_item import newest_match
+from canonry.language.texts.written_names import is_part_of, part_meant
+from canonry.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.log.items.accounts import entity_id_behind
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Fact
+from canonry.log.items.scenes import Scene, Story
+from canonry.log.items.sources import Source
+from canonry.log.schemas.identifiers import meant_by, part_mark
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.normal_forms import folded
+from canonry.values.provenance import CanonLevel
+
+Titled: TypeAlias = Scene | Story | Source
+CANDIDATES_MAX: Final = 10
+_DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
+"""What may be the beginning of an id, without its hyphens."""
+_GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+_BEGINNING_MIN: Final = 2
+"""Shorter texts are the beginning of too much."""
+
+
+async def find_named(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    text: str,
+    kinds: Sequence[type] = (),
+    *,
+    path: str = "/of",
+) -> Thing:
+    """The thing that `text` names, of any of these kinds or of all; merged ones as their roots.
+
+    Raises:
+        NotFound: `name.unknown`, with what is called nearly so.
+        InvalidInput: `name.ambiguous`, with the candidates; `name.other-kind`.
+    """
+    named = text.strip()
+    if (by_id := await _by_id(canon, caller, named)) is not None:
+        if kinds and not isinstance(by_id, tuple(kinds)):
+            message = f"{path} names a {THING_KINDS[type(by_id)]}; name {_either(kinds)}"
+            raise InvalidInput("name.other-kind", message, path=path)
+        return by_id
+    found = [] if is_uuid(named) else await _called(canon, space, named, kinds)
+    digits = named.lower().replace("-", "")
+    if not found and _DIGITS.fullmatch(digits):
+        found = await _begun(canon, space, digits, kinds)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise may_mean([candidate(each) for each in found], path)
+    near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
+    guess = f"; did you mean {near[0]}?" if near else ""
+    message = f"{path} names nothing in this space{guess}"
+    raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
+
+
+def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
+    """The refusal of a name that several things go by."""
+    message = f"{path} may mean {len(candidates)} things; name one by its id"
+    told = list(candidates[:CANDIDATES_MAX])
+    return InvalidInput("name.ambiguous", message, path=path, candidates=told)
+
+
+def begins_word_of(name: str, wanted: str) -> bool:
+    """Whether some word of a name begins what is asked, both as they are compared."""
+    return len(wanted) >= _BEGINNING_MIN and f" {wanted}" in f" {name}"
+
+
+def candidate(thing: Thing) -> str:
+    """A thing as an error names it among others."""
+    kind = thing.entity_type if isinstance(thing, Entity) else THING_KINDS[type(thing)]
+    return f"{title_of(thing)} ({kind} {thing.id})".strip()
+
+
+def title_of(thing: Thing) -> str:
+    """What a thing is called, where it has a name, a title or a statement."""
+    if isinstance(thing, Entity):
+        return thing.name
+    if isinstance(thing, Fact):
+        return thing.statement
+    return thing.title if isinstance(thing, Titled) else ""
+
+
+async def _by_id(canon: Canon, caller: Caller, named: str) -> Thing | None:
+    given = named.lower() if is_uuid(named) else entity_id_behind(named)
+    if given is None:
+        return None
+    seen = canon.seen_by(caller)
+    thing = await seen.thing(given)
+    if isinstance(thing, Entity) and thing.merged_into is not None:
+        thing = (await seen.roots((given,))).get(given)
+    return None if isinstance(thing, Tombstone) else thing
+
+
+async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type]) -> list[Thing]:
+    """Those of the space whose ids begin so."""
+    begun = "-".join(part for start, end in _GROUPS if (part := digits[start:end]))
+    ids = await canon.state.ids_beginning(begun, limit=PAGE_MAX)
+    seen = canon.within(space)
+    found: dict[str, Thing] = {}
+    for thing in (await seen.things(ids)).values():
+        if isinstance(thing, Entity) and thing.merged_into is not None:
+            thing = (await seen.roots((thing.id,))).get(thing.id, thing)  # noqa: PLW2901 - as one
+        if not isinstance(thing, Tombstone) and (not kinds or isinstance(thing, tuple(kinds))):
+            found[thing.id] = thing
+    return list(found.values())
+
+
+async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
+    """Those that are called so now; else were or are also called so; else begin so, by a word."""
+    entities = await _entities(canon, space, meant_by(named)) if _asks(kinds, Entity) else []
+    titled = await _titled(canon, space, kinds)
+    wanted = folded(named)
+    own: list[Thing] = [each for each in entities if folded(each.name) == wanted]
+    own += [each for each in titled if wanted in _titles(each)]
+    if own or entities:
+        return own or [*entities]
+    if _asks(kinds, Fact) and (facts := await canon.state.facts_stating(space, {named})):
+        return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
+    if len(wanted) < _BEGINNING_MIN:
+        return []
+    begun: list[Thing] = []
+    if _asks(kinds, Entity):
+        begun += await _entities(canon, space, (wanted,), begins=True)
+    begun += [each for each in titled if any(t.startswith(wanted) for t in _titles(each))]
+    part = part_meant(named)
+    whole = [each for each in begun if any(is_part_of(part, name) for name in _names(each))]
+    if not whole and _asks(kinds, Entity):
+        bearers = await _entities(canon, space, (part_mark(part),))
+        whole += [each for each in bearers if any(is_part_of(part, e) for e in each.known_as)]
+    return whole or begun or await _by_word(canon, space, wanted, titled, kinds)
+
+
+async def _by_word(
+    canon: Canon, space: SpaceId, wanted: str, titled: Sequence[Titled], kinds: Sequence[type]
+) -> list[Thing]:
+    """Those in whose name some word, not the first, begins what is asked: Roke, Captain Roke."""
+    inside = f" {wanted}"
+    found: list[Thing] = [each for each in titled if any(inside in t for t in _titles(each))]
+    if _asks(kinds, Entity):
+        query = EntityQuery(
+            spaces=frozenset((space,)),
+            level=CanonLevel.CANON,
+            name_pattern=wanted.replace("*", "").replace("%", ""),
+            limit=PAGE_MAX,
+        )
+        page = await canon.state.entities(query)
+        found += [e for e in page.items if any(inside in name for name in e.known_as)]
+    return found
+
+
+async def _entities(
+    canon: Canon, space: SpaceId, keys: tuple[str, ...], *, begins: bool = False
+) -> list[Entity]:
+    if not keys:
+        return []
+    query = IdentifierQuery(
+        spaces=frozenset((space,)), keys=keys, begins=begins, limit=CANDIDATES_MAX + 1
+    )
+    pages = await canon.state.entities_identified(query)
+    return list({e.id: e for key in keys if key in pages for e in pages[key].items}.values())
+
+
+async def _titled(canon: Canon, space: SpaceId, kinds: Sequence[type]) -> list[Titled]:
+    """The newest scenes and the first stories and documents of the space, as far as asked for."""
+    found: list[Titled] = []
+    if _asks(kinds, Scene):
+        scenes = SceneQuery(spaces=frozenset((space,)))
+        found += reversed(await newest_match(canon.documents.scenes, scenes))
+    if _asks(kinds, Story):
+        found += (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
+    if _asks(kinds, Source):
+        sources = (await canon.state.sources(space, limit=PAGE_MAX, offset=0)).items
+        found += [each for each in sources if each.level is not CanonLevel.RETCONNED]
+    return found
+
+
+def _names(thing: Thing) -> tuple[str, ...]:
+    if isinstance(thing, Entity):
+        return thing.known_as
+    return _titles(thing) if isinstance(thing, Titled) else ()
+
+
+def _titles(thing: Titled) -> tuple[str, ...]:
+    more = (thing.doc_id, thing.file_name or "") if isinstance(thing, Source) else ()
+    return tuple(folded(each) for each in (thing.title, *more) if each)
+
+
+async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[str]:
+    """What is called nearly so, or shares a word with it."""
+    names = [each.title for each in await _titled(canon, space, kinds)]
+    if _asks(kinds, Entity):
+        query = EntityQuery(spaces=frozenset((space,)), level=CanonLevel.CANON, limit=PAGE_MAX)
+        names += [each.name for each in (await canon.state.entities(query)).items]
+    by_form = {folded(name): name for name in names if name}
+    near = get_close_matches(folded(named), by_form, n=3, cutoff=0.6)
+    words = frozenset(folded(named).split())
+    shared = [form for form in by_form if not words.isdisjoint(form.split())]
+    return [by_form[form] for form in dict.fromkeys((*near, *shared))][:3]
+
+
+def _asks(kinds: Sequence[type], kind: type) -> bool:
+    return not kinds or kind in kinds
+
+
+def _either(kinds: Iterable[type]) -> str:
+    return " or ".join(f"a {THING_KINDS[kind]}" for kind in kinds)

@@ -1,0 +1,1 @@
+"""One call on the canon: the caller, staging, looking up, committing."""

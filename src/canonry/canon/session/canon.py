@@ -1,0 +1,130 @@
+"""The canon as use cases see it: the ports that they are given, and what never changes in them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from canonry.canon.ports.document_reader import DocumentReader
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.sight import Seeing, Sight
+from canonry.canon.session.space_kinds import SpaceKinds
+from canonry.log.entries import Entry
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.world import Clock, Identities
+from canonry.models.outside_services import OutsideServices
+from canonry.models.speaker import SpeakingModel
+from canonry.readmodels.ports.catalog import Catalog
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.places import Places
+from canonry.readmodels.ports.state import Spaces, State
+from canonry.readmodels.ports.text import Text
+from canonry.recall.usecases.recall import Recall, Reranking
+from canonry.records.usecases.asking.record_tables import RecordTables
+from canonry.records.usecases.filing import Filing
+from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer
+from canonry.values.ids import SpaceId
+from canonry.values.policy import Policy
+from canonry.values.revising import revised
+from canonry.world.models.admissions import Admissions
+from canonry.world.models.generation import Generated
+from canonry.world.models.telemetry import Telemetry
+from canonry.world.ports.moderator import Moderator
+from canonry.world.ports.rulebook import Rulebook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canon:
+    """Everything a use case may touch; without `recall`, passages are found by words alone.
+
+    Without `filing` no files are kept, without `moderator` the rules alone say what may stand,
+    and without `listener` they alone read what players say.
+    `store` is the whole that a narrowed canon is of, and `seeing` who it was narrowed for. Whoever
+    answers a caller looks things up through `seen_by` or `within`; `state` by itself gives what
+    lies in any space.
+    """
+
+    ledger: Ledger
+    state: State
+    documents: Documents
+    text: Text
+    catalog: Catalog
+    places: Places
+    clock: Clock
+    identities: Identities
+    policy: Policy
+    reader: DocumentReader
+    recall: Recall | None = None
+    reranking: Reranking | None = None
+    filing: Filing | None = None
+    rulebook: Rulebook | None = None
+    speaker: SpeakingModel | None = None
+    listener: SpeakingModel | None = None
+    space_kinds: SpaceKinds = field(default_factory=SpaceKinds)
+    record_tables: RecordTables = field(default_factory=RecordTables)
+    admissions: Admissions = field(default_factory=Admissions)
+    moderator: Moderator | None = None
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    generated: Generated = field(default_factory=Generated)
+    outside: OutsideServices = field(default_factory=OutsideServices)
+    store: "Canon | None" = None
+    seeing: Seeing | None = None
+
+    @property
+    def store_of_all(self) -> "Canon":
+        """The canon as it is stored, whoever it was handed out for."""
+        return self.store or self
+
+    def for_viewer(self, viewer: Viewer) -> "Canon":
+        """The canon as one viewer sees it: whoever answers a call of theirs is handed no other."""
+        return self._seen(Seeing(self.store_of_all.state, self.space_kinds, viewer))
+
+    @property
+    def whole(self) -> "Canon":
+        """The canon with all that anybody may see, for an operator's work of any length."""
+        state = self.store_of_all.state
+        return self._seen(Seeing(state, self.space_kinds, ALL_SEEING, lasting=True))
+
+    @property
+    def judged(self) -> "Canon":
+        """The canon with all that anybody may see, veils and all: what verdicts rest on."""
+        return self._seen(Seeing(self.store_of_all.state, self.space_kinds, ALL_SEEING, raw=True))
+
+    def _seen(self, seeing: Seeing) -> "Canon":
+        store = self.store_of_all
+        return revised(
+            self,
+            state=seeing.of(store.state),
+            documents=seeing.of(store.documents),
+            text=seeing.of(store.text),
+            places=seeing.of(store.places),
+            store=store,
+            seeing=seeing,
+        )
+
+    def tells(self, entry: Entry) -> bool:
+        """Whether whoever the canon was handed out for may know of an entry."""
+        audience: Audience = getattr(entry, "audience", EVERYBODY)
+        return self.seeing is None or self.seeing.viewer.sees(audience)
+
+    async def told(self, found: Any) -> Any:
+        """What a use case has made out itself, as it is to whoever the canon was handed out for."""
+        return found if self.seeing is None else await self.seeing.told(found)
+
+    async def reach(self, spaces: Spaces) -> Spaces:
+        """What a query of these spaces covers for whoever the canon was handed out for."""
+        return spaces if self.seeing is None else await self.seeing.reach(spaces)
+
+    def seen_by(self, caller: Caller) -> Sight:
+        """Lookups that know of nothing that the caller may not see.
+
+        A caller to whom nobody has granted anything in particular sees every space but accounts,
+        and the own account.
+        """
+        return Sight(state=self.state, kinds=self.space_kinds, spaces=caller.spaces, caller=caller)
+
+    def within(self, *spaces: SpaceId) -> Sight:
+        """Lookups that know of nothing beyond these spaces, which the caller was found to see."""
+        return self.covering(frozenset(spaces))
+
+    def covering(self, spaces: Spaces) -> Sight:
+        """The same for the spaces that a query covers."""
+        return Sight(state=self.state, kinds=self.space_kinds, spaces=spaces)

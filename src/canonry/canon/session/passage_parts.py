@@ -1,0 +1,196 @@
+"""Passage parts: the texts that are embedded; a turn stands with the one that it answers."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from canonry.language.texts.chunks import chunks_of
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.memories import Memory
+from canonry.log.items.scenes import Speaker, Turn
+from canonry.readmodels.passages import Passage, is_silenced, passages_of
+from canonry.readmodels.ports.documents import Documents, SceneQuery
+from canonry.readmodels.ports.embedder import Embedder, Purpose, Vector
+from canonry.readmodels.ports.state import State
+from canonry.readmodels.ports.vectors import VectorEntry
+from canonry.values.audience import covers
+from canonry.values.ids import SceneId, SpaceId
+from canonry.values.json_values import encode_json
+
+_PAGE: Final = 100
+_DIGEST_BYTES: Final = 16
+_ROLES: Final = {Speaker.USER: "Player", Speaker.GM: "GM", Speaker.ENTITY: "Somebody"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagePart:
+    """One text to embed, and the passage that it stands for."""
+
+    passage: Passage
+    part: int
+    text: str
+
+    @property
+    def digest(self) -> bytes:
+        """What the index keeps beside the vector: equal only for equal entries."""
+        found = self.passage
+        place = (found.collection, found.space, found.entities, found.scene_id, found.source_id)
+        return sha256(encode_json((place, self.part, self.text))).digest()[:_DIGEST_BYTES]
+
+    def with_vector(self, vector: Vector) -> VectorEntry:
+        """The entry for the index."""
+        found = self.passage
+        return VectorEntry(
+            id=found.id,
+            part=self.part,
+            collection=found.collection,
+            space=found.space,
+            entities=found.entities,
+            scene_id=found.scene_id,
+            source_id=found.source_id,
+            vector=vector,
+            digest=self.digest,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageChanges:
+    """What is to be embedded, and what is not searched any more."""
+
+    parts: Sequence[PassagePart]
+    removed: Sequence[str]
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The passages that have a text now."""
+        return ids_of_parts(self.parts)
+
+
+async def embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
+    """The entries of a few parts, embedded together.
+
+    Raises:
+        Unavailable: `embedder.unavailable`.
+    """
+    vectors = await embedder.embed([part.text for part in parts], Purpose.PASSAGE)
+    return [part.with_vector(each) for part, each in zip(parts, vectors, strict=True)]
+
+
+def ids_of_parts(parts: Iterable[PassagePart]) -> Sequence[str]:
+    """The passages of these parts, each once."""
+    return tuple(dict.fromkeys(part.passage.id for part in parts))
+
+
+def changed_parts(
+    parts: Sequence[PassagePart], known: Mapping[str, Sequence[bytes]]
+) -> Sequence[PassagePart]:
+    """The parts of passages that are not `known` by exactly these digests, whole passages each.
+
+    Most changes of a thing leave its text as it is: a state tag is not in it.
+    """
+    now: dict[str, tuple[bytes, ...]] = {}
+    for part in parts:
+        if part.passage.id in known:
+            now[part.passage.id] = (*now.get(part.passage.id, ()), part.digest)
+    same = {thing for thing, digests in now.items() if digests == tuple(known[thing])}
+    return [part for part in parts if part.passage.id not in same]
+
+
+async def passage_changes(
+    state: State,
+    documents: Documents,
+    ids: Iterable[str],
+    erasing: frozenset[SpaceId] = frozenset(),
+) -> PassageChanges:
+    """What the things of these ids are now.
+
+    In a space in `erasing`, turns whose forerunner was erased are embedded again without it.
+    """
+    things = dict(await state.things(ids))
+    for space in sorted(erasing):
+        async for turn in left_alone(documents, space):
+            things[turn.id] = turn
+    turns = [thing for thing in things.values() if isinstance(thing, Turn)]
+    before = await _forerunners(documents, turns)
+    names = await _names(state, things.values(), before.values())
+    parts = [
+        PassagePart(passage=passage, part=number, text=f"{_lead(thing, before, names)}{text}")
+        for thing in things.values()
+        for passage in passages_of(thing)
+        for number, text in enumerate(chunks_of(passage.text))
+    ]
+    removed = [thing.id for thing in things.values() if is_silenced(thing)]
+    return PassageChanges(parts=parts, removed=removed)
+
+
+async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[str, Turn]:
+    """The turn before each of `turns`, by the later one's id, if all its readers may read it."""
+    known = {(turn.scene_id, turn.index): turn for turn in turns}
+    found: dict[str, Turn] = {}
+    for turn in turns:
+        place = turn.scene_id, turn.index - 1
+        if turn.index > 0 and place not in known:
+            for earlier in await documents.turns(turn.scene_id, after=turn.index - 2, limit=1):
+                known[earlier.scene_id, earlier.index] = earlier
+        if place in known and covers(known[place].audience, turn.audience):
+            found[turn.id] = known[place]
+    return found
+
+
+async def _names(
+    state: State, things: Iterable[Thing], forerunners: Iterable[Turn]
+) -> Mapping[str, str]:
+    """What speakers and owners are called now; those merged away, as the survivor is."""
+    minds = {
+        thing.entity_id
+        for thing in (*things, *forerunners)
+        if isinstance(thing, Turn | Memory) and thing.entity_id is not None
+    }
+    found = dict(await state.things(minds)) if minds else {}
+    entities = [thing for thing in found.values() if isinstance(thing, Entity)]
+    roots = {each.merged_into for each in entities if each.merged_into}
+    found |= await state.things(roots - found.keys()) if roots else {}
+    named = ((each.id, found.get(each.merged_into or each.id, each)) for each in entities)
+    return {given: root.name for given, root in named if isinstance(root, Entity)}
+
+
+def _lead(thing: Thing, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:
+    match thing:
+        case Turn():
+            earlier = before.get(thing.id)
+            answered = f"{_speaker(earlier, names)}: {earlier.text}\n" if earlier else ""
+            return f"{answered}{_speaker(thing, names)}: "
+        case Memory():
+            owner = names.get(thing.entity_id)
+            return f"{owner}: " if owner else ""
+        case _:
+            return ""
+
+
+def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
+    return names.get(turn.entity_id or "") or _ROLES[turn.speaker]
+
+
+async def left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
+    """The turns of a space whose forerunners were erased."""
+    offset = 0
+    while True:
+        query = SceneQuery(spaces=frozenset((space,)), limit=_PAGE, offset=offset)
+        page = await documents.scenes(query)
+        for scene in page.items:
+            async for turn in _left_alone_in(documents, scene.id):
+                yield turn
+        offset += len(page.items)
+        if not page.items or offset >= page.total:
+            return
+
+
+async def _left_alone_in(documents: Documents, scene_id: SceneId) -> AsyncIterator[Turn]:
+    after = -1
+    while page := await documents.turns(scene_id, after=after):
+        for turn in page:
+            if turn.index != after + 1:
+                yield turn
+            after = turn.index

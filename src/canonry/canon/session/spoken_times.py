@@ -1,0 +1,98 @@
+"""Spoken times: what words say in the calendar of a universe, from the present of their place."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Thing
+from canonry.log.items.scenes import Scene, Story
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.values.calendars.declaring import read_calendar
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar
+from canonry.values.calendars.spoken import read_time
+from canonry.values.errors import InvalidInput
+from canonry.values.fields import ReadTime, plain_time
+from canonry.values.ids import StoryId
+from canonry.values.json_values import decode_json, encode_json
+from canonry.values.spaces import Space
+from canonry.values.time import Instant
+
+T = TypeVar("T")
+CALENDAR: Final = "calendar"
+"""The property of a universe that holds its calendar, as it was declared."""
+
+_SCENES: Final = 500
+_SCENES_MAX: Final = 20 * _SCENES
+"""So many scenes of a story tell when its present is."""
+
+
+def calendar_of(space: Space) -> Calendar:
+    """The calendar that a universe has declared, or else the Gregorian one."""
+    declared = space.properties.get(CALENDAR)
+    if not isinstance(declared, Mapping):
+        return GREGORIAN
+    return _calendar(encode_json(declared))
+
+
+@lru_cache(maxsize=256)
+def _calendar(declared: bytes) -> Calendar:
+    return read_calendar(decode_json(declared))
+
+
+async def in_words(canon: Canon, caller: Caller, place: Thing, read: Callable[[ReadTime], T]) -> T:
+    """What `read` makes of times that may be said in words of the calendar at `place`.
+
+    `place` is anything in a universe; "two hours later" counts from the time of a scene, or else
+    from the latest time that its story had reached before it. What RFC 3339 says needs neither.
+
+    Raises:
+        InvalidInput: as `read_time`, and whatever `read` raises.
+    """
+    try:
+        return read(plain_time)
+    except InvalidInput as error:
+        if error.code != "time.malformed":
+            raise
+    space = await canon.seen_by(caller).thing(place.space)
+    calendar = calendar_of(space) if isinstance(space, Space) else GREGORIAN
+    present = place.time_ref if isinstance(place, Scene) else None
+    try:
+        return read(_reader(calendar, present))
+    except InvalidInput as error:
+        if error.code != "time.relative-to-nothing":
+            raise
+        present = await _present(canon, place)
+        if present is None:
+            raise
+    return read(_reader(calendar, present))
+
+
+def _reader(calendar: Calendar, present: Instant | None) -> ReadTime:
+    def read(text: str, path: str) -> Instant:
+        return read_time(text, calendar, present, path=path)
+
+    return read
+
+
+async def _present(canon: Canon, place: Thing) -> Instant | None:
+    """The latest time that a story had reached before a scene, or at its end."""
+    if not isinstance(place, Scene | Story):
+        return None
+    story_id = place.story_id if isinstance(place, Scene) else StoryId(place.id)
+    before = place.order if isinstance(place, Scene) else None
+    latest: Instant | None = None
+    for offset in range(0, _SCENES_MAX, _SCENES):
+        query = SceneQuery(
+            spaces=frozenset((place.space,)), story_id=story_id, limit=_SCENES, offset=offset
+        )
+        page = await canon.documents.scenes(query)
+        for scene in page.items:
+            if before is not None and scene.order >= before:
+                return latest
+            if scene.time_ref is not None and (latest is None or scene.time_ref > latest):
+                latest = scene.time_ref
+        if offset + len(page.items) >= page.total:
+            break
+    return latest

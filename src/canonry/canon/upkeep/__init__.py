@@ -1,0 +1,1 @@
+"""Export, import, erasure, retention and verification of a store."""

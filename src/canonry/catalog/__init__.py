@@ -1,0 +1,1 @@
+"""Read-only catalogs of projects and their items; the toolset `catalog`."""

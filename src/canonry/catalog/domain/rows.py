@@ -1,0 +1,223 @@
+"""Rows of a catalog as they come in: every field is checked, and each fault names its spot."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from canonry.log.schemas.catalog_kinds import RELATIONS
+from canonry.log.schemas.catalog_tables import (
+    NAME_MAX,
+    PROJECTS,
+    RELATION_ROWS,
+    CatalogTable,
+    Column,
+    Form,
+)
+from canonry.readmodels.catalog import item_id, stamp
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import is_uuid
+from canonry.values.time import parse_instant
+
+IDS_MAX: Final = 1_000
+_COUNT_MAX: Final = 2**53
+_NAMED: Final = 60
+RUNNING_SCHEMES: Final = frozenset(
+    ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")
+)
+"""What whoever follows an address would run or unpack instead of going somewhere."""
+
+RowPlace: TypeAlias = tuple[str, str, str]
+"""What no two rows have: a slug or address in a project and kind, or what a relation joins."""
+
+_IGNORED: Final = re.compile(r"^[\x00-\x20]+|[\t\r\n]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowProblem:
+    """What is wrong with one field of one row; rows count from 0."""
+
+    array: str
+    row: int
+    field: str
+    code: str
+    reason: str
+
+    def __str__(self) -> str:
+        spot = f".{self.field}" if self.field else ""
+        return f"{self.array}[{self.row}]{spot}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogRow:
+    """A row whose fields are right by themselves; what it did not give has its default."""
+
+    table: CatalogTable
+    number: int
+    values: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The id that a contract shows."""
+        return str(self.values["id"])
+
+    @property
+    def project(self) -> str:
+        """The project that it lies in, or is."""
+        return str(self.values.get("projectId", self.id))
+
+    @property
+    def kind(self) -> str:
+        """The kind of item that it is."""
+        return self.table.kind or str(self.values["entityType"])
+
+    @property
+    def word(self) -> str:
+        """The slug or address that is its own."""
+        return str(self.values[self.table.unique]) if self.table.unique else ""
+
+    @property
+    def place(self) -> RowPlace | None:
+        """What no other row of its table may have, if there is such a thing."""
+        if self.table is RELATION_ROWS:
+            return triple_of(self.values)
+        if self.table is PROJECTS:
+            return ("", "", self.word)
+        return (self.project, self.kind, self.word) if self.table.unique else None
+
+    def problem(self, field: str, code: str, reason: str) -> RowProblem:
+        """What is wrong with a field of it."""
+        return RowProblem(
+            array=self.table.array, row=self.number, field=field, code=code, reason=reason
+        )
+
+
+def triple_of(values: Mapping[str, Any]) -> RowPlace:
+    """The ends and the type of a relation's row, the ends as things."""
+    project = values["projectId"]
+    return (
+        item_id(project, values["fromEntityType"], values["fromEntityId"]),
+        values["relationType"],
+        item_id(project, values["toEntityType"], values["toEntityId"]),
+    )
+
+
+def read_row(
+    table: CatalogTable, number: int, raw: object
+) -> tuple[CatalogRow | None, list[RowProblem]]:
+    """The row, or everything that is wrong with it."""
+
+    def problem(field: str, code: str, reason: str) -> RowProblem:
+        return RowProblem(array=table.array, row=number, field=field, code=code, reason=reason)
+
+    if not isinstance(raw, Mapping):
+        return None, [problem("", "row.malformed", "a row is an object")]
+    problems = [
+        problem(str(name)[:_NAMED], "field.unknown", "there is no such field")
+        for name in raw
+        if name not in table.names
+    ]
+    values: dict[str, Any] = {}
+    for column in table.columns:
+        value = raw.get(column.name)
+        if value is None and not column.required:
+            values[column.name] = column.default
+            continue
+        try:
+            values[column.name] = _read(column, value)
+        except InvalidInput as error:
+            problems.append(problem(column.name, error.code, error.message))
+    if not problems and (joint := RELATIONS.get(values.get("relationType", ""))) is not None:
+        ends = {"fromEntityType": joint.source, "toEntityType": joint.target}
+        for field, kind in ends.items():
+            if values[field] != kind:
+                reason = f"{values['relationType']} leads from {joint.source} to {joint.target}"
+                problems.append(problem(field, "relation.kinds", reason))
+    if problems:
+        return None, problems
+    return CatalogRow(table=table, number=number, values=values), []
+
+
+def _read(column: Column, value: Any) -> Any:
+    if value is None:
+        raise InvalidInput("field.missing", "this field is required")
+    return _READERS[column.form](column, value)
+
+
+def _text(column: Column, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput("field.type", "write a text")
+    if not value and not column.empty:
+        raise InvalidInput("field.empty", "say something")
+    if len(value) > column.longest:
+        raise InvalidInput("field.long", f"write at most {column.longest} characters")
+    try:
+        clean = b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        clean = False
+    if not clean:
+        raise InvalidInput("field.text", "text must not hold a NUL or a lone surrogate")
+    return value
+
+
+def _address(column: Column, value: Any) -> str:
+    """A text that leads somewhere or names something; one that a browser would run is none."""
+    text = _text(column, value)
+    scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
+    if colon and scheme.lower() in RUNNING_SCHEMES:
+        reason = f"write an address to follow, as https://...; {scheme.lower()}: is run, not opened"
+        raise InvalidInput("field.address", reason)
+    return text
+
+
+def _word(column: Column, value: Any) -> str:
+    if value not in column.words:
+        raise InvalidInput("field.word", f"write one of {', '.join(column.words)}")
+    return str(value)
+
+
+def _uuid(_: Column, value: Any) -> str:
+    if not isinstance(value, str) or not is_uuid(value):
+        raise InvalidInput("field.uuid", "write a hyphenated UUID")
+    return _same(value, value.lower())
+
+
+def _uuids(column: Column, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > IDS_MAX:
+        raise InvalidInput("field.type", f"write a list of at most {IDS_MAX} UUIDs")
+    return tuple(_uuid(column, each) for each in value)
+
+
+def _instant(_: Column, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > NAME_MAX:
+        raise InvalidInput("field.type", "write a date-time")
+    return _same(value, _stamped(value))
+
+
+@lru_cache(maxsize=4096)
+def _stamped(text: str) -> str:
+    """Rows that came together bear the same instants."""
+    return stamp(parse_instant(text))
+
+
+def _same(given: str, wanted: str) -> str:
+    """The text that is there already where it is the wanted one: a file holds millions of them."""
+    return given if given == wanted else wanted
+
+
+def _count(_: Column, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT_MAX:
+        raise InvalidInput("field.count", "write a whole number from 0 to 2^53")
+    return value
+
+
+_READERS: Final[Mapping[Form, Callable[[Column, Any], Any]]] = {
+    Form.TEXT: _text,
+    Form.ADDRESS: _address,
+    Form.WORD: _word,
+    Form.UUID: _uuid,
+    Form.UUIDS: _uuids,
+    Form.INSTANT: _instant,
+    Form.COUNT: _count,
+}

@@ -1,0 +1,26 @@
+"""The operator toolset: tools that no contract has, for whoever keeps a store; off by default.
+
+Only its face is loaded with the package; the tools are imported when somebody asks for them.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from canonry.gateway.face import Face, lazily
+
+if TYPE_CHECKING:
+    from canonry.catalog.operator.toolset import OPERATOR
+
+__all__ = ["FACE", "OPERATOR"]
+
+FACE: Final = Face(
+    name="operator",
+    purpose="Keeping a store: what a catalog holds is written here and nowhere else",
+    server_name="canonry-operator",
+    contract_version="1.0.0",
+    instructions=(
+        "Every tool writes, and every write is kept in the log with its author. A new entity is a "
+        "draft; catalog_move_entity takes it further."
+    ),
+)
+
+__getattr__ = lazily(__name__, "OPERATOR")

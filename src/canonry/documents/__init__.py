@@ -1,0 +1,1 @@
+"""Files become interpretations: parsers, readers, extraction."""

@@ -1,0 +1,122 @@
+"""Sums in statements: how a file writes them, which way each went, and which reading is proven."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from canonry.canon.ports.files import Cell
+from canonry.documents.extraction.statements.balances import Proof, proof_of
+from canonry.documents.extraction.statements.columns import SUMS, Columns, is_sum, side_of
+from canonry.records.domain.interpretations import Unread
+from canonry.records.notation.numbers import SeenNumber, is_measured, mark_in, number_in
+
+Cells: TypeAlias = Sequence[Cell]
+_MARKS: Final = (".", ",")
+_SUFFIX: Final = re.compile(r"\d\s*([A-Za-z]{1,2})\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """Reads the sums of a file with this decimal mark.
+
+    `turned`: what went out has a minus in a column of its own.
+    """
+
+    columns: Columns
+    mark: str | None
+    turned: bool
+
+    def paid(self, row: Cells) -> SeenNumber | Unread | None:
+        """The amount of a row with its sign; unread where it is unclear which way it went."""
+        cell = self.columns.cell(row, "amount")
+        seen = number_of(cell, self.mark)
+        if seen is None:
+            return self._of_two(row)
+        if seen.value is None:
+            return Unread(value=cell, reason=seen.reason)
+        side = self.columns.cell(row, "side")
+        way = (side_of(side) if side is not None else 0) or _suffixed(cell)
+        if seen.value < 0 < way:
+            return Unread(value=cell, reason="its sign contradicts the side that is named")
+        return _signed(seen.value, way) if way else seen
+
+    def balance(self, row: Cells) -> SeenNumber | None:
+        """The balance after a row."""
+        cell = self.columns.cell(row, "balance")
+        seen = number_of(cell, self.mark)
+        way = _suffixed(cell)
+        return seen if not way or seen is None or seen.value is None else _signed(seen.value, way)
+
+    def _of_two(self, row: Cells) -> SeenNumber | Unread | None:
+        """The amount that stands in one of two columns."""
+        sides = []
+        for name, way in (("out", 1 if self.turned else -1), ("into", 1)):
+            cell = self.columns.cell(row, name)
+            seen = number_of(cell, self.mark)
+            if seen is not None and seen.value is None:
+                return Unread(value=cell, reason=seen.reason)
+            if seen is not None and seen.value:
+                sides.append(SeenNumber(value=seen.value * way))
+        if len(sides) > 1:
+            both = " / ".join(str(self.columns.cell(row, name)) for name in ("out", "into"))
+            return Unread(value=both, reason="it went out and came in")
+        return sides[0] if sides else None
+
+
+def sums_of(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> tuple[Sums, Proof]:
+    """How to read the sums of a file, and what its running balances say of that.
+
+    The mark is that of the sums themselves, else that of what stands around them; if the balances
+    prove one reading and no other, it is that one.
+    """
+    cells = (columns.cell(row, name) for row in rows for name in (*SUMS, "balance", "before"))
+    own = mark_in("\n".join(cell for cell in cells if isinstance(cell, str)))
+    mark = own or mark_in("\n".join(c for row in around for c in row if isinstance(c, str)))
+    sums, proof = _tried(columns, rows, mark)
+    if proof.whole or "balance" not in columns.places:
+        return sums, proof
+    others = (_tried(columns, rows, each) for each in _MARKS if each != mark)
+    whole = [(sums, proof) for sums, proof in others if proof.whole]
+    return whole[0] if len(whole) == 1 else (sums, proof)
+
+
+def _tried(columns: Columns, rows: Sequence[Cells], mark: str | None) -> tuple[Sums, Proof]:
+    sums = Sums(columns=columns, mark=mark, turned=_is_turned(columns, rows, mark))
+    if "balance" not in columns.places:
+        return sums, proof_of(())
+    return sums, proof_of(
+        [(decimal_of(sums.paid(row)), decimal_of(sums.balance(row))) for row in rows]
+    )
+
+
+def _is_turned(columns: Columns, rows: Sequence[Cells], mark: str | None) -> bool:
+    if "out" not in columns.places:
+        return False
+    seen = (number_of(columns.cell(row, "out"), mark) for row in rows)
+    return {each.value > 0 for each in seen if each is not None and each.value} == {False}
+
+
+def decimal_of(seen: SeenNumber | Unread | None) -> Decimal | None:
+    """The number, where it is clear."""
+    return seen.value if isinstance(seen, SeenNumber) else None
+
+
+def number_of(cell: Cell, mark: str | None) -> SeenNumber | None:
+    """The number of a cell, where it holds one and nothing else."""
+    if cell is None or not is_sum(cell):
+        return None
+    if isinstance(cell, str):
+        return None if is_measured(cell) else number_in(cell, mark)
+    return SeenNumber(value=Decimal(repr(cell)))
+
+
+def _suffixed(cell: Cell) -> int:
+    """The side that letters behind an amount name, as in `12,50 S`."""
+    found = _SUFFIX.search(cell) if isinstance(cell, str) else None
+    return side_of(found[1]) if found else 0
+
+
+def _signed(value: Decimal, way: int) -> SeenNumber:
+    return SeenNumber(value=abs(value) * way)

@@ -1,0 +1,57 @@
+"""Archives: measured before use, as the sizes that they tell may lie; members are files again."""
+
+import io
+import zipfile
+from typing import Final
+
+from canonry.documents.parsers.findings import Fault, Findings
+
+PACKED: Final = b"PK\x03\x04"
+"""What every archive begins with."""
+
+_ENTRIES_MAX: Final = 10_000
+_RATIO_MAX: Final = 200
+_RATIO_FROM: Final = 4 * 1024 * 1024
+"""A small file may well shrink more than any ratio allows."""
+
+_PIECE: Final = 1 << 20
+_OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
+"""What systems put into archives beside the files of their owner."""
+
+
+def parse(kind: str, data: bytes, found: Findings) -> None:
+    """Name what an archive holds, and hand its members on."""
+    del kind
+    measure(data, found.bounds.inflated)
+    names = []
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for entry in archive.infolist():
+            name = entry.filename
+            if entry.is_dir() or name.startswith(_OF_SYSTEMS) or name.endswith(_OF_SYSTEMS):
+                continue
+            names.append(name)
+            found.member(name, "", archive.read(entry))
+    found.text("\n".join(names))
+
+
+def measure(data: bytes, most: int) -> None:
+    """Unpack without keeping anything, as sizes in an archive's directory may lie.
+
+    Raises:
+        Fault: `bomb` or `encrypted`.
+    """
+    left = most
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        if len(entries) > _ENTRIES_MAX or sum(entry.file_size for entry in entries) > most:
+            raise Fault("bomb")
+        for entry in entries:
+            if entry.flag_bits & 1:
+                raise Fault("encrypted")
+            if entry.file_size > max(_RATIO_FROM, _RATIO_MAX * entry.compress_size):
+                raise Fault("bomb")
+            with archive.open(entry) as file:
+                while piece := file.read(_PIECE):
+                    left -= len(piece)
+                    if left < 0:
+                        raise Fault("bomb")

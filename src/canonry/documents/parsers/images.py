@@ -1,0 +1,74 @@
+"""Images: their text, recognised on this machine by the extra `ocr`, without any network."""
+
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final
+
+from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+from canonry.documents.parsers.findings import Fault, Findings
+
+_PIXELS_MAX: Final = 60_000_000
+_PAGES_MAX: Final = 20
+_SCALE: Final = 200 / 72
+"""Pages are drawn with 200 dots an inch, at which print of common size is read."""
+
+_SURE: Final = 0.5
+"""Lines that were recognised with less confidence say nothing."""
+
+
+def parse(kind: str, data: bytes, found: Findings) -> None:
+    """Read an image, or the pages of a PDF that hold pictures and no text.
+
+    Lines are read from top to bottom, and those of one height from left to right.
+    """
+    try:
+        pictures: Any = import_module("PIL.Image")
+        recogniser: Any = import_module("rapidocr").RapidOCR
+    except ImportError as error:
+        raise Fault("no-recogniser") from error
+    with suppress(ImportError):
+        import_module("pillow_heif").register_heif_opener()
+    upright: Any = import_module("PIL.ImageOps").exif_transpose
+    recognise, read = recogniser(), False
+    shown = _scanned(data) if kind == "scan" else [(1, pictures.open(io.BytesIO(data)))]
+    for page, image in shown:
+        if image.width * image.height > _PIXELS_MAX:
+            raise Fault("bomb")
+        seen = recognise(upright(image).convert("RGB"))
+        if seen.txts is not None:
+            lines = zip(seen.boxes, seen.txts, seen.scores, strict=True)
+            sure = [(box, text) for box, text, score in lines if score >= _SURE]
+            found.text("\n".join(_rows(sure)), page=page)
+            read = True
+    if read:
+        found.note("the text was recognised in an image and may be misread")
+
+
+def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Pages without text as they are shown, as far as they are looked at."""
+    document = PdfDocument(data)
+    for number in range(min(len(document), _PAGES_MAX)):
+        page = document[number]
+        if not page.get_textpage().get_text_range().strip():
+            width, height = page.get_size()
+            scale = min(_SCALE, (_PIXELS_MAX / (width * height)) ** 0.5)
+            yield number + 1, page.render(scale=scale).to_pil()
+        page.close()
+
+
+def _rows(lines: list[tuple[Any, str]]) -> list[str]:
+    """The lines, those of one height joined, as they stand in one row of the page."""
+    rows: list[list[tuple[Any, str]]] = []
+    for box, text in sorted(lines, key=lambda line: float(line[0][:, 1].mean())):
+        top, height = float(box[:, 1].mean()), float(box[:, 1].max() - box[:, 1].min())
+        if rows and abs(float(rows[-1][0][0][:, 1].mean()) - top) < height / 2:
+            rows[-1].append((box, text))
+        else:
+            rows.append([(box, text)])
+    return [
+        "  ".join(text for _, text in sorted(row, key=lambda line: float(line[0][0][0])))
+        for row in rows
+    ]

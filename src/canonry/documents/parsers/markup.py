@@ -1,0 +1,143 @@
+"""HTML: its visible text, block by block, and its tables; scripts and styles say nothing."""
+
+import re
+from html.parser import HTMLParser
+from typing import Final
+
+from typing_extensions import override
+
+from canonry.documents.parsers.findings import Findings
+
+_SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg", "object", "iframe"})
+_BLOCKS: Final = frozenset(
+    {
+        *("address", "article", "aside", "blockquote", "br", "caption", "dd", "div", "dl", "dt"),
+        *("fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
+        *("hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "title", "tr", "ul"),
+    }
+)
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_GAPS: Final = re.compile(r"\s+")
+_CHARSET: Final = re.compile(
+    rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{2,40})""", re.IGNORECASE
+)
+_TABLES_WITHIN: Final = 32
+
+
+def parse(kind: str, data: bytes, found: Findings) -> None:
+    """Read a page."""
+    del kind
+    named = _CHARSET.search(data[:4096])
+    read_html(_decoded(data, named[1].decode() if named else "utf-8"), found)
+
+
+def read_html(page: str, found: Findings) -> None:
+    """Find what stands in a page of HTML."""
+    reader = _Reader(found)
+    reader.feed(page)
+    reader.close()
+    reader.finish()
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16")):
+        if data.startswith(mark):
+            return data.decode(name)
+    try:
+        return data.decode(charset)
+    except LookupError:
+        return data.decode("utf-8")
+
+
+class _Reader(HTMLParser):
+    """Gathers text until a block ends; cells of tables go into rows as well as into the text."""
+
+    def __init__(self, found: Findings) -> None:
+        super().__init__(convert_charrefs=True)
+        self._found = found
+        self._silent = 0
+        self._line: list[str] = []
+        self._lines: list[str] = []
+        self._section: str | None = None
+        self._rows: list[list[list[str]]] = []
+        self._cell: list[str] | None = None
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _SILENT:
+            self._silent += 1
+        elif tag == "table":
+            self._end_line()
+            if len(self._rows) < _TABLES_WITHIN:
+                self._rows.append([])
+        elif tag == "tr":
+            self._end_row()
+            if self._rows:
+                self._rows[-1].append([])
+        elif tag in {"td", "th"}:
+            self._end_cell()
+            self._cell = []
+        elif tag in _HEADINGS:
+            self._end_section()
+        elif tag in _BLOCKS and self._cell is None:
+            self._end_line()
+            if tag == "li":
+                self._line.append("- ")
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SILENT:
+            self._silent = max(0, self._silent - 1)
+        elif tag in {"td", "th"}:
+            self._end_cell()
+        elif tag == "tr":
+            self._end_row()
+        elif tag == "table":
+            self._end_row()
+            if self._rows:
+                self._found.table([row for row in self._rows.pop() if row])
+        elif tag in _HEADINGS:
+            self._section = _GAPS.sub(" ", "".join(self._line)).strip() or None
+            self._end_line()
+        elif tag in _BLOCKS and self._cell is None:
+            self._end_line()
+
+    @override
+    def handle_data(self, data: str) -> None:
+        if self._silent:
+            return
+        if self._cell is None:
+            self._line.append(data)
+        else:
+            self._cell.append(data)
+
+    def finish(self) -> None:
+        """Whatever was left open ends here."""
+        self._end_row()
+        while self._rows:
+            self._found.table([row for row in self._rows.pop() if row])
+        self._end_section()
+
+    def _end_cell(self) -> None:
+        if self._cell is not None and self._rows:
+            if not self._rows[-1]:
+                self._rows[-1].append([])
+            self._rows[-1][-1].append(_GAPS.sub(" ", "".join(self._cell)).strip())
+        self._cell = None
+
+    def _end_row(self) -> None:
+        self._end_cell()
+        if self._rows and self._rows[-1] and self._rows[-1][-1]:
+            self._line.append(" | ".join(self._rows[-1][-1]))
+        self._end_line()
+
+    def _end_line(self) -> None:
+        line = _GAPS.sub(" ", "".join(self._line)).strip()
+        self._line.clear()
+        if line and line != "-":
+            self._lines.append(line)
+
+    def _end_section(self) -> None:
+        self._end_line()
+        self._found.text("\n".join(self._lines), section=self._section)
+        self._lines.clear()

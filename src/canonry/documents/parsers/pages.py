@@ -1,0 +1,192 @@
+"""The process that parses one PDF: bytes in, JSON out; it may be killed at any moment.
+
+It imports of Canonry only what it is bounded by, so that it starts quickly.
+"""
+
+import sys
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from statistics import median
+from typing import Any, Final
+
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
+
+from canonry.documents.parsers.confined import answer
+
+_TITLE_MAX: Final = 200
+_INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
+"""What Factur-X and ZUGFeRD call the invoice that goes with the pages."""
+
+_BOXES_MAX: Final = 200_000
+"""So many words of a file get a box, which is memory in the server."""
+
+_BLANK: Final = 0.8
+"""Words that are farther apart, in widths of a letter, do not stand beside each other."""
+
+_COLUMNS_MAX: Final = 400
+_HYPHENS: Final = {0x2: "-\n", 0xFFFE: "-\n"}
+"""What the library says in place of a hyphen at the end of a line."""
+
+PageWord = tuple[str, tuple[float, float, float, float]]
+"""A text, and its left, top, right and bottom in points from the page's upper left corner."""
+
+
+def main() -> None:
+    """Take the bounds from the arguments and the PDF from standard input.
+
+    A fourth bound says how many pages are read a second time as they are laid out.
+    """
+    pages, characters, seconds, laid_out = map(int, sys.argv[1:5])
+    answer(lambda data: _read(data, pages, characters, laid_out), seconds=seconds)
+
+
+def _read(data: bytes, pages_max: int, characters_max: int, laid_out: int) -> dict[str, Any]:
+    try:  # files that only restrict printing open with the empty password
+        document = PdfDocument(data)
+    except PdfiumError as error:
+        return {"fault": "encrypted" if error.err_code == raw.FPDF_ERR_PASSWORD else "damaged"}
+    if len(document) > pages_max:
+        return {"fault": "pages"}
+    titles = _titles(document)
+    pages: list[tuple[int, str | None, str, list[float]]] = []
+    layout: list[str] = []
+    pictures: list[int] = []
+    title: str | None = None
+    left, boxes_left = characters_max, _BOXES_MAX if laid_out else 0
+    for number in range(1, len(document) + 1):
+        title = titles.get(number, title)
+        text, words, pictured = _page(document[number - 1], boxes=boxes_left > 0)
+        left, boxes_left = left - len(text), boxes_left - len(words)
+        if left < 0:
+            return {"fault": "characters"}
+        pages.append((number, title, text, [edge for _, box in words for edge in box]))
+        if number <= laid_out:
+            layout.append(_laid_out(words) or text)
+            pictures += [number] if pictured and not text.strip() else []
+    invoice = _invoice(document) if laid_out else None
+    return {"pages": pages, "layout": layout, "invoice": invoice, "pictures": pictures}
+
+
+def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
+    """The text of a page, its words where they are asked for, and whether it has pictures."""
+    try:
+        seen = page.get_textpage()
+        if not boxes:
+            return _clean(seen.get_text_range()), [], False
+        text = [_letter(seen, place) for place in range(seen.count_chars())]
+        pictured = any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
+        return _clean("".join(text)), list(_words(page, seen, text)), pictured
+    finally:
+        page.close()
+
+
+def _letter(seen: PdfTextPage, place: int) -> str:
+    code = raw.FPDFText_GetUnicode(seen, place)
+    return _HYPHENS.get(code) or chr(code)
+
+
+def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[PageWord]:
+    """The words in the order of the text, with the box that the letters of each fill."""
+    begin = None
+    for place, letter in enumerate((*text, " ")):
+        if not letter.isspace():
+            begin = place if begin is None else begin
+            if "\n" not in letter:
+                continue
+            place += 1  # noqa: PLW2901 - the hyphen is the word's own
+        if begin is None:
+            continue
+        word = _clean("".join(text[begin:place])).strip()
+        if word:
+            yield word, _box(page, [seen.get_charbox(n, loose=True) for n in range(begin, place)])
+        begin = None
+
+
+def _box(page: PdfPage, letters: Sequence[Sequence[float]]) -> tuple[float, float, float, float]:
+    """Where letters stand on the page as it is shown, which may be turned and cropped."""
+    lefts, bottoms, rights, tops = zip(*letters, strict=True)
+    corners = [
+        _shown(page, x, y) for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
+    ]
+    (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
+    return left, top, right, bottom
+
+
+def _shown(page: PdfPage, x: float, y: float) -> tuple[float, float]:
+    """A place of the page's own space in points from its upper left corner, to a tenth."""
+    width, height = (round(side * 10) for side in page.get_size())
+    across, down = raw.c_int(), raw.c_int()
+    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, across, down)
+    return across.value / 10, down.value / 10
+
+
+def _laid_out(words: Sequence[PageWord]) -> str:
+    """The text with blanks for gaps, so that columns stand below each other.
+
+    Nothing where words stand upright, as on a page that is shown lying on its side.
+    """
+    sides = [(right - left, bottom - top) for text, (left, top, right, bottom) in words if text[2:]]
+    if not words or sum(high > wide for wide, high in sides) * 2 > len(sides):
+        return ""
+    unit = median((box[2] - box[0]) / len(text) for text, box in words) or 1.0
+    return "\n".join(_line(line, unit) for line in _lines(words))
+
+
+def _lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
+    """The words that stand beside each other, from top to bottom and from left to right."""
+    line: list[PageWord] = []
+    for word in sorted(words, key=lambda each: each[1][1] + each[1][3]):
+        _, (_, top, _, bottom) = word
+        if line and (top + bottom) / 2 > line[0][1][3]:
+            yield sorted(line, key=lambda each: each[1][0])
+            line = []
+        line.append(word)
+    yield sorted(line, key=lambda each: each[1][0])
+
+
+def _line(words: Sequence[PageWord], unit: float) -> str:
+    """One blank between words of a text, and two or more where a gap is wider than a blank."""
+    said, reached = "", None
+    for text, (left, _, right, _) in words:
+        column = min(round(left / unit), _COLUMNS_MAX)
+        near = reached is not None and left - reached < _BLANK * unit
+        least = len(said) + (0 if reached is None else 1 if near else 2)
+        said = said.ljust(least if near else max(least, column)) + text
+        reached = right
+    return said
+
+
+def _invoice(document: PdfDocument) -> str | None:
+    """The invoice for programs that the PDF carries, in base64; a broken one is none."""
+    with suppress(Exception):
+        for number in range(document.count_attachments()):
+            attached = document.get_attachment(number)
+            if attached.get_name().lower() in _INVOICES:
+                return b64encode(bytes(attached.get_data())).decode()
+    return None
+
+
+def _titles(document: PdfDocument) -> dict[int, str]:
+    """The outline's last title on each page that has one; a broken outline is no reason to stop."""
+    found: dict[int, str] = {}
+    path: list[str] = []
+    with suppress(Exception):
+        for item in document.get_toc():
+            title = " ".join(_clean(item.get_title()).split())[:_TITLE_MAX]
+            path = [*path[: item.level], title]
+            leads_to = item.get_dest()
+            page = leads_to and leads_to.get_index()
+            if title and page is not None:
+                found[page + 1] = " > ".join(filter(None, path))
+    return found
+
+
+def _clean(text: str) -> str:
+    """Without NUL and lone surrogates, which broken fonts map to."""
+    whole = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
+    return whole.replace("\r\n", "\n").replace("\r", "\n")
+
+
+if __name__ == "__main__":
+    main()

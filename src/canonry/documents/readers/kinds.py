@@ -1,0 +1,343 @@
+"""What kind of file some bytes are: by signatures and structure, and a hint only among look-alikes.
+
+Only kinds of a closed list are told; everything else, programs above all, is refused.
+"""
+
+import codecs
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from canonry.canon.ports.files import FileHint, FileType
+from canonry.documents.readers.exchanged_kinds import exchanged
+from canonry.documents.readers.plain import known
+from canonry.values.errors import InvalidInput
+
+_SIGNATURES: Final = (
+    (b"%PDF-", FileType.PDF),
+    (b"\x89PNG\r\n\x1a\n", FileType.PNG),
+    (b"\xff\xd8\xff", FileType.JPEG),
+    (b"II*\0", FileType.TIFF),
+    (b"MM\0*", FileType.TIFF),
+    (b"GIF87a", FileType.GIF),
+    (b"GIF89a", FileType.GIF),
+    (b"{\\rtf", FileType.RTF),
+)
+_COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""What files of Outlook and of Office before 2007 begin with."""
+
+_STREAMS: Final = (
+    ("__properties_version1.0", FileType.MSG),
+    ("EncryptedPackage", None),
+    ("WordDocument", None),
+    ("PowerPoint Document", None),
+    ("Workbook", FileType.XLS),
+    ("Book", FileType.XLS),
+)
+"""Streams that tell such files apart; what may hold the others as attachments stands first."""
+
+_PACKED: Final = {
+    "xl/workbook.xml": FileType.XLSX,
+    "xl/workbook.bin": FileType.XLSX,
+    "word/document.xml": FileType.DOCX,
+    "ppt/presentation.xml": FileType.PPTX,
+}
+_NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
+"""Archives that say in their member `mimetype` what they are."""
+
+_HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
+_TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
+    (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", FileType.WEBP),
+    (lambda data: data[4:8] == b"ftyp" and data[8:12] in _HEIC, FileType.HEIC),
+    (
+        lambda data: data[:2] == b"BM" and int.from_bytes(data[2:6], "little") == len(data),
+        FileType.BMP,
+    ),
+)
+_PDF_WITHIN: Final = 1024
+"""A PDF may stand behind some other bytes; readers look so far."""
+
+_HEAD: Final = 64 * 1024
+_ENTRIES_MAX: Final = 10_000
+_CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_HTML: Final = re.compile(
+    r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s++html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_HEADER: Final = re.compile(
+    r"(?:from|to|subject|date|received|return-path|message-id|mime-version|delivered-to"
+    r"|reply-to|x-[\w-]+):[ \t]?\S",
+    re.IGNORECASE,
+)
+_POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
+"""The line that each message of an mbox begins with, and the first of its head."""
+
+_HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
+_SUFFIXES: Final = {
+    "csv": FileType.CSV,
+    "tsv": FileType.CSV,
+    "md": FileType.MARKDOWN,
+    "markdown": FileType.MARKDOWN,
+    "htm": FileType.HTML,
+    "html": FileType.HTML,
+    "json": FileType.JSON,
+    "eml": FileType.EML,
+    "vcf": FileType.VCF,
+    "ics": FileType.ICS,
+    "jsonl": FileType.JSONL,
+    "ndjson": FileType.JSONL,
+    "mbox": FileType.MBOX,
+    "txt": FileType.PLAIN,
+    "pdf": FileType.PDF,
+    "rtf": FileType.RTF,
+    "epub": FileType.EPUB,
+    "zip": FileType.ZIP,
+    "msg": FileType.MSG,
+    "xlsx": FileType.XLSX,
+    "xls": FileType.XLS,
+    "ods": FileType.ODS,
+    "docx": FileType.DOCX,
+    "odt": FileType.ODT,
+    "pptx": FileType.PPTX,
+    "png": FileType.PNG,
+    "jpg": FileType.JPEG,
+    "jpeg": FileType.JPEG,
+    "heic": FileType.HEIC,
+}
+_SYNONYMS: Final = {
+    "text/x-markdown": FileType.MARKDOWN,
+    "text/tab-separated-values": FileType.CSV,
+    "application/csv": FileType.CSV,
+    "text/json": FileType.JSON,
+    "application/xhtml+xml": FileType.HTML,
+    "text/x-vcard": FileType.VCF,
+    "text/directory": FileType.VCF,
+    "image/jpg": FileType.JPEG,
+    "image/heif": FileType.HEIC,
+    "text/rtf": FileType.RTF,
+    "application/x-zip-compressed": FileType.ZIP,
+    "application/x-ndjson": FileType.JSONL,
+    "application/ndjson": FileType.JSONL,
+    "application/jsonlines": FileType.JSONL,
+}
+
+
+def kind_of(data: bytes, hint: FileHint) -> FileType:
+    """The kind of the file.
+
+    Raises:
+        InvalidInput: `document.unsupported` or `document.empty`.
+    """
+    if not data.strip(b" \t\r\n\0"):
+        raise InvalidInput("document.empty", "the file is empty; bring one that says something")
+    if (signed := _signed(data)) is not None:
+        return signed
+    text = _text(data, hint)
+    if text is None:
+        if b"%PDF-" in data[:_PDF_WITHIN]:
+            return FileType.PDF
+        raise unsupported()
+    return exchanged(text.lstrip("\ufeff \t\r\n")) or _written(text, hint)
+
+
+def _signed(data: bytes) -> FileType | None:
+    """The kind that the first bytes tell, None where they may be text."""
+    for signature, kind in _SIGNATURES:
+        if data.startswith(signature):
+            return kind
+    for is_such, kind in _TOLD_BY:
+        if is_such(data):
+            return kind
+    if data.startswith(_COMPOUND):
+        return _compound(data)
+    return _packed(data) if data.startswith(b"PK\x03\x04") else None
+
+
+def declared(hint: FileHint) -> FileType | None:
+    """The kind that the hint names, by its media type or else by the end of its name."""
+    media = hint.media
+    if media in _SYNONYMS:
+        return _SYNONYMS[media]
+    named = _SUFFIXES.get(hint.name.rpartition(".")[2].lower())
+    if media in {"", "application/octet-stream"} or (media == FileType.PLAIN and named):
+        return named
+    return next((kind for kind in FileType if kind == media), None)
+
+
+def unsupported() -> InvalidInput:
+    """The error for content of no kind that is taken."""
+    kinds = (
+        "PDF, Markdown, text, RTF, HTML, EPUB, CSV, JSON, JSONL, XLSX, XLS, ODS, DOCX, ODT, PPTX, "
+        "EML, MSG, MBOX, VCF, ICS, CAMT, MT940, OFX, QIF, UBL, CII, an image, or a ZIP of such "
+        "files"
+    )
+    message = f"the content of the file is of no kind that is taken; bring {kinds}"
+    return InvalidInput("document.unsupported", message)
+
+
+def _compound(data: bytes) -> FileType:
+    """The kind of a compound file, by the names of its streams.
+
+    Raises:
+        InvalidInput: `document.encrypted` or `document.unsupported`.
+    """
+    name, kind = next(
+        ((name, kind) for name, kind in _STREAMS if name.encode("utf-16-le") in data), ("", None)
+    )
+    if name == "EncryptedPackage":
+        message = "the file is encrypted; take the password off it, and bring it again"
+        raise InvalidInput("document.encrypted", message)
+    if kind is None and name:
+        message = "files of Word and PowerPoint before 2007 are not read; save it as DOCX or PDF"
+        raise InvalidInput("document.unsupported", message)
+    if kind is None:
+        raise unsupported()
+    return kind
+
+
+def _packed(data: bytes) -> FileType:
+    """The kind of an archive: an office document, or files that somebody packed."""
+    import zipfile  # noqa: PLC0415 - a server that reads no such file needs it not
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+            named = archive.open("mimetype").read(100) if "mimetype" in names else b""
+    except (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, zlib.error) as error:
+        message = "the file is a damaged archive; open it where it was made and save it anew"
+        raise InvalidInput("document.damaged", message) from error
+    if len(names) > _ENTRIES_MAX:
+        raise unsupported()
+    for kind in _NAMED_INSIDE:
+        if named.strip() == kind.value.encode():
+            return kind
+    for name, kind in _PACKED.items():
+        if name in names:
+            return kind
+    if any(declared(FileHint(name=name)) for name in names):
+        return FileType.ZIP
+    raise unsupported()
+
+
+def _text(data: bytes, hint: FileHint) -> str | None:
+    """The beginning as text, None where the bytes are none."""
+    head = data[:_HEAD]
+    encoding = hint.charset or "latin-1"
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if head.startswith(mark):
+            encoding = name
+    try:
+        text = head.decode(known(encoding), "ignore")
+    except LookupError:
+        text = head.decode("latin-1")
+    return None if _CONTROL.search(text) else text
+
+
+def _written(text: str, hint: FileHint) -> FileType:
+    """The kind of a text: by a structure that leaves no doubt, else as declared where that fits."""
+    begin = text.lstrip("\ufeff \t\r\n")
+    for is_such, kind in _STRUCTURES:
+        if is_such(begin):
+            return kind
+    said = declared(hint)
+    if said is not None and said in _FITS and _FITS[said](begin):
+        return said
+    for kind in (FileType.JSON, FileType.EML, FileType.CSV, FileType.MARKDOWN):
+        if said is FileType.PLAIN and kind is FileType.MARKDOWN:
+            continue  # a mark at the beginning of a line is no reason to doubt it
+        if _LOOKS[kind](begin):
+            return kind
+    return FileType.PLAIN
+
+
+def _like_json(text: str) -> bool:
+    if text[:1] not in {"{", "["}:
+        return False
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except RecursionError:
+        return True
+    except json.JSONDecodeError as error:
+        # Of a long text only the beginning is looked at: that it breaks off is no fault of it.
+        at_the_end = error.pos >= len(text) - _BROKEN_OFF or "Unterminated" in error.msg
+        return len(text) > _HEAD // 2 and at_the_end
+    return True
+
+
+_BROKEN_OFF: Final = 32
+
+
+def _like_lines(text: str) -> bool:
+    """Whether the first two lines are an object of JSON each."""
+    lines = [line for line in text.splitlines()[:20] if line.strip()][:2]
+    return len(lines) == 2 and all(line[0] == "{" and _whole(line) for line in lines)  # noqa: PLR2004
+
+
+def _whole(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _like_mail(text: str) -> bool:
+    """Whether it begins with at least two header lines of a message."""
+    lines = [line for line in text.splitlines()[:60] if line[:1] not in {" ", "\t"}]
+    head = lines[: lines.index("")] if "" in lines else lines
+    return len(head) > 1 and bool(_HEADER.match(head[0])) and _headers(head) >= _HEADERS_MIN
+
+
+_HEADERS_MIN: Final = 3
+
+
+def _headers(lines: list[str]) -> int:
+    return sum(1 for line in lines if _HEADER.match(line))
+
+
+def _like_table(text: str) -> bool:
+    """Whether the first lines have as many separators each, of one of the usual ones."""
+    lines = [line for line in text.splitlines()[:8] if line.strip()]
+    if len(lines) < 2:  # noqa: PLR2004 - a header and a row
+        return False
+    return any(
+        lines[0].count(mark) >= 2  # noqa: PLR2004 - prose has a comma in a line too
+        and all(line.count(mark) >= lines[0].count(mark) for line in lines[:-1])
+        and not lines[0].rstrip().endswith((".", ":"))
+        for mark in (",", ";", "\t", "|")
+    )
+
+
+def _always(text: str) -> bool:
+    return bool(text)
+
+
+_STRUCTURES: Final[tuple[tuple[Callable[[str], object], FileType], ...]] = (
+    (lambda text: text[:16].upper().startswith("BEGIN:VCARD"), FileType.VCF),
+    (lambda text: text[:16].upper().startswith("BEGIN:VCALENDAR"), FileType.ICS),
+    (_HTML.match, FileType.HTML),
+    (_POSTBOX.match, FileType.MBOX),
+    (_like_lines, FileType.JSONL),
+)
+"""Structures that leave no doubt, whatever is declared."""
+
+_LOOKS: Final[dict[FileType, Callable[[str], bool]]] = {
+    FileType.JSON: _like_json,
+    FileType.EML: _like_mail,
+    FileType.CSV: _like_table,
+    FileType.MARKDOWN: lambda text: bool(_HEADINGS.search(text)),
+}
+_FITS: Final[dict[FileType, Callable[[str], bool]]] = {
+    FileType.JSON: lambda text: text[:1] in {"{", "["},
+    FileType.EML: lambda text: bool(_HEADER.match(text)),
+    FileType.HTML: lambda text: "<" in text,
+    FileType.CSV: _always,
+    FileType.MARKDOWN: _always,
+}
+"""What a declared kind asks of a text; kinds that are not here are told by their signature."""

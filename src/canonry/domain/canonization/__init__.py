@@ -1,1 +1,0 @@
-"""Canonization: the order of judging, the verdict, and what an accepted proposal writes."""

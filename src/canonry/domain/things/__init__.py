@@ -1,1 +1,0 @@
-"""The nouns of a canon: entities, relations, facts, scenes, proposals, memories and sources."""

@@ -1,1 +1,0 @@
-"""Vocabularies: the words a toolset allows and what they imply, as data; one file a vocabulary."""

@@ -1,0 +1,1 @@
+"""How sentences are read: words, clauses and phrases, without any knowledge of the canon."""

@@ -1,0 +1,140 @@
+"""Tokens: a statement cut into clauses of words, with contractions and marks written out."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import methodcaller
+from typing import Final, TypeAlias
+
+from canonry.language.texts.stems import stem_of
+from canonry.language.words.frame_words import (
+    BASES,
+    IRREGULAR,
+    NOT_PARTICIPLES,
+    NOT_PASTS,
+    PREPOSITIONS,
+)
+from canonry.values.normal_forms import plain_signs
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as it stands, folded; its stem, which all forms of it share; whether a name."""
+
+    word: str
+    stem: str
+    name: bool = False
+
+
+Tokens: TypeAlias = tuple[Token, ...]
+
+_QUOTES: Final = str.maketrans({"\u201c": " ", "\u201d": " ", '"': " ", "\u2026": ".",
+                                "\u2014": ", ", "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
+_REWRITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), methodcaller("expand", to) if "\\" in to else to)
+    for pattern, to in (
+        (r"\([^()]*\)", ""),
+        (r"\bcan(?:no|')t\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\b(it|he|she|that|there|who)'s\b", r"\1 is"),
+        (r"'(?:re)\b", " are"),
+        (r"'ll\b", " will"),
+        (r"'ve\b", " have"),
+        (r"\bnot any(?:\s*|-)(?:more|longer)\b|\bno (?:longer|more)\b(?! than)", "nolonger"),
+        (r"\bnot (.{0,60}?)\bany(?:\s*|-)(?:more|longer)\b", r"nolonger \1"),
+        (r"\bnot (?:a|one) single\b|\bnot one\b(?= )|\bnone of\b", "no"),
+        (r"\ba single \w+", " "),
+        (r"\bw(?:as|ere) (?:once )?([^,]{1,60}), and (it|he|she|they) still (is|are)\b", r"\3 \1"),
+        (
+            (
+                r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
+                r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))"
+            ),
+            r"\1 ",
+        ),
+        (r"\bha(s|ve|d) (not )?got\b(?= (?:a|an|no|any|the|two|three|\d))", r"ha\1 \2"),
+        (r"\b(has|have) not (any|a|an)\b", r"\1 no"),
+        (r"\bnobody (?:but|except|other than)\b|\bno one (?:but|except|other than)\b", "only"),
+        (r"\bno one\b", "nobody"),
+        (r"\bnobody else\b|\bno others?\b|\bnothing else\b", "exclusively"),
+        (r"\b(\d{1,9})(?:st|nd|rd|th)\b", r"\1"),
+        (r"\b(\d{1,3}),(\d{3})\b", r"\1\2"),
+        (r"\bsquare (?=metre|meter|kilomet|foot|feet|mile)", "square_"),
+        (r"\b(blood|birth) (group|type|date|place)\b", r"\1_\2"),
+        (r"\bused to be\b", "was"),
+        (r"\bused to\b", "did"),
+        (r"\b(?:has|have) to (?=[a-z])", "must "),
+    )
+)
+_SENTENCE: Final = re.compile(
+    r"[^.;:!?]*(?:(?:(?<=\d)[.:](?=\d)|\b(?:Mr|Mrs|Dr|St)\.)[^.;:!?]*)*[.;:!?]*"
+)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-_:.][^\W_]+)*(?:'s?(?!\w))?|[,]")
+_LONG: Final = 600
+"""Characters of a statement that are looked at: nobody states more in one breath."""
+
+
+@lru_cache(maxsize=16_384)
+def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
+    """The sentences that state something, as tokens; questions state nothing."""
+    text = plain_signs(statement[:_LONG]).translate(_QUOTES)
+    for pattern, to in _REWRITES:
+        text = pattern.sub(to, text)
+    found = (part for part in _SENTENCE.findall(text) if part.strip() and not part.endswith("?"))
+    tokens = (_tokens(part) for part in found)
+    return tuple(one for one in tokens if one)
+
+
+def _tokens(sentence: str) -> tuple[Token, ...]:
+    cut = []
+    for place, found in enumerate(_WORD.findall(sentence)):
+        owns = found.endswith(("'s", "'"))
+        plain = found.removesuffix("'s").removesuffix("'")
+        word = plain.casefold()
+        for part in word.split("-") if "-" in word and not plain.isupper() else (word,):
+            name = plain[:1].isupper() and (place > 0 or word not in PREPOSITIONS)
+            name = name and not (plain.isupper() and len(plain) > 1)
+            cut.append(Token(part, lemma(part), name))
+        if owns:
+            cut.append(Token("'s", "'s"))
+    return tuple(cut)
+
+
+def _table() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for base, *others in IRREGULAR:
+        for form in others:
+            forms.setdefault(form.rstrip("_"), base)
+    return forms
+
+
+_FORMS: Final = _table()
+_PASTS: Final = frozenset(_FORMS) - NOT_PASTS
+
+
+@lru_cache(maxsize=32_768)
+def lemma(word: str) -> str:
+    """The stem that all forms of a word share."""
+    if word.isdigit():
+        return word
+    return stem_of("english", _FORMS.get(word, word))
+
+
+@lru_cache(maxsize=16_384)
+def is_participle(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what was done."""
+    if word in NOT_PARTICIPLES:
+        return False
+    return word in _PASTS or word in BASES or (word.endswith("ed") and len(word) > len("used"))
+
+
+@lru_cache(maxsize=16_384)
+def is_progressive(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what is being done."""
+    return word.endswith("ing") and len(word) > len("sing") and word not in NOT_PARTICIPLES
+
+
+def is_past(word: str) -> bool:
+    """Whether the word can only tell what was."""
+    return is_participle(word) and word not in BASES

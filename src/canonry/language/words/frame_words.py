@@ -1,0 +1,91 @@
+"""The words by which English statements are taken apart and compared, as `english.txt` has them.
+
+They are words of the language, not of any world: a name or a noun of a story never stands here.
+"""
+
+from importlib.resources import files
+from typing import Final
+
+
+def _read() -> dict[str, list[str]]:
+    """The words of each group: a group goes on where a line begins with a space."""
+    text = (files("canonry.language.words") / "english.txt").read_text("utf-8")
+    groups = text.replace("\n ", " ").splitlines()
+    return {name: words.split() for name, _colon, words in (g.partition(": ") for g in groups)}
+
+
+_GROUPS: Final = _read()
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_GROUPS[name])
+
+
+def _pairs(name: str) -> dict[str, str]:
+    return dict(each.split("/") for each in _GROUPS[name])
+
+
+def _phrases(name: str) -> tuple[str, ...]:
+    return tuple(each.replace("_", " ") for each in _GROUPS[name])
+
+
+BE: Final = _words("be")
+HAVE: Final = _words("have")
+DO: Final = _words("do")
+MODALS: Final = _pairs("modals")
+PAST: Final = _words("past")
+FUTURE: Final = _words("future")
+PRONOUNS: Final = _words("pronouns")
+REFLEXIVES: Final = _words("reflexives")
+INDEFINITE: Final = _words("indefinite")
+DEFINITE: Final = _words("definite")
+DETERMINERS: Final = INDEFINITE | DEFINITE
+PREPOSITIONS: Final = _words("prepositions")
+ADVERBS: Final = _words("adverbs")
+HEDGES: Final = _words("hedges")
+SCOPES: Final = _words("scopes")
+ALONE: Final = _words("alone")
+LIMITS: Final = _words("limits")
+FORMER: Final = _words("former")
+QUANTIFIERS: Final = _pairs("quantifiers")
+PERSONS: Final = _words("persons")
+OPINIONS: Final = _words("opinions")
+KNOWLEDGE: Final = _words("knowledge")
+SOURCES: Final = _phrases("sources")
+ENDING_VERBS: Final = _words("ending_verbs")
+ENDED: Final = _words("ended")
+DEPOSED: Final = _words("deposed")
+"""What ends an office that is not named."""
+OFFICES: Final = _words("offices")
+RULING: Final = _words("ruling")
+IRREGULAR: Final = tuple(each.split("/") for each in _GROUPS["irregular"])
+"""Each word with its other forms."""
+BASES: Final = _words("bases")
+"""Verbs that look alike in the past, or without an ending that tells them."""
+NOT_PARTICIPLES: Final = _words("not_participles")
+NOT_PASTS: Final = _words("not_pasts")
+"""Other forms of nouns, which tell nothing that was done."""
+ONE_VALUED: Final = _words("one_valued")
+"""What a thing has one of at a time, so that two values of it contradict each other."""
+ONCE: Final = _words("once")
+PLACING: Final = _words("placing")
+BOUND: Final = tuple(each.split("/") for each in _GROUPS["bound"])
+"""What binds somebody to one other at a time: a word and what follows it."""
+RESTING: Final = _words("resting")
+"""What the dead may be said to do."""
+PLACES_OF: Final = _words("places_of")
+TIMES: Final = _words("times")
+TEMPORAL: Final = _words("temporal")
+NUMBERS: Final = {word: int(number) for word, number in _pairs("numbers").items()}
+SCALES: Final = {word: int(number) for word, number in _pairs("scales").items()}
+APPROXIMATE: Final = _words("approximate")
+AT_LEAST: Final = _phrases("at_least")
+MORE_THAN: Final = _phrases("more_than")
+AT_MOST: Final = _phrases("at_most")
+FEWER_THAN: Final = _phrases("fewer_than")
+UNITS: Final = {
+    unit: (kind, float(factor))
+    for unit, kind, factor in (each.split("/") for each in _GROUPS["units"])
+}
+"""Units by what they measure; what is called mile or gallon differs, so those stand apart."""
+COINS: Final = _words("coins")

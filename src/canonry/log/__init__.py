@@ -1,0 +1,1 @@
+"""The event log: items, entries, commits, the fold, and the sealing of each commit."""

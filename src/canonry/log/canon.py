@@ -1,0 +1,380 @@
+"""The fold: what a commit does to the things of its space; every view is this and nothing else.
+
+`fold` is pure. An adapter loads the things that `needs` and then `beside` name, folds, and stores
+what changed; so that views rebuilt from the log equal views kept up to date.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.log.commits import Commit
+from canonry.log.entries import (
+    THING_KINDS,
+    AudienceChanged,
+    CausesLinked,
+    ConflictWaived,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactResumed,
+    FactRetconned,
+    FactSuperseded,
+    FileAttached,
+    Made,
+    ProposalDecided,
+    ProposalDeferred,
+    Redacted,
+    RelationDetailed,
+    RelationEnded,
+    RelationResumed,
+    RelationRetconned,
+    SaidAt,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+    ThingDraft,
+    Tombstone,
+)
+from canonry.log.folding import Folding
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
+from canonry.log.items.sources import Source
+from canonry.log.merging import merge, unmerge
+from canonry.log.observing import BESIDE_ROUNDS, beside, observe, unsay
+from canonry.log.playing import play
+from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
+from canonry.log.revealing import reveal
+from canonry.log.scene_entries import (
+    SceneCompleted,
+    SceneDated,
+    SceneExtended,
+    SceneMoved,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+)
+from canonry.log.stamping import stamped
+from canonry.values.ids import EntityId, EventId, ObservationId
+from canonry.values.observations import Observation, ObservationDraft
+from canonry.values.provenance import CanonLevel
+from canonry.values.revising import revised, spread
+from canonry.values.spaces import Space
+
+__all__ = ["BESIDE_ROUNDS", "Changes", "beside", "fold", "ids_of", "needs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a commit did: the things as they are now, and the keys whose readers look again."""
+
+    things: Mapping[str, Thing]
+    touched: frozenset[str]
+
+
+def needs(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids of all things that folding `entries` looks at."""
+    wanted: set[str] = set()
+    for entry in entries:
+        wanted.update(ids_of(entry))
+    return frozenset(wanted)
+
+
+def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """The things that `entry` is about, its own first; they stay readable when it is erased."""
+    match entry:
+        case Made(thing=thing):
+            return (thing.id, *_context(thing))
+        case SpaceRevised(space_id=thing_id) | EntityRetconned(entity_id=thing_id):
+            return (thing_id,)
+        case KeysDisowned(entity_id=thing_id):
+            return (thing_id,)
+        case EntitiesMerged():
+            return (entry.kept, entry.merged, *entry.members)
+        case EntitiesUnmerged():
+            return (entry.kept, entry.separated, *entry.remaining)
+        case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
+            return (thing_id,)
+        case RelationResumed(relation_id=thing_id):
+            return (thing_id,)
+        case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
+            return (thing_id,)
+        case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
+            return (thing_id,)
+        case FactRetconned(fact_id=thing_id) | EventRetconned(event_id=thing_id):
+            return (thing_id,)
+        case CausesLinked():
+            return (entry.cause, entry.effect)
+        case EvidenceLinked(thing_id=thing_id) | SaidAt(thing_id=thing_id):
+            return (thing_id,)
+        case StoryMoved(story_id=thing_id):
+            return (thing_id,)
+        case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
+            return (entry.scene_id,)
+        case SceneStaged() | ScenePlaced() | SceneSummarised() | SceneExtended():
+            return (entry.scene_id,)
+        case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
+            return (thing_id,)
+        case ConflictWaived(proposal_id=thing_id):
+            return (thing_id,)
+        case AudienceChanged():
+            return (entry.thing_id,)
+        case EntityRetold():
+            return (entry.entity_id, *entry.standing, *entry.family)
+        case Withdrawn(targets=ids) | Erased(targets=ids) | Redacted(ids=ids):
+            return ids
+
+
+def _context(draft: ThingDraft) -> tuple[str, ...]:
+    match draft:
+        case ObservationDraft():
+            return (draft.entity_id,)
+        case TurnDraft():
+            return (draft.scene_id,)
+        case ProposalDraft(scene_id=scene) if scene is not None:
+            return (scene,)
+        case SceneDraft():
+            return (draft.story_id,)
+        case _:
+            return ()
+
+
+def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
+    """What `commit` does, given the things that it looks at, where they exist.
+
+    They are those that `needs(commit.entries)` names, and those that `beside` names then.
+
+    Raises:
+        BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
+    """
+    folding = Folding(commit=commit, loaded=loaded)
+    for entry in commit.entries:
+        _apply(folding, entry)
+    return Changes(things=folding.changed, touched=frozenset(folding.touched))
+
+
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+    match entry:
+        case Made(thing=draft):
+            _make(folding, draft)
+        case SpaceRevised():
+            _revise_space(folding, entry)
+        case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
+            _retcon(folding, entry)
+        case EntitiesMerged():
+            merge(folding, entry)
+        case EntitiesUnmerged():
+            unmerge(folding, entry)
+        case KeysDisowned() | EntityRetold():
+            unsay(folding, entry)
+        case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
+            folding.end(relation_id, Relation, entry.audience, until=until, by=next_one)
+        case RelationResumed(relation_id=relation_id):
+            folding.resume(relation_id, Relation, entry.audience, entry.fallen)
+        case RelationDetailed():
+            _detail(folding, entry)
+        case FileAttached(source_id=source_id, file=file):
+            folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
+        case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
+            folding.end(fact_id, Fact, entry.audience, until=until, by=heir)
+        case FactResumed(fact_id=fact_id):
+            folding.resume(fact_id, Fact, entry.audience, entry.fallen)
+        case CausesLinked(cause=cause, effect=effect):
+            if not folding.learn_more(cause, entry.audience, causes=(effect,)):
+                folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
+        case EvidenceLinked(thing_id=thing_id, evidence=cited):
+            again = {} if entry.again is None else {"again": (entry.again,)}
+            if not folding.learn_more(thing_id, entry.audience, evidence=(cited,), **again):
+                folding.develop(
+                    thing_id,
+                    Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
+                    lambda thing: _supported(thing, entry),
+                )
+        case StoryMoved(story_id=story_id, status=story_status):
+            folding.change(story_id, Story, status=story_status)
+        case SceneMoved() | SceneNoted() | SceneDated() | SceneStaged() | ScenePlaced():
+            play(folding, entry)
+        case SceneSummarised() | SceneCompleted() | SceneExtended() | SaidAt():
+            play(folding, entry)
+        case ProposalDecided(proposal_id=proposal_id, decision=decision):
+            dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
+        case ProposalDeferred() | ConflictWaived():
+            _review(folding, entry)
+        case AudienceChanged():
+            reveal(folding, entry)
+        case Withdrawn(targets=targets) | Erased(targets=targets):
+            for target in targets:
+                _bury(folding, target)
+        case Redacted():
+            _redacted(folding, entry)
+
+
+def _review(folding: Folding, entry: ProposalDeferred | ConflictWaived) -> None:
+    match entry:
+        case ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
+            told = Decision(**spread(ruling), decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, review=told)
+        case ConflictWaived(proposal_id=proposal_id, other=other):
+            folding.develop(
+                proposal_id,
+                Proposal,
+                lambda p: {"waived": tuple(dict.fromkeys((*p.waived, other)))},
+            )
+
+
+def _make(folding: Folding, draft: ThingDraft) -> None:
+    counted: dict[str, int] = {}
+    match draft:
+        case TurnDraft():
+            counted["index"] = _count(folding, draft.scene_id, "turn_count")
+        case SceneDraft():
+            counted["story_place"] = _enter_story(folding, draft)
+        case ProposalDraft(scene_id=scene_id) if scene_id is not None:
+            _count(folding, scene_id, "proposal_count")
+    thing = stamped(draft, folding.commit.position, folding.commit.recorded_at, **counted)
+    if isinstance(thing, Observation):
+        observe(folding, thing)
+    else:
+        folding.put(thing)
+
+
+def _count(folding: Folding, scene_id: str, counter: str) -> int:
+    scene = folding.get(scene_id)
+    if not isinstance(scene, Scene):
+        return 0
+    before: int = getattr(scene, counter)
+    now = folding.commit.recorded_at
+    folding.put(revised(scene, updated_at=now, **{counter: before + 1}), counted=True)
+    return before
+
+
+def _enter_story(folding: Folding, scene: SceneDraft) -> int:
+    """Let the story know of its scene; where the story began in the log."""
+    story = folding.get(scene.story_id)
+    if isinstance(story, Story) and scene.audience:
+        return story.position  # a number that skips it would tell of it
+    if isinstance(story, Story):
+        began = story.status is StoryStatus.PLANNED
+        grown = revised(
+            story,
+            scene_count=story.scene_count + 1,
+            last_order=max(story.last_order, scene.order),
+            status=StoryStatus.ACTIVE if began else story.status,
+            changed_at=folding.commit.position,
+        )
+        folding.put(grown, counted=not began)
+        return story.position
+    return 0
+
+
+def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:
+    changes: dict[str, Any] = {"evidence": (*thing.evidence, entry.evidence)}
+    if entry.again is not None:
+        changes = {} if entry.evidence in thing.evidence else changes
+        changes["again"] = (*thing.again, entry.again)
+    return changes
+
+
+def _retcon(
+    folding: Folding,
+    entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
+) -> None:
+    fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
+    match entry:
+        case EntityRetconned(entity_id=entity_id):
+            folding.change(entity_id, Entity, **fallen)
+        case RelationRetconned(relation_id=relation_id, reason=reason):
+            audience = entry.audience
+            folding.learn(relation_id, Relation, audience, retcon_reason=reason, **fallen)
+        case FactRetconned(fact_id=fact_id, reason=reason):
+            folding.learn(fact_id, Fact, entry.audience, retcon_reason=reason, **fallen)
+        case EventRetconned(event_id=event_id, reason=reason):
+            folding.learn(event_id, Event, entry.audience, retcon_reason=reason, **fallen)
+
+
+def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
+    folding.change(
+        entry.space_id,
+        Space,
+        name=entry.name,
+        description=entry.description,
+        properties=entry.properties,
+    )
+
+
+def _detail(folding: Folding, entry: RelationDetailed) -> None:
+    now = folding.commit.recorded_at
+
+    def grow(relation: Relation) -> Mapping[str, Any]:
+        return {
+            "properties": {**relation.properties, **entry.properties},
+            "origins": {**relation.origins, **dict.fromkeys(entry.properties, entry.told)},
+            "told": relation.told + 1,
+            "told_at": now,
+        }
+
+    folding.develop(entry.relation_id, Relation, grow)
+
+
+def _bury(folding: Folding, thing_id: str) -> None:
+    thing = folding.get(thing_id)
+    if thing is not None:
+        was = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+        _put_tombstone(folding, thing_id, was)
+
+
+def _redacted(folding: Folding, entry: Redacted) -> None:
+    """Do what the ids alone tell, so that what was not erased folds as it did before."""
+    match entry.kind, entry.ids:
+        case "event.causes_linked", (cause, effect):
+            _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
+        case "entity.merged", (kept, merged, *members):
+            others = tuple(map(EntityId, members))
+            merge(
+                folding,
+                EntitiesMerged(
+                    kept=EntityId(kept), merged=EntityId(merged), members=others, reason=""
+                ),
+            )
+        case "entity.unmerged", (kept, separated, *remaining):
+            others = tuple(map(EntityId, remaining))
+            unmerge(
+                folding,
+                EntitiesUnmerged(
+                    kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""
+                ),
+            )
+        case "space.withdrawn", targets:
+            _apply(folding, Withdrawn(targets=targets, reason=""))
+        case "entity.retold", (thing_id, *said):
+            standing = tuple(map(ObservationId, said))
+            unsay(folding, EntityRetold(entity_id=EntityId(thing_id), standing=standing))
+        case kind, (thing_id, *context) if kind.endswith(".made"):
+            noun = kind.removesuffix(".made")
+            if noun in {"turn", "proposal"} and context:
+                _count(folding, context[0], f"{noun}_count")
+            _put_tombstone(folding, thing_id, noun)
+        case _:
+            pass  # it changed a thing that is erased as well
+
+
+def _put_tombstone(folding: Folding, thing_id: str, kind: str) -> None:
+    position = folding.commit.position
+    folding.put(
+        Tombstone(
+            id=thing_id,
+            space=folding.commit.space,
+            was=kind,
+            position=position,
+            changed_at=position,
+        )
+    )

@@ -1,0 +1,1 @@
+"""The items that commits create and change: entities, facts, relations, scenes, sources."""

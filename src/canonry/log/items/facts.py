@@ -1,0 +1,182 @@
+"""Facts, events and axioms: what is true in a world, what happened in it, and its laws."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from canonry.log.items.relations import Veil
+from canonry.values.audience import EVERYBODY, Audience
+from canonry.values.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
+from canonry.values.moments import Moment, StoryPlace, moment_of, rank_in_stories
+from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.values.time import SECOND, Instant
+
+
+class FactType(StrEnum):
+    """What a fact is about."""
+
+    STATE = "state"
+    RELATIONSHIP = "relationship"
+    ATTRIBUTE = "attribute"
+    OCCURRENCE = "occurrence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactDraft:
+    """A statement that holds over an interval of the world's time.
+
+    It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
+    past `until`, where the later fact `superseded_by` took over. One that was superseded without
+    `until` ended at a time that nobody knows. `time_words` are those by which its time was told.
+    """
+
+    id: FactId
+    space: SpaceId
+    statement: str
+    fact_type: FactType
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    time_ref: Instant | None
+    duration: int | None
+    until: Instant | None = None
+    involved: tuple[EntityId, ...]
+    confidence: float
+    authority: Authority
+    evidence: tuple[Evidence, ...]
+    level: CanonLevel
+    scene_id: SceneId | None = None
+    place: StoryPlace | None = None
+    proposal_id: ProposalId | None = None
+    replaces: FactId | None = None
+    time_words: str | None = None
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact(FactDraft):
+    """A fact in the log, with what became of it."""
+
+    replaced_by: FactId | None = None
+    superseded_by: FactId | None = None
+    retcon_reason: str | None = None
+    veils: tuple[Veil, ...] = ()
+    created_at: Instant
+    position: int
+    changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.time_ref, self.place, self.position)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether another fact took over from it."""
+        return self.superseded_by is not None or self.until is not None
+
+    @property
+    def ends_at(self) -> Instant | None:
+        """The first instant at which it no longer holds; None: without end."""
+        ends = [self.until] if self.until is not None else []
+        if self.time_ref is not None and self.duration is not None:
+            ends.append(Instant(self.time_ref + self.duration * SECOND))
+        return min(ends) if ends else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventDraft:
+    """Something that happened; `causes` are the events that it brought about.
+
+    `time_words` are those by which its time was told.
+    """
+
+    id: EventId
+    space: SpaceId
+    scene_id: SceneId | None
+    place: StoryPlace | None = None
+    title: str
+    description: str
+    time_ref: Instant | None
+    severity: int
+    involved: tuple[EntityId, ...]
+    causes: tuple[EventId, ...]
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    confidence: float
+    authority: Authority
+    evidence: tuple[Evidence, ...]
+    level: CanonLevel
+    proposal_id: ProposalId | None = None
+    time_words: str | None = None
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(EventDraft):
+    """An event in the log, with what became of it."""
+
+    replaced_by: EventId | None = None
+    retcon_reason: str | None = None
+    veils: tuple[Veil, ...] = ()
+    created_at: Instant
+    position: int
+    changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it happened."""
+        return moment_of(self.time_ref, self.place, self.position)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Its place in lists: by its time; what was told without one follows in story order."""
+        if self.time_ref is not None:
+            return self.time_ref, 0
+        return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
+
+
+class AxiomDomain(StrEnum):
+    """The field that an axiom governs."""
+
+    PHYSICS = "physics"
+    MAGIC = "magic"
+    SOCIETY = "society"
+    METAPHYSICS = "metaphysics"
+    BIOLOGY = "biology"
+    TECHNOLOGY = "technology"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """What an axiom forbids: tags together, or relations, or tags, on entities of a type.
+
+    `kind` is `forbidden_tag` (value: a tag), `exclusive_tags` (values: tags of which at most one
+    may hold) or `forbidden_relation` (value: a relation type). `entity_type` None means any.
+    """
+
+    kind: str
+    values: tuple[str, ...]
+    entity_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxiomDraft:
+    """A law of a world; with a `constraint` the gates enforce it."""
+
+    id: AxiomId
+    space: SpaceId
+    statement: str
+    domain: AxiomDomain
+    constraint: Constraint | None
+    confidence: float
+    authority: Authority
+    evidence: tuple[Evidence, ...]
+    level: CanonLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axiom(AxiomDraft):
+    """An axiom in the log."""
+
+    created_at: Instant
+    position: int
+    changed_at: int

@@ -1,0 +1,160 @@
+"""Stories, scenes and turns: how a world is played; appended without judgement, never canon."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from canonry.values.audience import EVERYBODY, Audience
+from canonry.values.ids import EntityId, SceneId, SourceId, SpaceId, StoryId, TurnId
+from canonry.values.moments import AFTER_ALL, StoryPlace
+from canonry.values.time import Instant
+
+
+class StoryType(StrEnum):
+    """How large a story is."""
+
+    CAMPAIGN = "campaign"
+    ARC = "arc"
+    EPISODE = "episode"
+    ONE_SHOT = "one_shot"
+
+
+class StoryStatus(StrEnum):
+    """How far a story has come."""
+
+    PLANNED = "planned"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryDraft:
+    """A container of scenes; arcs may lie in campaigns or arcs."""
+
+    id: StoryId
+    space: SpaceId
+    title: str
+    story_type: StoryType
+    theme: str | None
+    premise: str | None
+    parent_id: StoryId | None
+    start_time_ref: Instant | None
+    status: StoryStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story(StoryDraft):
+    """A story in the log, with what the scenes in it make of it that everybody may see."""
+
+    scene_count: int = 0
+    last_order: int = 0
+    created_at: Instant
+    position: int
+    changed_at: int
+
+
+class SceneStatus(StrEnum):
+    """active takes turns; finalizing is being canonized; completed never changes again."""
+
+    ACTIVE = "active"
+    FINALIZING = "finalizing"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneDraft:
+    """A stretch of play with its participants; its turns and proposals are kept beside it.
+
+    `time_words` are those by which its time was told. That is a time of the world; `said_at` is
+    when it was played, or when it was said at all. `source_id` is the document that it was read
+    from, where it was not written as it was played.
+    """
+
+    id: SceneId
+    space: SpaceId
+    story_id: StoryId
+    title: str
+    purpose: str | None
+    order: int
+    location_ref: EntityId | None
+    participants: tuple[EntityId, ...]
+    time_ref: Instant | None = None
+    status: SceneStatus
+    gm_notes: str | None = None
+    time_words: str | None = None
+    said_at: Instant | None = None
+    source_id: SourceId | None = None
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene(SceneDraft):
+    """A scene in the log, with what was told in it and came of it.
+
+    `story_place` is the place in the log at which its story began; `departed` are those who took
+    part and left.
+    """
+
+    story_place: int = 0
+    turn_count: int = 0
+    proposal_count: int = 0
+    departed: tuple[EntityId, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    summary: str | None = None
+    created_at: Instant
+    updated_at: Instant
+    completed_at: Instant | None = None
+    position: int
+    changed_at: int
+
+
+def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> StoryPlace:
+    """The place of what was proposed in `scene` at `turn`, or outside of all scenes."""
+    if scene is None:
+        return StoryPlace(told=told, dated=dated)
+    return StoryPlace(
+        story=scene.story_place,
+        order=scene.order,
+        scene=scene.position,
+        turn=AFTER_ALL if turn is None else turn,
+        told=told,
+        dated=dated,
+    )
+
+
+class Speaker(StrEnum):
+    """Who speaks in a turn."""
+
+    USER = "user"
+    GM = "gm"
+    ENTITY = "entity"
+
+    @property
+    def called(self) -> str:
+        """What a person calls whoever speaks, where it is nobody with a name."""
+        return "game master" if self is Speaker.GM else self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnDraft:
+    """One utterance; `said_at` is when, where that is known better than for its scene."""
+
+    id: TurnId
+    space: SpaceId
+    scene_id: SceneId
+    speaker: Speaker
+    entity_id: EntityId | None
+    text: str
+    resolution_ref: str | None
+    said_at: Instant | None = None
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(TurnDraft):
+    """A turn in the log; `index` counts from 0 within its scene."""
+
+    index: int
+    timestamp: Instant
+    position: int
+    changed_at: int

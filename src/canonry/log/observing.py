@@ -1,0 +1,205 @@
+"""Observing: what an observation tells its entity, and whoever answers for that entity today.
+
+An observation stays with the entity that it was addressed to, whatever merges come and go.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from canonry.log.entries import AudienceChanged, Entry, Made, Thing
+from canonry.log.folding import Folding
+from canonry.log.items.entities import NEVER_SEEN, Entity, EntityDraft, Sightings, alone
+from canonry.log.keys import bearer_key
+from canonry.log.merging import absorbed_by
+from canonry.log.record_entries import EntityRetold, KeysDisowned
+from canonry.log.schemas.derived_schemas import schema_id_of
+from canonry.log.schemas.identifiers import borne_by
+from canonry.log.schemas.identity_keys import KeyReader
+from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.log.schemas.typed_records import naming_of
+from canonry.log.sighting import sighting_of
+from canonry.values.ids import SchemaId
+from canonry.values.merge import accumulate, join
+from canonry.values.observations import Observation, ObservationDraft
+from canonry.values.revising import revised
+from canonry.values.snapshots import Accumulator
+
+BESIDE_ROUNDS: Final = 2
+"""So often `beside` may name more, once what it named is loaded."""
+
+
+def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[str]:
+    """What folding observations looks at beside the things that the entries name.
+
+    It is known once those are `loaded`: who answers for a merged entity, and by which registered
+    schema an observation was read. Some of it is known only once that is loaded too.
+    """
+    wanted: set[str] = set()
+    made: dict[str, EntityDraft] = {}
+    for entry in entries:
+        if isinstance(entry, AudienceChanged):
+            wanted |= _told_of(loaded.get(entry.thing_id), loaded)
+        if isinstance(entry, EntityRetold):
+            wanted |= _read_under(loaded.get(entry.entity_id), map(loaded.get, entry.standing))
+        if not isinstance(entry, Made):
+            continue
+        if isinstance(entry.thing, EntityDraft):
+            made[entry.thing.id] = entry.thing
+        elif isinstance(entry.thing, ObservationDraft):
+            about = entry.thing.entity_id
+            entity = made.get(about) or loaded.get(about)
+            if isinstance(entity, EntityDraft):
+                root = entity.merged_into if isinstance(entity, Entity) else None
+                schema_id = _registered(entity, entry.thing)
+                wanted |= {each for each in (root, schema_id) if each is not None}
+    return frozenset(wanted)
+
+
+def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
+    """Of whom something was observed, and who answers for them."""
+    if not isinstance(seen, Observation):
+        return set()
+    entity = loaded.get(seen.entity_id)
+    root = entity.merged_into if isinstance(entity, Entity) else None
+    return {seen.entity_id} if root is None else {seen.entity_id, root}
+
+
+def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:
+    """The registered schemas that read what was said of an entity."""
+    if not isinstance(entity, Entity):
+        return set()
+    found = (_registered(entity, each) for each in said if isinstance(each, Observation))
+    return {each for each in found if each is not None}
+
+
+def observe(folding: Folding, observation: Observation) -> None:
+    """Let the entity know what was observed of it, and its root if it was merged away."""
+    folding.put(observation)
+    tell(folding, observation)
+
+
+def tell(folding: Folding, observation: Observation) -> None:
+    """Let the entity know what is in the log already."""
+    fields, seen = accumulate(observation, policy_of), sighting_of(observation)
+    if _known_to_some(folding, observation, fields, seen):
+        return
+    entity = folding.get(observation.entity_id)
+
+    def absorb(root: Entity) -> Mapping[str, Any]:
+        return {
+            "absorbed": join(root.absorbed, fields, policy_of),
+            "absorbed_sightings": root.absorbed_sightings + seen,
+            "updated_at": folding.commit.recorded_at,
+        }
+
+    def learn(entity: Entity) -> Mapping[str, Any]:
+        return _learnt(folding, entity, observation, fields)
+
+    folding.develop(observation.entity_id, Entity, learn)
+    if isinstance(entity, Entity) and entity.merged_into is not None:
+        folding.develop(entity.merged_into, Entity, absorb)
+
+
+def _learnt(
+    folding: Folding, entity: Entity, observation: Observation, fields: Accumulator
+) -> dict[str, Any]:
+    """What an observation of these `fields` changes of the entity that it was addressed to."""
+    keys = _read_by(folding, entity, observation)
+    changes: dict[str, Any] = {
+        "own": join(entity.own, fields, policy_of),
+        "sightings": entity.sightings + sighting_of(observation),
+        "updated_at": folding.commit.recorded_at,
+    }
+    standing = alone(entity).properties if observation.correction else {}
+    borne = borne_by(entity.entity_type, observation, keys, standing)
+    borne = borne.difference(entity.borne)
+    if borne:
+        changes["borne"] = tuple(sorted(borne.union(entity.borne)))
+        folding.touched |= {bearer_key(entity.entity_type, text) for text in borne}
+    if keys is not None and entity.naming is None:
+        changes["naming"] = naming_of(keys.schema)
+    return changes
+
+
+def unsay(folding: Folding, entry: KeysDisowned | EntityRetold) -> None:
+    """Let an entity be less than what was ever said of it."""
+    match entry:
+        case KeysDisowned():
+            _disown(folding, entry)
+        case EntityRetold():
+            _retell(folding, entry)
+
+
+def _retell(folding: Folding, entry: EntityRetold) -> None:
+    """Let the entity be what the observations say that stand, and its root with it.
+
+    A key that was taken away stays so, also where an observation that stands has it.
+    """
+    entity = folding.get(entry.entity_id)
+    if not isinstance(entity, Entity):
+        return
+    said = [each for each in map(folding.get, entry.standing) if isinstance(each, Observation)]
+    told = revised(entity, own={}, sightings=NEVER_SEEN, borne=())
+    for each in said:
+        told = revised(told, **_learnt(folding, told, each, accumulate(each, policy_of)))
+    borne = tuple(text for text in told.borne if text in entity.borne)
+    folding.touched |= {bearer_key(entity.entity_type, text) for text in entity.borne}
+    folding.change(
+        entity.id,
+        Entity,
+        own=told.own,
+        sightings=told.sightings,
+        borne=borne,
+        updated_at=folding.commit.recorded_at,
+    )
+    root = folding.get(entity.merged_into or "")
+    if isinstance(root, Entity):
+        folding.change(root.id, Entity, **absorbed_by(folding, root.members))
+
+
+def _disown(folding: Folding, entry: KeysDisowned) -> None:
+    """Let keys lead to the entity no longer, until somebody names it by them again."""
+
+    def forget(entity: Entity) -> Mapping[str, Any]:
+        gone = set(entry.keys).intersection(entity.borne)
+        folding.touched |= {bearer_key(entity.entity_type, text) for text in gone}
+        return {"borne": tuple(text for text in entity.borne if text not in gone)}
+
+    folding.develop(entry.entity_id, Entity, forget)
+
+
+def _known_to_some(
+    folding: Folding, observation: Observation, fields: Accumulator, seen: Sightings
+) -> bool:
+    """Tell only those of the entity who may know; False: everybody may who knows of it."""
+    audience, entity = observation.audience, folding.get(observation.entity_id)
+    if not folding.learn_more(observation.entity_id, audience, own=fields, sightings=seen):
+        return False
+    if isinstance(entity, Entity) and entity.merged_into is not None:
+        absorbed = {"absorbed": fields, "absorbed_sightings": seen}
+        folding.learn_more(entity.merged_into, audience, **absorbed)
+    return True
+
+
+def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId | None:
+    """The id of the schema that read the observation, unless it came with Canonry."""
+    version, built_in = observation.schema_version, TRUTH_TYPES.get(entity.entity_type)
+    if version is None or (built_in is not None and built_in.version == version):
+        return None
+    return schema_id_of(entity.space, entity.entity_type, version)
+
+
+def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyReader | None:
+    """The keys by the schema that read the observation; None where no schema did."""
+    if observation.schema_version is None:
+        return None
+    schema_id = _registered(entity, observation)
+    name = entity.entity_type if schema_id is None else schema_id
+    if name not in folding.readers:
+        schema: Thing | EntitySchema | None = TRUTH_TYPES.get(entity.entity_type)
+        if schema_id is not None:
+            schema = folding.get(schema_id) or schema
+        folding.readers[name] = KeyReader(schema) if isinstance(schema, EntitySchema) else None
+    return folding.readers[name]

@@ -1,0 +1,125 @@
+"""The ledger port: one append-only log a space, the record that must never be wrong."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from canonry.log.commits import Append, Commit, Outcome, Position
+from canonry.log.sealing import Sealed
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What was touched, up to a cursor above 0.
+
+    `keys` are `key_hash` values; None: anything may have been touched. `reached` says up to where
+    the log of each space was seen that was written to; None: the ledger did not look.
+    """
+
+    cursor: int
+    keys: frozenset[int] | None
+    reached: Mapping[SpaceId, Position] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a space's log stands."""
+
+    space: SpaceId
+    position: Position
+    hash: str
+    recorded_at: Instant
+
+
+class Ledger(Protocol):
+    """The behaviour is stated in `canonry.testing.conformance` under `ledger:*`."""
+
+    @abstractmethod
+    async def head(self, space: SpaceId) -> Position:
+        """The position of the newest commit of `space`, `ORIGIN` if there is none."""
+
+    @abstractmethod
+    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        """The heads of up to `limit` spaces past `after`, in order of their ids."""
+
+    @abstractmethod
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        """Append drafts of one space, at least one, in order; durable on return.
+
+        A ledger that keeps views in its own transaction folds each draft itself, and shows it there
+        on return. Where `foreseen` says what a draft touches, the views are kept elsewhere, and
+        only the record is written; a ledger without any views is joined to some, and always told.
+
+        Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
+        `judged_at`, and not of this batch, touches one of its `reads`, or one after its
+        foreseeing touches what that was `over`; it and all that follow it in the batch are then
+        not written. A draft whose id is in the log already is `Appended` there, `replayed`, and
+        writes nothing. `recorded_at` grows strictly within a space.
+
+        Raises:
+            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
+                `canonry.log.dating` says of a clock that is off; nothing was written.
+        """
+
+    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+        """Let `take` have what this process appends from now on, in order, once it is durable.
+
+        Nothing rests on it: whatever is not handed over is there to be read.
+        """
+        del take
+
+    @abstractmethod
+    async def find(self, commit_id: CommitId) -> Commit | None:
+        """The commit of that id, of any space; any text may be asked for."""
+
+    @abstractmethod
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        """The last position of `space` recorded at or before `instant`."""
+
+    @abstractmethod
+    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
+        """Up to `limit` commits of `space` past `after`, oldest first."""
+
+    @abstractmethod
+    async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        """The same as stored, for export and verification."""
+
+    @abstractmethod
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        """Append commits exactly as they were exported, all or none, and fold them into own views.
+
+        They may be of several spaces, and each must pass `canonry.log.sealing.fault_in`.
+        `touched`, one set for each, says what they touch where the views are kept elsewhere.
+
+        Raises:
+            Conflict: `ledger.chain-broken`, one does not follow the head of its space.
+        """
+
+    @abstractmethod
+    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        """The keys touched by any process since `cursor`, for caches.
+
+        Whoever has no cursor yet asks with 0, and is told None with the cursor of now.
+        Cheap where nothing happened. `keys` is None after more than `limit` commits.
+        """
+
+    async def await_news(self, seconds: float) -> None:
+        """Wait for `seconds`, or less where it is told that some process has written meanwhile.
+
+        Nothing rests on being told: whoever wants to know asks `touched_since` in any case.
+        """
+        await asyncio.sleep(seconds)
+
+    @abstractmethod
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        """Nobody else appends, in any process, until the block ends; the block's own task may.
+
+        For a caller whose verdicts were stale again and again; the block must be short.
+        """

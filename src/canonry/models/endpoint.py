@@ -1,0 +1,185 @@
+"""A language model behind an endpoint: how it is reached, and asked again where it is busy.
+
+Requests are bounded in size, time and number, and none is sent while the endpoint is away; what
+the endpoint says never reaches a message.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx2
+
+from canonry.documents.interpreters.prompt import CODE_VERSION, PROMPT_HASH
+from canonry.models.outside_services import PROBE_SECONDS, OutsideService
+from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.json_values import decode_json
+
+_OK: Final = 200
+_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_HOTTEST: Final = 2.0
+_NAME_MAX: Final = 200
+HELLO: Final = ({"role": "user", "content": "hello"},)
+"""The messages of a probe."""
+ANSWER_MAX: Final = 16 * 1024 * 1024
+"""So many bytes of an answer are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
+    """Where the model is and how it is asked; times are in seconds."""
+
+    base_url: str
+    model: str
+    key: str | None = field(default=None, repr=False)
+    timeout: float = 120.0
+    attempts: int = 3
+    patience: float = 8.0
+    answer_tokens: int = 8_192
+
+
+def bearer(key: str | None) -> Mapping[str, str]:
+    """The headers by which the protocol of openai is told a key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+class Connection:
+    """Posts JSON to an endpoint."""
+
+    def __init__(
+        self, endpoint: ModelEndpoint, headers: Mapping[str, str], service: OutsideService
+    ) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
+        self._service = service
+        self.endpoint = endpoint
+        self._headers = headers
+        self._client: httpx2.AsyncClient | None = None
+
+    async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
+        """The answer to `body` as JSON; `probe` is the smallest body that can be answered.
+
+        Raises:
+            Unavailable: `interpretation.failed`.
+        """
+        url, endpoint = f"{self.endpoint.base_url.rstrip('/')}{path}", self.endpoint
+        least = min(endpoint.timeout, PROBE_SECONDS)
+        return await self._service.ask(
+            lambda: self._in_time(url, body, endpoint.attempts, endpoint.timeout),
+            lambda: self._in_time(url, probe, 1, least),
+        )
+
+    async def _in_time(
+        self, url: str, body: Mapping[str, Any], attempts: int, seconds: float
+    ) -> Any:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._tried(url, body, attempts)
+        except TimeoutError as error:
+            raise failed("does not answer in time") from error
+
+    async def close(self) -> None:
+        """Close the connection; another request opens it again."""
+        await self._service.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _tried(self, url: str, body: Mapping[str, Any], attempts: int) -> Any:
+        for attempt in range(1, attempts + 1):
+            last = attempt == attempts
+            try:
+                answer = await self._asked(url, body)
+            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+                raise failed("cannot be asked: look at truth.url") from error
+            except httpx2.RequestError as error:
+                if last:
+                    raise failed("does not answer") from error
+                await asyncio.sleep(self._pause(attempt, None))
+                continue
+            if answer.status == _OK:
+                return _content(answer.content)
+            if last or answer.status not in _AGAIN:
+                raise failed("refuses the request", status=answer.status)
+            await asyncio.sleep(self._pause(attempt, answer.wait))
+        raise failed("was not asked: allow at least one attempt")
+
+    async def _asked(self, url: str, body: Mapping[str, Any]) -> "_Answer":
+        async with self._open().stream("POST", url, json=body) as answer:
+            content = bytearray()
+            async for piece in answer.aiter_bytes():
+                content += piece
+                if len(content) > ANSWER_MAX:
+                    raise failed("answers more than is read")
+            wait = answer.headers.get("retry-after")
+            return _Answer(status=answer.status_code, content=bytes(content), wait=wait)
+
+    def _open(self) -> httpx2.AsyncClient:
+        if self._client is None:
+            self._client = httpx2.AsyncClient(
+                headers=dict(self._headers), timeout=self.endpoint.timeout
+            )
+        return self._client
+
+    def _pause(self, attempt: int, asked: str | None) -> float:
+        pause = 0.25 * 2.0 ** (attempt - 1)
+        try:
+            wanted = float(asked or 0.0)
+        except ValueError:  # a date, which is not worth a clock
+            wanted = 0.0
+        wanted = wanted if math.isfinite(wanted) else 0.0
+        return min(max(pause, wanted), self.endpoint.patience)
+
+
+def configuration_of(
+    provider: str, endpoint: ModelEndpoint, asked: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The configuration of a model, with the model and temperature that were asked for.
+
+    Raises:
+        InvalidInput: `interpretation.configuration`.
+    """
+    model = asked.get("model_id") or endpoint.model
+    temperature = asked.get("temperature", 0)
+    temperature = 0 if temperature is None else temperature
+    if not isinstance(model, str) or not 0 < len(model) <= _NAME_MAX:
+        raise _malformed("model_id", f"must be 1 to {_NAME_MAX} characters")
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+        raise _malformed("temperature", "must be a number")
+    if not 0 <= temperature <= _HOTTEST:
+        raise _malformed("temperature", f"must be 0 to {_HOTTEST:g}")
+    return {
+        "provider": provider,
+        "model_id": model,
+        "temperature": temperature,
+        "prompt_hash": PROMPT_HASH,
+        "code_version": CODE_VERSION,
+    }
+
+
+def failed(what: str, **details: Any) -> Unavailable:
+    """The error of an interpretation that did not come about."""
+    message = f"the language model {what}; the file is kept and can be read again later"
+    return Unavailable("interpretation.failed", message, **details)
+
+
+def _malformed(name: str, what: str) -> InvalidInput:
+    path = f"/interpretation_config/{name}"
+    return InvalidInput("interpretation.configuration", f"{name} {what}", path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What came back, as far as it is looked at."""
+
+    status: int
+    content: bytes
+    wait: str | None
+
+
+def _content(content: bytes) -> Any:
+    try:
+        return decode_json(content)
+    except (ValueError, RecursionError) as error:
+        raise failed("answers with something that is no JSON") from error

@@ -1,0 +1,27 @@
+"""The narrative toolset: the MONITOR contract's 21 tools, and the extensions that they need.
+
+Only its face is loaded with the package; the tools are imported when somebody asks for them.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from canonry.gateway.face import Face, lazily
+
+if TYPE_CHECKING:
+    from canonry.narrative.toolset.toolset import EXACT, NARRATIVE
+
+__all__ = ["EXACT", "FACE", "NARRATIVE"]
+
+FACE: Final = Face(
+    name="narrative",
+    purpose="Truth for game masters' agents: universes, scenes, proposals and what became canon",
+    server_name="monitor-data-layer",
+    contract_version="1.0.0",
+    instructions=(
+        "Read freely. What should become true is proposed in a scene and becomes canon when the "
+        "scene is canonized; only the CanonKeeper writes canon directly, and everything cites "
+        "evidence as kind:uuid, where kind is source, turn, scene, snippet or rule."
+    ),
+)
+
+__getattr__ = lazily(__name__, "EXACT", "NARRATIVE")

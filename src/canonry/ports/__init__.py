@@ -1,1 +1,0 @@
-"""What the core asks of the world, as protocols over domain values."""

@@ -1,1 +1,0 @@
-"""Records may never be wrong and cannot be rebuilt: the log and the blobs."""

@@ -1,1 +1,0 @@
-"""Views may be lost at any time: they are folded from the records again."""

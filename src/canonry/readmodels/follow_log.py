@@ -1,0 +1,151 @@
+"""Follow the log: what was written to every space since a cursor, for views outside the store."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
+
+from canonry.log.canon import ids_of
+from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Made
+from canonry.log.items.entities import EntityDraft
+from canonry.log.ports.ledger import Head, Ledger
+from canonry.log.schemas.narrative_fields import NAME
+from canonry.readmodels.passages import PASSAGES_VERSION
+from canonry.values.ids import SpaceId
+from canonry.values.json_values import decode_json, encode_json
+from canonry.values.observations import ObservationDraft
+
+_SPACES: Final = 500
+_COMMITS: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCursor:
+    """How far each space is read; `complete` once everything had been read at some moment.
+
+    `again` has the entities whose passages are read once more, because their names have changed,
+    each with the last id that is done.
+    """
+
+    complete: bool = False
+    positions: Mapping[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
+    again: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The cursor that `text` holds; the beginning if it holds none."""
+        try:
+            found = decode_json(text.encode())
+            if found["passages"] != PASSAGES_VERSION:
+                return cls()  # read again, because other things are passages now
+            positions = {SpaceId(k): Position(int(v)) for k, v in found["positions"].items()}
+            again = {str(k): str(v) for k, v in found["again"].items()}
+            return cls(complete=bool(found["complete"]), positions=positions, again=again)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+    def written(self) -> str:
+        """The cursor as text."""
+        fields = {"complete": self.complete, "passages": PASSAGES_VERSION}
+        moved = {"positions": self.positions, "again": self.again}
+        return encode_json({**fields, **moved}).decode()
+
+    def at(self, space: SpaceId) -> Position:
+        """The position up to which `space` is read."""
+        return self.positions.get(space, ORIGIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renaming:
+    """A commit that may have given an entity another name than it was born with."""
+
+    entity: str
+    space: SpaceId
+    position: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The things that commits are about, in the order in which they were first named."""
+
+    ids: Sequence[str]
+    erasing: frozenset[SpaceId]
+    renamed: Sequence[Renaming]
+    cursor: LogCursor
+    commits: int
+    waiting: int
+
+
+async def every_head(ledger: Ledger) -> Sequence[Head]:
+    """Where every space stands, in order of their ids."""
+    found: list[Head] = []
+    after: SpaceId | None = None
+    while page := await ledger.heads(after=after, limit=_SPACES):
+        found += page
+        after = page[-1].space
+        if len(page) < _SPACES:
+            break
+    return found
+
+
+async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
+    """The position of every space."""
+    return {head.space: head.position for head in await every_head(ledger)}
+
+
+async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:
+    """Commits past `cursor`, space by space, until they are about `ids` things or more.
+
+    `waiting` counts the commits that are left then; the new cursor is complete where none is.
+    """
+    positions, heads = dict(cursor.positions), await heads_of(ledger)
+    found: dict[str, None] = {}
+    erasing: set[SpaceId] = set()
+    renamed: list[Renaming] = []
+    commits = 0
+    for space, head in heads.items():
+        while positions.get(space, ORIGIN) < head and len(found) < ids:
+            after = positions.get(space, ORIGIN)
+            page = await ledger.read(space, after=after, limit=_COMMITS)
+            if not page:
+                break
+            for commit in page:
+                found.update(dict.fromkeys(ids_in(commit)))
+                renamed += _renamed_in(commit)
+                if any(isinstance(entry, Erased) for entry in commit.entries):
+                    erasing.add(space)
+                positions[space] = commit.position
+                commits += 1
+                if len(found) >= ids:
+                    break
+    waiting = sum(max(0, head - positions.get(space, ORIGIN)) for space, head in heads.items())
+    return Followed(
+        ids=tuple(found),
+        erasing=frozenset(erasing),
+        renamed=renamed,
+        cursor=replace(cursor, complete=cursor.complete or waiting == 0, positions=positions),
+        commits=commits,
+        waiting=waiting,
+    )
+
+
+def ids_in(commit: Commit) -> Sequence[str]:
+    """The things that a commit is about."""
+    return [thing_id for entry in commit.entries for thing_id in ids_of(entry)]
+
+
+def _renamed_in(commit: Commit) -> Iterator[Renaming]:
+    made = [entry.thing for entry in commit.entries if isinstance(entry, Made)]
+    born = {thing.id for thing in made if isinstance(thing, EntityDraft)}
+    named: set[str] = {
+        thing.entity_id
+        for thing in made
+        if isinstance(thing, ObservationDraft)
+        and NAME in thing.fields
+        and thing.entity_id not in born
+    }
+    for entry in commit.entries:
+        if isinstance(entry, EntitiesMerged | EntitiesUnmerged):
+            named.update(ids_of(entry))
+    for entity in sorted(named):
+        yield Renaming(entity=entity, space=commit.space, position=commit.position)

@@ -1,0 +1,310 @@
+"""Listing: which lists a thing stands in, as rows that depend on nothing but the thing.
+
+Every engine keeps the same rows, in whatever form, so that lists and their totals are the same.
+
+A row is (list, owner, space, facet, rank, later, id, starts, ends, name). A query names a list and
+its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`), and pages by
+(rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import Any, Final, TypeAlias, TypeVar
+
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.memories import Memory
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.relations import Relation
+from canonry.log.items.runs import InterpretationRun
+from canonry.log.items.scenes import Scene, SceneStatus, Story, Turn
+from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.veils import homed, is_veiled, variants
+from canonry.log.keys import frames_keys, key_hash, name_key, statement_key
+from canonry.log.schemas.schemas import RegisteredSchema
+from canonry.readmodels.edges import kind_of, span_of
+from canonry.readmodels.paths import way_of
+from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
+from canonry.values.spaces import Space
+from canonry.values.state_tags import normal_tags
+
+Owner: TypeAlias = str | int
+"""An id, a tag behind its sign, `NOBODY`, or the hash of a key."""
+ListingRow: TypeAlias = tuple[
+    int, Owner, str, str, int | float, int, str, int | None, int | None, str | None
+]
+
+_FAR: Final = 2**63 - 1
+_FORMER: Final = 2**61
+"""Behind all instants: who only bore a name before is found after all who bear it now."""
+
+NOBODY: Final = ""
+MERGED: Final = ">"
+"""The owner of those that were merged away."""
+
+TAG: Final = "#"
+"""The owner of a tag's list is the tag after this sign, so that no tag is `NOBODY`."""
+
+
+class List(IntEnum):
+    """The lists; their numbers are stored, so a number is never given to another list."""
+
+    ENTITIES = 1
+    ENTITIES_NAMED = 2
+    FACTS = 3
+    FACTS_OF = 4
+    FACTS_STATING = 5
+    EVENTS = 6
+    EVENTS_OF = 7
+    EVENTS_IN = 8
+    EVENTS_CAUSING = 9
+    RELATIONS = 10
+    RELATIONS_OF = 11
+    SPACES = 12
+    SPACES_IN = 13
+    AXIOMS = 14
+    SOURCES = 15
+    STORIES = 16
+    SCENES = 17
+    SCENES_OF = 18
+    SCENES_OPEN = 19
+    TURNS = 20
+    PROPOSALS = 21
+    PROPOSALS_OF = 22
+    MEMORIES = 23
+    SNIPPETS = 24
+    OBSERVATIONS = 25
+    PASSAGES = 26
+    OBSERVATIONS_SEEN = 27
+    OBSERVATIONS_FROM = 28
+    SCHEMAS = 29
+    RUNS = 30
+    TIMELINE = 31
+    """Of the timeline only the events are counted here; its rows have a table of their own."""
+    FACTS_FRAMED = 32
+    COMPARTMENTS = 33
+    """Where the variants of things lie that are not the same to everybody."""
+    EDGES_OF = 40
+
+
+SPACELESS: Final = frozenset(
+    map(int, (List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN))
+)
+"""Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
+
+UNCOUNTED: Final = SPACELESS | frozenset(
+    map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.FACTS_FRAMED, List.EDGES_OF))
+)
+"""Lists that are never asked for a total."""
+
+
+def rows_of(thing: Thing) -> Iterable[ListingRow]:
+    """The rows of `thing` in every list, of each of its variants where it lies."""
+    if not is_veiled(thing):
+        rows = _rows(thing)
+        return (*rows, *_edges(thing)) if isinstance(thing, Relation) else rows
+    found = dict.fromkeys(_edges(homed(thing)))
+    for variant in (homed(thing), *variants(thing)):
+        number = int(List.COMPARTMENTS)
+        found[number, NOBODY, variant.space, "", 0, 0, thing.id, None, None, None] = None
+    for variant in variants(thing):
+        found |= dict.fromkeys(_rows(variant))
+    return found
+
+
+def _rows(thing: Thing) -> Sequence[ListingRow]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    match thing:
+        case Turn():
+            return (_row(List.TURNS, thing.scene_id, thing, rank=thing.index),)
+        case Entity():
+            return _entity(thing)
+        case Observation():
+            return _observation(thing)
+        case Relation():
+            return _relation(thing)
+        case Fact():
+            return _fact(thing)
+        case Event():
+            return _event(thing)
+        case Scene():
+            return _scene(thing)
+        case Proposal():
+            facet = f"{thing.type}/{thing.status}/{'+'.join(thing.asks)}"
+            every = _row(List.PROPOSALS, NOBODY, thing, facet)
+            if thing.scene_id is None:
+                return (every,)
+            return every, _row(List.PROPOSALS_OF, thing.scene_id, thing, facet)
+        case Memory():
+            owner, rank = thing.entity_id, -thing.importance
+            return (_row(List.MEMORIES, owner, thing, rank=rank, later=-thing.created_at),)
+        case Space():
+            every = _row(List.SPACES, NOBODY, thing, thing.kind)
+            if thing.parent is None:
+                return (every,)
+            return every, _row(List.SPACES_IN, thing.parent, thing, thing.kind)
+        case Axiom():
+            return (_row(List.AXIOMS, NOBODY, thing),)
+        case Source():
+            return (_row(List.SOURCES, NOBODY, thing),)
+        case Story():
+            return (_row(List.STORIES, NOBODY, thing),)
+        case RegisteredSchema():
+            return (_row(List.SCHEMAS, NOBODY, thing, thing.entity_type),)
+        case InterpretationRun():
+            every = _row(List.RUNS, NOBODY, thing)
+            return every, _row(List.RUNS, thing.source_id, thing)
+        case Snippet():
+            return (_row(List.SNIPPETS, thing.source_id, thing, rank=thing.index),)
+        case _:
+            return ()
+
+
+RowT = TypeVar("RowT")
+
+
+def difference(
+    rows: Callable[[Thing], Iterable[RowT]], gone: Iterable[Thing], come: Iterable[Thing]
+) -> tuple[Sequence[RowT], Sequence[RowT]]:
+    """The rows that `gone` had and `come` have not, and the other way round."""
+    before = dict.fromkeys([row for thing in gone for row in rows(thing)])
+    if not before:  # a thing never has the same row twice
+        return (), [row for thing in come for row in rows(thing)]
+    after = dict.fromkeys([row for thing in come for row in rows(thing)])
+    return (
+        [row for row in before if row not in after],
+        [row for row in after if row not in before],
+    )
+
+
+def storable(instant: int | None) -> int | None:
+    """`instant`, or the nearest that fits: a duration may reach past what a column holds."""
+    return None if instant is None else max(-_FAR, min(instant, _FAR))
+
+
+def _row(
+    listed: List,
+    owner: Owner,
+    thing: Any,
+    facet: str = "",
+    *,
+    rank: float | None = None,
+    later: int = 0,
+    starts: int | None = None,
+    ends: int | None = None,
+    name: str | None = None,
+) -> ListingRow:
+    """The row of a thing, by default in the order in which things came into being."""
+    number = int(listed)  # whose hash costs less than that of a member
+    space = NOBODY if number in SPACELESS else thing.space
+    place = (number, owner, space, str(facet))
+    at = thing.created_at if rank is None else rank
+    return (*place, at, later, thing.id, starts, ends, name)
+
+
+def _alike(
+    listed: List, owners: Iterable[Owner], thing: Any, facet: str = "", **place: Any
+) -> list[ListingRow]:
+    """Its rows in one list under several owners, which differ by these alone."""
+    number, _owner, *rest = _row(listed, NOBODY, thing, facet, **place)
+    return [(number, owner, *rest) for owner in owners]  # type: ignore[misc] # the rest of a row
+
+
+def _entity(entity: Entity) -> list[ListingRow]:
+    facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
+    known = entity.known_as
+    name = "\n".join(known)
+    if entity.merged_into is not None:
+        return [_row(List.ENTITIES, MERGED, entity, facet, name=name)]
+    found = [_row(List.ENTITIES, NOBODY, entity, facet, name=name)]
+    tags = normal_tags(entity.state_tags)
+    found += _alike(List.ENTITIES, [TAG + tag for tag in tags], entity, facet)
+    if entity.level is CanonLevel.CANON:
+        rank: int = entity.created_at
+        for one in known:
+            key = key_hash(name_key(entity.entity_type, one))
+            found.append(_row(List.ENTITIES_NAMED, key, entity, rank=rank))
+            rank = entity.created_at + _FORMER
+    return found
+
+
+def _observation(observation: Observation) -> list[ListingRow]:
+    owner, place = observation.entity_id, observation.position
+    seen = -observation.seen_at
+    alike = observation.likeness
+    found = [
+        _row(List.OBSERVATIONS, owner, observation, rank=place),
+        _row(List.OBSERVATIONS_SEEN, owner, observation, rank=seen, later=-place, name=alike),
+    ]
+    if observation.source_id is not None:
+        source = observation.source_id
+        found.append(_row(List.OBSERVATIONS_FROM, source, observation, rank=place))
+    return found
+
+
+def _fact(fact: Fact) -> list[ListingRow]:
+    facet = f"{fact.level}/{fact.authority}/{fact.fact_type}"
+    starts, ends = storable(fact.time_ref), storable(fact.ends_at)
+    found = [_row(List.FACTS, NOBODY, fact, facet, starts=starts, ends=ends)]
+    involved = frozenset(fact.involved)
+    found += _alike(List.FACTS_OF, involved, fact, facet, starts=starts, ends=ends)
+    found.append(_row(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact))
+    if fact.level is CanonLevel.CANON:
+        found += _alike(List.FACTS_FRAMED, map(key_hash, frames_keys(fact)), fact)
+    return found
+
+
+def _event(event: Event) -> list[ListingRow]:
+    rank, later = event.rank
+    found = [_row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)]
+    involved = frozenset(event.involved)
+    found += _alike(List.EVENTS_OF, involved, event, event.level, rank=rank, later=later)
+    if event.scene_id is not None:
+        scene = event.scene_id
+        found.append(_row(List.EVENTS_IN, scene, event, event.level, rank=rank, later=later))
+    if event.causes:
+        found += _alike(List.EVENTS_CAUSING, frozenset(event.causes), event)
+    return found
+
+
+def _relation(relation: Relation) -> list[ListingRow]:
+    state = f"{'current' if relation.current else 'past'}/{relation.rel_type}"
+    every = _row(List.RELATIONS, NOBODY, relation, f"edge/{state}")
+    if relation.from_id == relation.to_id:
+        return [every, _row(List.RELATIONS_OF, relation.from_id, relation, f"both/{state}")]
+    return [
+        every,
+        _row(List.RELATIONS_OF, relation.from_id, relation, f"out/{state}"),
+        _row(List.RELATIONS_OF, relation.to_id, relation, f"in/{state}"),
+    ]
+
+
+def _edges(relation: Thing) -> Iterator[ListingRow]:
+    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end.
+
+    Where a world is walked, an edge is what it is to all who may see it.
+    """
+    if isinstance(relation, Relation) and (span := span_of(relation)) is not None:
+        since, until = (max(-_FAR, end) for end in span)
+        kind = f"{relation.rel_type}/{kind_of(relation)}"
+        way = way_of(relation)
+        ends = (
+            ("out", relation.from_id, None if way is None else way.end),
+            ("in", relation.to_id, None),
+        )
+        for side, end, name in ends:
+            facet = f"{side}/{kind}"
+            yield _row(List.EDGES_OF, end, relation, facet, rank=until, later=since, name=name)
+
+
+def _scene(scene: Scene) -> list[ListingRow]:
+    order, born = scene.order, scene.created_at
+    story = scene.story_id
+    found = [
+        _row(List.SCENES, NOBODY, scene, scene.status, rank=order, later=born),
+        _row(List.SCENES_OF, story, scene, scene.status, rank=order, later=born),
+    ]
+    if scene.status is SceneStatus.FINALIZING:
+        found.append(_row(List.SCENES_OPEN, NOBODY, scene))
+    return found

@@ -1,0 +1,157 @@
+"""The vectors port: finding passages by the likeness of their meaning; it suggests, never decides.
+
+It is rebuilt from the records at any time: losing it loses nothing, and no write waits for it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
+from canonry.readmodels.ports.state import Spaces
+from canonry.values.ids import SpaceId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorEntry:
+    """The vector of a passage, or of one part of a long one, with what it is filtered by.
+
+    `digest` is for the caller alone to understand: by it they know what the vector was made from.
+    """
+
+    id: str
+    part: int = 0
+    collection: Collection
+    space: SpaceId
+    entities: tuple[str, ...] = ()
+    scene_id: str | None = None
+    source_id: str | None = None
+    vector: Vector
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorBatch:
+    """What becomes of the vectors of one model, all or nothing, and how far the log is read then.
+
+    The entries of an id replace all that it had; an id that is removed has none. `cursor` is for
+    the caller alone to understand. `follows` is the cursor that must be kept until then, empty for
+    a model of which nothing is kept; None says that any will do.
+    """
+
+    model: EmbeddingModel
+    entries: Sequence[VectorEntry] = ()
+    removed: Sequence[str] = ()
+    cursor: str
+    follows: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuery:
+    """Passages of one collection near to `vector`, which `model` made.
+
+    `entities` selects passages that name any of them; `without_scene` leaves one scene out.
+    """
+
+    model: EmbeddingModel
+    vector: Vector
+    collection: Collection
+    spaces: Spaces = None
+    entities: frozenset[str] = frozenset()
+    source_id: str | None = None
+    without_scene: str | None = None
+    limit: int = 10
+
+
+class VectorHit(NamedTuple):
+    """A passage found; `similarity` is the inner product, between -1 and 1.
+
+    Of more than a few dozen hits it may be off by some thousandths, and their order with it.
+    A tuple, because hundreds are made for each query.
+    """
+
+    id: str
+    part: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorStatus:
+    """How many vectors of a model there are, how far the log is read, and what is not yet fast."""
+
+    model: EmbeddingModel
+    count: int
+    cursor: str
+    waiting: int
+
+
+class Vectors(Protocol):
+    """The behaviour is stated in `canonry.testing.conformance` under `vectors:*`.
+
+    Every method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`. Callers go on
+    with words and say so; `drop` mends what is corrupt, and indexing begins anew.
+    """
+
+    @abstractmethod
+    async def apply(self, batch: VectorBatch) -> None:
+        """Take in a batch; the next search finds it, also from another process.
+
+        Raises:
+            BrokenInvariant: `vectors.wrong-size`, a vector is not of the size of the model.
+            Unavailable: `vectors.moved`, somebody dropped the index or indexed meanwhile: nothing
+                of the batch was taken in.
+        """
+
+    @abstractmethod
+    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        """The nearest passages, nearest first, ties by id and part; none for an unknown model."""
+
+    @abstractmethod
+    async def status(self) -> Sequence[VectorStatus]:
+        """What is there of each model, in order of their first batches."""
+
+    @abstractmethod
+    async def cursors(self) -> Mapping[EmbeddingModel, str]:
+        """How far the log is read for each model, in order of their first batches; at no cost."""
+
+    @abstractmethod
+    async def digests(
+        self, model: EmbeddingModel, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[bytes]]:
+        """The digests that the vectors of passages came with, part by part; none for others."""
+
+    @abstractmethod
+    async def about(
+        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
+    ) -> Sequence[str]:
+        """The ids of passages about an entity, in order, those that follow `after`."""
+
+    @abstractmethod
+    async def remove(self, ids: Sequence[str]) -> None:
+        """Take passages out of the index of every model; the cursors stay."""
+
+    @abstractmethod
+    async def purge(self) -> None:
+        """Leave no byte of what was removed or replaced in any file; erasing calls it.
+
+        Raises:
+            Unavailable: `vectors.unfinished`, another process kept a file in use for too long:
+                what was removed is found by nobody, and purging again removes its traces.
+        """
+
+    @abstractmethod
+    async def tend(self, model: EmbeddingModel) -> bool:
+        """Make what was taken in fast to search if it is time; whoever indexes calls it often.
+
+        Whether anything was done; of several processes one does it, and nobody waits.
+        """
+
+    @abstractmethod
+    async def drop(self, model: EmbeddingModel | None = None) -> None:
+        """Forget a model and its vectors; without one everything, also what is corrupt."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of files; closing twice is allowed."""

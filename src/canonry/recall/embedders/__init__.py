@@ -1,0 +1,31 @@
+"""Embedders: adapters that turn texts into vectors; each names its model, and none is required.
+
+Beside them stands what takes a second look at what they found.
+"""
+
+from canonry.recall.embedders.hashing import HashingEmbedder
+from canonry.recall.embedders.hub import HubEmbedder, Library, multilingual
+from canonry.recall.embedders.onnx import OnnxEmbedder
+from canonry.recall.embedders.openai_compatible import Endpoint, OpenAICompatibleEmbedder
+from canonry.recall.embedders.pinned import MINILM
+from canonry.recall.embedders.prefixes import Prefixes
+from canonry.recall.embedders.reranking import (
+    EndpointReranker,
+    RerankingDialect,
+    RerankingEndpoint,
+)
+
+__all__ = [
+    "MINILM",
+    "Endpoint",
+    "EndpointReranker",
+    "HashingEmbedder",
+    "HubEmbedder",
+    "Library",
+    "OnnxEmbedder",
+    "OpenAICompatibleEmbedder",
+    "Prefixes",
+    "RerankingDialect",
+    "RerankingEndpoint",
+    "multilingual",
+]

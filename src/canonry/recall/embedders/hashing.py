@@ -1,0 +1,64 @@
+"""The hashing embedder: vectors from the words and letters of a text, without any model.
+
+It knows spelling and nothing of meaning; it stands in where no model is installed.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from typing_extensions import override
+
+from canonry.language.texts.words import terms_of
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders.unit_vectors import unit_vector
+
+DIMENSIONS: Final = 384
+_GRAM: Final = 3
+_GRAM_WEIGHT: Final = 0.4
+_KNOWN_FEATURES: Final = 65_536
+
+
+class HashingEmbedder(Embedder):
+    """Adds up a fixed direction for each word and each three letters in a row."""
+
+    def __init__(self, dimensions: int = DIMENSIONS) -> None:
+        """Make vectors of so many dimensions."""
+        self._model = EmbeddingModel(name="hashing", version="1", dimensions=dimensions)
+
+    @property
+    @override
+    def model(self) -> EmbeddingModel:
+        return self._model
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        return [self._vector(text) for text in texts]
+
+    @override
+    async def close(self) -> None:
+        return
+
+    def _vector(self, text: str) -> Vector:
+        sums = [0.0] * self._model.dimensions
+        for (feature, weight), times in Counter(_features(text)).items():
+            number = _hashed(feature)
+            sign = 1.0 if number & 1 else -1.0
+            sums[(number >> 1) % len(sums)] += sign * weight * (1.0 + math.log(times))
+        return unit_vector(sums)
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for term in terms_of(text):
+        yield f"w{term}", 1.0
+        framed = f"<{term}>"
+        for start in range(len(framed) - _GRAM + 1):
+            yield f"g{framed[start : start + _GRAM]}", _GRAM_WEIGHT
+
+
+@lru_cache(maxsize=_KNOWN_FEATURES)
+def _hashed(feature: str) -> int:
+    return int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")

@@ -1,0 +1,218 @@
+"""The default embedder: a sentence model on the CPU, from a file of an installed package.
+
+Texts go through the network together only where they have as many tokens as each other: nothing is
+padded then, and every number is made by the same steps as if the text went alone, so that its
+vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
+that, which is tried before the first passages, each goes alone. Such runs go side by side, in
+threads, the longest texts first, so that all threads end together. A text longer than the model's
+window is read in windows that overlap, and its vector is their mean.
+"""
+
+import asyncio
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders.pinned import MINILM, PinnedModel, genuine_file, installed_file
+from canonry.recall.embedders.unavailability import unavailable
+from canonry.recall.embedders.unit_vectors import unit_vector
+from canonry.recall.embedders.wordpiece import WordPiece, uncased
+
+_OVERLAP: Final = 32
+_NICENESS: Final = 19
+"""The least that there is: writers beside the model lose less than at 10."""
+
+_WARNINGS_AND_WORSE: Final = 3
+
+_EXAMPLES: Final = (range(1_000, 1_009), range(2_000, 2_037))
+"""Tokens by which the runtime is tried: of a short text and of a longer one."""
+
+_Window: TypeAlias = Sequence[int]
+_EqualWindows: TypeAlias = Sequence[tuple[int, _Window]]
+"""Windows of one length, each with the number of its text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    session: Any
+    tokens: WordPiece
+
+
+class OnnxEmbedder(Embedder):
+    """One model, loaded when it is first used; queries do not wait for passages."""
+
+    def __init__(
+        self,
+        *,
+        model: PinnedModel = MINILM,
+        identity: EmbeddingModel | None = None,
+        folder: Path | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Use the file in `folder`, else that of a package; embed so many passages at once.
+
+        `identity` is one of the model's `forms`, where this one is asked in its place.
+        """
+        self._pinned = model
+        self._identity = identity or model.identity
+        self._folder = folder
+        self._loading = threading.RLock()
+        self._loaded: _Loaded | None = None
+        self._apart: bool | None = None
+        self._passages = ThreadPoolExecutor(
+            threads or os.cpu_count() or 1, "passages", initializer=_stand_back
+        )
+
+    @property
+    @override
+    def model(self) -> EmbeddingModel:
+        return self._identity
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        loop = asyncio.get_running_loop()
+        threads = None if purpose is Purpose.QUERY else self._passages
+        if len(texts) == 1:
+            return await loop.run_in_executor(threads, self._at_once, texts)
+        windows, most = await loop.run_in_executor(threads, self._planned, texts)
+        runs = list(_runs(windows, most))
+        states = await asyncio.gather(
+            *(loop.run_in_executor(threads, self._means, [each for _, each in run]) for run in runs)
+        )
+        vectors = await loop.run_in_executor(threads, _vectors, len(texts), runs, states)
+        await loop.run_in_executor(threads, _give_back)
+        return vectors
+
+    @override
+    async def close(self) -> None:
+        self._loaded = None
+        self._passages.shutdown(wait=False, cancel_futures=True)
+
+    def _at_once(self, texts: Sequence[str]) -> Sequence[Vector]:
+        runs = list(_runs(self._windows(texts), most=1))
+        return _vectors(len(texts), runs, [self._means([each for _, each in r]) for r in runs])
+
+    def _planned(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[_Window]], int]:
+        """The windows of the texts, and how many tokens may go together."""
+        windows = self._windows(texts)
+        with self._loading:
+            if self._apart is None:
+                self._apart = self._are_apart()
+        return windows, self._pinned.window if self._apart else 1
+
+    def _are_apart(self) -> bool:
+        """Whether on this machine a row has the bytes that it has alone; nobody promises that."""
+        return all(
+            np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
+            for row in _EXAMPLES
+        )
+
+    def _windows(self, texts: Sequence[str]) -> Sequence[Sequence[_Window]]:
+        tokens = self._load().tokens
+        return [list(_windows(tokens, text, self._pinned.window)) for text in texts]
+
+    def _means(self, windows: Sequence[_Window]) -> Sequence[NDArray[np.float64]]:
+        """For each of these windows of one length the mean of its states."""
+        ids = np.array(windows, dtype=np.int64)
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        states = self._load().session.run(None, inputs)[0]
+        return [each.mean(axis=0, dtype=np.float64) for each in states]
+
+    def _load(self) -> _Loaded:
+        with self._loading:
+            if self._loaded is None:
+                file = installed_file(self._pinned, self._folder)
+                try:
+                    self._loaded = _opened(genuine_file(self._pinned, file))
+                    _give_back()
+                except ImportError as error:
+                    message = "install onnxruntime, or set another embedder"
+                    raise unavailable(message, package=error.name) from error
+                except (OSError, ValueError, KeyError) as error:
+                    message = "the model's files cannot be read; install the model again"
+                    raise unavailable(message, model=self.model.name) from error
+            return self._loaded
+
+
+def _opened(network: bytes) -> _Loaded:
+    runtime = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1  # texts go side by side instead, which is faster
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _WARNINGS_AND_WORSE
+    # Both would keep, for ever, what the longest text took: a fifth of the process.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    session = runtime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    # It keeps the file for another provider to fall back to, which there is not here.
+    session.disable_fallback()
+    vars(session)["_model_bytes"] = None
+    return _Loaded(session=session, tokens=uncased())
+
+
+def _give_back() -> None:
+    """Hand what was taken for a while back to the system, which glibc does not do by itself."""
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _stand_back() -> None:
+    """Let whoever waits for an answer go first, where the system knows priorities of threads."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+
+
+def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWindows]:
+    """The windows of all texts, those of one length together, the longest first.
+
+    Together they have `most` tokens, as a long text has alone: more would need more memory, and
+    what can be saved is what each run costs whatever its length.
+    """
+    ordered = sorted(
+        ((number, each) for number, own in enumerate(windows) for each in own),
+        key=lambda placed: -len(placed[1]),
+    )
+    for length, same in groupby(ordered, key=lambda placed: len(placed[1])):
+        alike = list(same)
+        size = max(1, most // length)
+        for start in range(0, len(alike), size):
+            yield alike[start : start + size]
+
+
+def _vectors(
+    count: int, runs: Sequence[_EqualWindows], means: Sequence[Sequence[NDArray[np.float64]]]
+) -> Sequence[Vector]:
+    """The vectors of the texts: of several windows the mean, each weighing what it is long."""
+    totals: list[NDArray[np.float64] | None] = [None] * count
+    for run, found in zip(runs, means, strict=True):
+        for (number, window), mean in zip(run, found, strict=True):
+            told, before = mean * (len(window) / np.linalg.norm(mean)), totals[number]
+            totals[number] = told if before is None else before + told
+    return [unit_vector(total.tolist()) for total in totals if total is not None]
+
+
+def _windows(tokens: WordPiece, text: str, size: int) -> Iterator[_Window]:
+    """The tokens of a text in stretches of at most `size`, each with a beginning and an end."""
+    numbers = tokens.encode(text)
+    length = size - 2
+    for start in range(0, max(1, len(numbers) - _OVERLAP), length - _OVERLAP):
+        yield (tokens.begin, *numbers[start : start + length], tokens.end)

@@ -1,0 +1,322 @@
+"""Find passages: by their words and by their meaning, ranked together, each with the reason."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from canonry.canon.session.canon import Canon
+from canonry.language.texts.stems import stems_of
+from canonry.language.texts.words import terms_of
+from canonry.log.entries import Thing
+from canonry.readmodels.keywords import sought_in
+from canonry.readmodels.passages import Collection, Passage, passages_of
+from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
+from canonry.readmodels.ranking import (
+    WIDER,
+    Asked,
+    PassageCandidate,
+    Ranked,
+    Why,
+    names_in,
+    naming,
+    pool_for,
+    rank_passages,
+)
+from canonry.recall.domain.long_questions import stems_asked, weightiest
+from canonry.recall.domain.questions import denied_in, denies, without_names
+from canonry.recall.domain.second_round import (
+    FIRST,
+    TELLING,
+    may_reorder,
+    ordered_again,
+    said_beside,
+)
+from canonry.recall.usecases.called import Called, called_in
+from canonry.recall.usecases.shortening import shortened
+from canonry.recall.usecases.when_said import Near, near_in_time, times_meant
+from canonry.values.errors import Unavailable
+
+MEANING_MISSING: Final = "vectors"
+"""What a reply names as degraded where passages were not searched by meaning."""
+MEANING_BEHIND: Final = "vectors-behind"
+"""The same where some of the newest passages were searched by words alone."""
+WORDS_MISSING: Final = "text"
+"""The same where they were not searched by words."""
+LOOK_MISSING: Final = "reranker"
+"""The same where the second look at the first ones was wanted and did not come about."""
+
+SECOND_LOOK: Final = 20
+"""So many of the first passages are looked at again, whatever the limit; those behind stay."""
+
+MEANT_MAX: Final = 1_000
+"""So many characters of a question are compared by meaning."""
+_DENYING: Final = 20
+_SEVERAL: Final = 2
+_LOOKED_AT_MAX: Final = 2_000
+_NOTHING: Final = TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
+_Similar: TypeAlias = Mapping[str, float]
+_Missing: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPassage:
+    """A passage with its score in [0, 1], and why it was found.
+
+    `score` says how far it says what was asked, `strength` in [0, 1) what it was ranked by.
+    `by_words` is its score by words alone, 0 where none matched.
+    """
+
+    passage: Passage
+    score: float
+    strength: float
+    by_words: float
+    why: Why
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The words of the query that it was found by, the weightiest first."""
+        return tuple(term for term, _ in self.why.terms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPassages:
+    """The passages, best first; `things` are those that they come from, by id.
+
+    `degraded` names what could not be searched, `behind` how many commits meaning lacks yet.
+    """
+
+    hits: Sequence[FoundPassage]
+    things: Mapping[str, Thing]
+    degraded: tuple[str, ...]
+    behind: int = 0
+
+
+async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
+    """The best passages within `query`; a smaller limit gives a prefix of a larger one's.
+
+    Nearness that says nothing finds nothing. What does not answer is left out and named in
+    `degraded`. A passage whose likeness was not measured is not held to be without any: the index
+    may not have it yet, or others are nearer.
+    """
+    weights, query = canon.policy.ranking, replace(query, spaces=await canon.reach(query.spaces))
+    query = await shortened(canon, query)
+    denied = denied_in(query.text)
+    times = await times_meant(canon, query) if query.question else None
+    pool = pool_for(len(sought_in(query.text).stems), weights) * (WIDER if times else 1)
+    wide = replace(query, limit=max(query.limit, pool))
+    words, no_words = await _by_words(canon, wide)
+    hits = {hit.id: hit for hit in words.hits}
+    called = await called_in(canon, query.spaces, _about(words.hits))
+    gist = _gist(query, words)
+    similar, no_meaning = await _by_meaning(canon, wide, _meant(query, gist, called))
+    placed = await _placed(canon, query, similar.keys() - hits.keys())
+    called = {
+        **called,
+        **await called_in(canon, query.spaces, _about(placed.values()) - called.keys()),
+    }
+    standing = (*words.hits, *placed.values())
+    ranked = rank_passages(
+        words.asked,
+        _candidates(
+            standing,
+            similar,
+            _elsewhere(similar, wide.limit, behind=MEANING_BEHIND in no_meaning),
+            _named(query, called),
+            await near_in_time(canon, query, times, standing) if times else {},
+        ),
+        weights,
+        limit=max(
+            query.limit, FIRST, _DENYING if denied else 0, SECOND_LOOK if canon.reranking else 0
+        ),
+    )
+    things = await canon.covering(query.spaces).things(each.id for each in ranked)
+    found: Sequence[FoundPassage] = [
+        shown for each in ranked if each.score > 0 for shown in _shown(each, query, things, hits)
+    ]
+    found = await _second_round(canon, query, words.asked, found, called)
+    found, no_look = await _looked_again(canon, gist, found, called)
+    return FoundPassages(
+        hits=(_denying_first(found, denied) if denied else found)[: query.limit],
+        things=things,
+        degraded=(*no_meaning, *no_words, *no_look),
+        behind=0 if canon.recall is None else canon.recall.behind,
+    )
+
+
+async def _second_round(
+    canon: Canon, query: TextQuery, asked: Asked, found: Sequence[FoundPassage], called: Called
+) -> Sequence[FoundPassage]:
+    """Of scenes the first ones in the order of the second round."""
+    if query.collection is not Collection.SCENES or len(found) < _SEVERAL:
+        return found
+    weights = canon.policy.ranking
+    if not may_reorder(asked, weights, said=found[0].score):
+        return found
+    first = [
+        (hit.why.strength, stems_of(hit.passage.text[:_LOOKED_AT_MAX])) for hit in found[:FIRST]
+    ]
+    names = names_in(name for names in called.values() for name in names)
+    stems = frozenset(stem for _, each in first[:TELLING] for stem in each)
+    try:
+        figures = await canon.text.figures(said_beside(asked, stems, names), query)
+    except Unavailable:
+        return found
+    again = ordered_again(asked, first, figures, weights, said=found[0].score)
+    return _moved(found, [found[number] for number in again])
+
+
+async def _looked_again(
+    canon: Canon, gist: str, found: Sequence[FoundPassage], called: Called
+) -> tuple[Sequence[FoundPassage], _Missing]:
+    """The first ones as the reranker orders them, where there is one and it answers."""
+    if canon.reranking is None or len(found) < _SEVERAL:
+        return found, ()
+    first = found[:SECOND_LOOK]
+    texts = [_spoken(hit.passage, called)[:_LOOKED_AT_MAX] for hit in first]
+    try:
+        order = await canon.reranking.order(gist, texts)
+    except Unavailable:
+        return found, (LOOK_MISSING,)
+    return _moved(found, [first[number] for number in order]), ()
+
+
+def _spoken(passage: Passage, called: Called) -> str:
+    """What a passage says, and of a turn who says it."""
+    names = [called[each][0] for each in passage.entities[:1] if called.get(each)]
+    return f"{names[0]}: {passage.text}" if names and passage.kind == "turn" else passage.text
+
+
+def _denying_first(found: Sequence[FoundPassage], denied: frozenset[str]) -> list[FoundPassage]:
+    """Of the first ones those that deny what the question denies before all others."""
+    return _moved(
+        found, sorted(found[:_DENYING], key=lambda hit: not denies(hit.passage.text, denied))
+    )
+
+
+def _moved(found: Sequence[FoundPassage], ordered: Sequence[FoundPassage]) -> list[FoundPassage]:
+    """The first ones in another order; scores stay with the places."""
+    places = zip(ordered, found, strict=False)
+    moved = (replace(hit, score=at.score, strength=at.strength) for hit, at in places)
+    return [*moved, *found[len(ordered) :]]
+
+
+def _about(hits: Iterable[Hit]) -> frozenset[str]:
+    return frozenset(entity for hit in hits for entity in hit.entities)
+
+
+def _gist(query: TextQuery, words: TextFound) -> str:
+    """What of a long question is compared as a whole: its weightiest sentences."""
+    if len(query.text) <= MEANT_MAX:
+        return query.text
+    worth = words.asked.terms
+    known = {term: worth.get(stem, 0.0) for term, stem in stems_asked(query.text).items()}
+    return weightiest(query.text, known, MEANT_MAX)
+
+
+def _meant(query: TextQuery, gist: str, called: Called) -> str:
+    """What of the question is compared by meaning: of scenes not who speaks, which words tell."""
+    if query.collection is not Collection.SCENES:
+        return gist
+    return without_names(gist, names_in(name for names in called.values() for name in names))
+
+
+def _elsewhere(similar: _Similar, limit: int, *, behind: bool) -> float | None:
+    """How like a passage is that is not among the nearest: at most as the last of them.
+
+    None where that is not known, as the index does not have all, or has less than was asked for.
+    """
+    if behind or len(similar) < limit:
+        return None
+    return min(similar.values())
+
+
+async def _by_words(canon: Canon, query: TextQuery) -> tuple[TextFound, _Missing]:
+    try:
+        return await canon.text.search(query), ()
+    except Unavailable:
+        return _NOTHING, (WORDS_MISSING,)
+
+
+async def _by_meaning(canon: Canon, query: TextQuery, meant: str) -> tuple[_Similar, _Missing]:
+    if canon.recall is None:
+        return {}, (MEANING_MISSING,)
+    try:
+        found = await canon.recall.search(meant, query)
+    except Unavailable:
+        return {}, (MEANING_MISSING,)
+    return dict(found), (MEANING_BEHIND,) if canon.recall.behind else ()
+
+
+async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
+    """Where the passages stand that only their meaning found, as they are now.
+
+    An index of meanings may lag behind, so it is never trusted with what a query may find.
+    """
+    wanted = frozenset(ids)
+    try:
+        return {hit.id: hit for hit in await canon.text.placed(wanted, query)}
+    except Unavailable:
+        return _standing(query, (await canon.covering(query.spaces).things(wanted)).values())
+
+
+def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
+    return {
+        passage.id: Hit(
+            id=passage.id,
+            score=0.0,
+            shares={},
+            scene_id=passage.scene_id,
+            place=passage.place,
+            entities=passage.entities,
+        )
+        for thing in things
+        for passage in passages_of(thing)
+        if query.allows(passage)
+    }
+
+
+def _named(query: TextQuery, called: Called) -> frozenset[str]:
+    """Those whom the query names, by any of their names."""
+    asked = frozenset(terms_of(query.text))
+    return frozenset(each for each, names in called.items() if naming(asked, names) > 0)
+
+
+def _candidates(
+    hits: Iterable[Hit],
+    similar: _Similar,
+    elsewhere: float | None,
+    named: frozenset[str],
+    near: Near,
+) -> Sequence[PassageCandidate]:
+    """What ranking weighs; the passages that are not among the `similar` are so `elsewhere`."""
+    return [
+        PassageCandidate(
+            identity,
+            None if place is None else scene,
+            place or 0,
+            shares,
+            similar.get(identity, elsewhere),
+            1.0 if named and not named.isdisjoint(about) else 0.0,
+            near.get(identity, 0.0),
+        )
+        for identity, _, shares, scene, place, about in hits
+    ]
+
+
+def _shown(
+    ranked: Ranked, query: TextQuery, things: Mapping[str, Thing], hits: Mapping[str, Hit]
+) -> Sequence[FoundPassage]:
+    """The passage as it is now; none where it was erased since it was found."""
+    thing, hit = things.get(ranked.id), hits.get(ranked.id)
+    by_words = 0.0 if hit is None else hit.score
+    return [
+        FoundPassage(
+            passage=passage,
+            score=ranked.shown,
+            strength=ranked.score,
+            by_words=by_words,
+            why=ranked.why,
+        )
+        for passage in (() if thing is None else passages_of(thing))
+        if query.allows(passage)
+    ]

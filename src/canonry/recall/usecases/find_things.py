@@ -1,0 +1,396 @@
+"""Find things of every kind in one space: what there is, holds, happened, was said and written.
+
+What holds now is searched by words and meaning; `at` keeps what held at a time of the world. What
+was known at an instant is looked through as it stood then, by words alone.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.every_item import every_item, every_match
+from canonry.language.texts.stems import stems_of
+from canonry.log.commits import Position
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.sources import Source
+from canonry.readmodels.keywords import measure_of, sought_in
+from canonry.readmodels.passages import STANDING, Collection, passages_of
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ranking import PassageCandidate, rank_passages
+from canonry.recall.domain.times import TimesAsked, read_times
+from canonry.recall.usecases.find_passages import find_passages
+from canonry.recall.usecases.find_relations import rank_relations
+from canonry.recall.usecases.search_canon import degraded_of
+from canonry.recall.usecases.shortening import shortened
+from canonry.recall.usecases.when_said import lies_in, when_said
+from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.values.ids import EntityId, SpaceId
+from canonry.values.provenance import CanonLevel
+from canonry.values.time import Instant
+
+LOOKED_AT_MAX: Final = 2_000
+"""So many things of each kind are looked through as they were known at an instant."""
+
+_WIDER: Final = 4
+_ENDS: Final = 5
+"""The relations of so many of the entities found are looked at."""
+
+
+class FoundKind(StrEnum):
+    """What can be found."""
+
+    ENTITY = "entity"
+    FACT = "fact"
+    EVENT = "event"
+    RELATION = "relation"
+    PASSAGE = "passage"
+    DOCUMENT = "document"
+    LORE = "lore"
+
+
+_PASSAGES: Final[Mapping[FoundKind, tuple[Collection, ...]]] = {
+    FoundKind.ENTITY: (Collection.ENTITIES,),
+    FoundKind.FACT: (Collection.FACTS,),
+    FoundKind.EVENT: (Collection.FACTS,),
+    FoundKind.PASSAGE: (Collection.SCENES, Collection.SNIPPETS),
+    FoundKind.LORE: (Collection.LORE,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThingSearch:
+    """What is looked for; `about` are all ids of the entity that it is to be about.
+
+    `taken_back`: also what never was, unless a time is asked about.
+    """
+
+    space: SpaceId
+    text: str
+    kinds: frozenset[FoundKind] = frozenset(FoundKind)
+    about: frozenset[EntityId] = frozenset()
+    entity_type: str | None = None
+    at: Instant | None = None
+    known_at: Instant | None = None
+    taken_back: bool = False
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundThings:
+    """The things with the strength of each in [0, 1), best first.
+
+    `truncated`: there is more than was looked through. `behind` commits are not searched by
+    meaning yet.
+    """
+
+    found: Sequence[tuple[Thing, float]]
+    degraded: tuple[str, ...] = ()
+    behind: int = 0
+    truncated: bool = False
+
+
+async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
+    """The best of all kinds together, within a space that the caller was found to see.
+
+    What ended comes after all that holds; where the text names a time, what did not hold then. What
+    was taken back comes last. With `at`, nothing is told that did not hold then.
+    """
+    asked = TextQuery(
+        collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
+    )
+    search, until = replace(search, text=(await shortened(canon, asked)).text), None
+    if search.known_at is not None:
+        until = await canon.ledger.position_at(search.space, search.known_at)
+    found = await asyncio.gather(
+        _passages(canon, search, until),
+        _relations(canon, search) if until is None else _known(canon, search, until),
+        _documents(canon, search, until),
+    )
+    best = _best(search, found)
+    parts = [*found]
+    if len(best) < search.limit and _asks_all(search):
+        parts.append(await _taken_back(canon, search))
+        best |= _best(search, parts[-1:])
+    when = TimesAsked() if search.at is not None else read_times(search.text, GREGORIAN, None)
+    ordered = sorted(
+        best.values(),
+        key=lambda e: (_never_was(e[0]), _is_past(e[0], when), -e[1], e[0].position, e[0].id),
+    )
+    return FoundThings(
+        found=ordered[: search.limit],
+        degraded=degraded_of(*(part.degraded for part in parts)),
+        behind=max(part.behind for part in parts),
+        truncated=any(part.truncated for part in parts),
+    )
+
+
+def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[Thing, float]]:
+    """Each thing that is wanted, with the most that any part says for it."""
+    best: dict[str, tuple[Thing, float]] = {}
+    for part in parts:
+        for thing, strength in part.found:
+            if _wanted(thing, search) and strength > best.get(thing.id, (thing, 0.0))[1]:
+                best[thing.id] = thing, strength
+    return best
+
+
+def holds(thing: Thing, at: Instant | None) -> bool:
+    """Whether a fact or relation holds at a time of the world, or had happened; None: now.
+
+    Where nothing says when something ended, it holds at no time that is asked for. What was
+    retconned never held.
+    """
+    match thing:
+        case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
+            return False
+        case Fact():
+            begun = at is None or thing.time_ref is None or thing.time_ref <= at
+            if at is None or thing.ends_at is None:
+                return begun and not thing.superseded
+            return begun and at < thing.ends_at
+        case Relation():
+            begun = at is None or thing.since is None or thing.since <= at
+            ended = thing.ended and (at is None or thing.until is None or thing.until <= at)
+            return begun and not ended
+        case Event(time_ref=when):
+            return at is None or when is None or when <= at
+        case _:
+            return True
+
+
+def _is_past(thing: Thing, asked: TimesAsked) -> bool:
+    """Whether a statement holds at none of the times that are asked for, or, without any, ended."""
+    if not asked:
+        return not holds(thing, None)
+    match thing:
+        case Fact(time_ref=begun, ends_at=ended) | Relation(since=begun, until=ended):
+            return bool(asked.stretches) and not any(
+                (begun is None or each.end is None or begun < each.end)
+                and (ended is None or each.start is None or each.start < ended)
+                for each in asked.stretches
+            )
+        case _:
+            return False
+
+
+def _wanted(thing: Thing, search: ThingSearch) -> bool:
+    kind = kind_of(thing)
+    if kind is not None and kind not in search.kinds:
+        return False
+    if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
+        return False
+    if isinstance(thing, Entity | Fact | Event | Relation) and thing.level not in STANDING:
+        return _never_was(thing) and _asks_all(search)
+    return search.at is None or holds(thing, search.at)
+
+
+def _never_was(thing: Thing) -> bool:
+    return isinstance(thing, Fact | Relation) and thing.level is CanonLevel.RETCONNED
+
+
+def _asks_all(search: ThingSearch) -> bool:
+    return search.taken_back and search.at is None and search.known_at is None
+
+
+def kind_of(thing: Thing) -> FoundKind | None:
+    """As what a thing is found, where that does not follow from how it was searched."""
+    match thing:
+        case Fact():
+            return FoundKind.FACT
+        case Event():
+            return FoundKind.EVENT
+        case Relation():
+            return FoundKind.RELATION
+        case _:
+            return None
+
+
+async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:
+    """What the index of words and that of meanings hold; of the past only what never changes."""
+    kinds = search.kinds if until is None else search.kinds & {FoundKind.PASSAGE}
+    wanted = dict.fromkeys(c for kind in sorted(kinds) for c in _PASSAGES.get(kind, ()))
+    query = TextQuery(
+        collection=Collection.FACTS,
+        text=search.text,
+        spaces=frozenset((search.space,)),
+        entities=frozenset(search.about),
+        limit=search.limit * _WIDER,
+    )
+    found = await asyncio.gather(
+        *(find_passages(canon, replace(query, collection=each)) for each in wanted)
+    )
+    hits: Sequence[tuple[Thing, float]] = [
+        (each.things[hit.passage.id], hit.strength) for each in found for hit in each.hits
+    ]
+    if search.at is not None:
+        hits = await _said_by(canon, search, hits, search.at)
+    merged = [t.id for t, _ in hits if isinstance(t, Entity) and t.merged_into is not None]
+    roots = await canon.within(search.space).roots(merged) if merged else {}
+    return FoundThings(
+        found=[
+            (roots.get(thing.id, thing), strength)
+            for thing, strength in hits
+            if until is None or thing.changed_at <= until
+        ],
+        degraded=degraded_of(*(each.degraded for each in found)),
+        behind=max((each.behind for each in found), default=0),
+    )
+
+
+async def _said_by(
+    canon: Canon, search: ThingSearch, hits: Sequence[tuple[Thing, float]], at: Instant
+) -> Sequence[tuple[Thing, float]]:
+    """What had been said by then, in the time of the world where that is known."""
+    outer = {i for thing, _ in hits for i in lies_in(thing)}
+    around = await canon.within(search.space).things(outer) if outer else {}
+    told = ((thing, strength, when_said(thing, around)) for thing, strength in hits)
+    return [
+        (thing, strength)
+        for thing, strength, when in told
+        if isinstance(thing, Fact | Event) or when.time is None or when.time <= at
+    ]
+
+
+async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
+    """Relations of those found or asked about, and of others where that is too few."""
+    if FoundKind.RELATION not in search.kinds:
+        return FoundThings(found=())
+    ends = search.about
+    if not ends:
+        entities = replace(search, kinds=frozenset({FoundKind.ENTITY}), limit=_ENDS)
+        hits = (await _passages(canon, entities, None)).found
+        ends = frozenset(EntityId(thing.id) for thing, _ in hits[:_ENDS])
+    query = RelationQuery(
+        spaces=frozenset((search.space,)), entities=ends, newest_first=True, limit=PAGE_MAX
+    )
+    page = await canon.state.relations(query)
+    found = {each.id: each for each in page.items}
+    if page.total > PAGE_MAX and search.at is None:  # what holds is not behind what ended
+        holding = await canon.state.relations(replace(query, current=True))
+        found |= {each.id: each for each in holding.items}
+    if len(found) < search.limit and not search.about:
+        page = await canon.state.relations(replace(query, entities=frozenset()))
+        found |= {each.id: each for each in page.items}
+    return FoundThings(
+        found=await _by_words(canon, search, found.values()), truncated=page.total > PAGE_MAX
+    )
+
+
+async def _documents(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:
+    if FoundKind.DOCUMENT not in search.kinds or search.about:
+        return FoundThings(found=())
+    page = await canon.state.sources(search.space, limit=PAGE_MAX, offset=0)
+    named = (e for e in page.items if e.title and (until is None or e.position <= until))
+    found = await _by_words(canon, search, named)
+    return FoundThings(found=found, truncated=page.total > PAGE_MAX)
+
+
+async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
+    """Facts that no index holds any more, because they never were."""
+    if FoundKind.FACT not in search.kinds:
+        return FoundThings(found=())
+    query = FactQuery(
+        spaces=frozenset((search.space,)),
+        entities=search.about,
+        level=CanonLevel.RETCONNED,
+        limit=PAGE_MAX,
+    )
+    page = await canon.state.facts(query)
+    found = await _by_words(canon, search, page.items)
+    return FoundThings(found=found, truncated=page.total > PAGE_MAX)
+
+
+async def _known(canon: Canon, search: ThingSearch, until: Position) -> FoundThings:
+    """What was canon when the log stood at `until`, as it was then."""
+    spaces = frozenset((search.space,))
+    kinds = search.kinds
+    told: list[AsyncIterator[Thing]] = []
+    if kinds & {FoundKind.ENTITY, FoundKind.LORE}:
+        every = EntityQuery(spaces=spaces, include_merged=True)
+        told.append(every_match(canon.state.entities, every))
+    if FoundKind.FACT in kinds:
+        told.append(every_match(canon.state.facts, FactQuery(spaces=spaces)))
+    if FoundKind.EVENT in kinds:
+        told.append(every_match(canon.state.events, EventQuery(spaces=spaces)))
+    if FoundKind.RELATION in kinds:
+        told.append(every_match(canon.state.relations, RelationQuery(spaces=spaces)))
+    if FoundKind.LORE in kinds:
+        told.append(every_item(partial(canon.state.axioms, search.space)))
+    ids: list[str] = []
+    truncated = False
+    for items in told:
+        count = 0
+        async for item in items:
+            if count == LOOKED_AT_MAX:
+                truncated = True
+                break
+            ids.append(item.id)
+            count += 1
+    then: list[Thing] = []
+    seen = canon.within(search.space)
+    for start in range(0, len(ids), PAGE_MAX):
+        then += (await seen.things_as_known_at(ids[start : start + PAGE_MAX], until)).values()
+    standing = [each for each in then if _stood(each, search)]
+    return FoundThings(
+        found=await _by_words(canon, search, standing), degraded=("vectors",), truncated=truncated
+    )
+
+
+def _stood(thing: Thing, search: ThingSearch) -> bool:
+    if isinstance(thing, Entity) and thing.merged_into is not None:
+        return False
+    if search.about and not search.about & frozenset(about(thing)):
+        return False
+    return getattr(thing, "level", CanonLevel.CANON) in STANDING
+
+
+def about(thing: Thing) -> tuple[str, ...]:
+    """The entities that a thing is about."""
+    match thing:
+        case Entity(id=one):
+            return (one,)
+        case Fact(involved=ids) | Event(involved=ids):
+            return ids
+        case Relation(from_id=one, to_id=other):
+            return (one, other)
+        case _:
+            return ()
+
+
+async def _by_words(
+    canon: Canon, search: ThingSearch, things: Iterable[Thing]
+) -> Sequence[tuple[Thing, float]]:
+    """The things that share words with what is looked for, ranked as passages are."""
+    known = {each.id: each for each in things}
+    relations = [each for each in known.values() if isinstance(each, Relation)]
+    here = frozenset((search.space,))
+    edges = await rank_relations(canon, here, search.text, relations) if relations else ()
+    stems = {i: stems_of(_text(e)) for i, e in known.items() if not isinstance(e, Relation)}
+    measure = measure_of(sought_in(search.text), list(stems.values()))
+    shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
+    best = max(shares.values(), key=lambda each: sum(each.values()), default={})
+    candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
+    ranked = rank_passages(measure.asked(best), candidates, canon.policy.ranking)
+    return [
+        *((known[each.id], each.score) for each in ranked),
+        *((each.relation, each.ranked.score) for each in edges),
+    ]
+
+
+def _text(thing: Thing) -> str:
+    match thing:
+        case Source():
+            return f"{thing.title} {thing.doc_id} {thing.file_name or ''}"
+        case Fact():
+            return thing.statement
+        case _:
+            return "\n".join(passage.text for passage in passages_of(thing))

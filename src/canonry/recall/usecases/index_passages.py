@@ -1,0 +1,291 @@
+"""Index passages: the log is followed, and the index has the vector of each passage in it.
+
+Every step is kept with the cursor that it reached, so that a process that is killed goes on there.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from canonry.canon.session.passage_parts import (
+    PassageChanges,
+    changed_parts,
+    embedded,
+    left_alone,
+    passage_changes,
+)
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.items.memories import Memory
+from canonry.log.items.scenes import Turn
+from canonry.readmodels.follow_log import Followed, LogCursor, follow_log, heads_of
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel
+from canonry.readmodels.ports.vectors import VectorBatch, VectorEntry, Vectors
+from canonry.recall.usecases.recall import Recall
+from canonry.values.errors import Unavailable
+from canonry.values.ids import SpaceId
+
+THINGS: Final = 128
+"""So many things a step looks at: what is lost, at most, when it is interrupted."""
+
+LOOKS_EVERY: Final = 1.0
+"""Seconds between two looks at the log for an older index, while a model takes its time."""
+
+_AT_ONCE: Final = 128
+"""So many parts are embedded together: with fewer, some cores wait for the last ones of each."""
+_TRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """What a step did: commits read, vectors made, and how many commits wait for the next one.
+
+    `idle` says that there was nothing to do: neither new commits, nor passages of entities that
+    have another name now.
+    """
+
+    commits: int
+    vectors: int
+    waiting: int
+    idle: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _IndexPlace:
+    """How far the index of a model is, and the cursor as it is kept there.
+
+    What was embedded since the position in `fresh` has the names of then.
+    """
+
+    kept: str
+    cursor: LogCursor
+    fresh: Mapping[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
+
+
+class PassageIndexer:
+    """Follows the log for the model that the settings name; one process runs it at a time.
+
+    Until that model has seen everything, the index of the one before follows too, however long
+    the new one takes or fails to answer.
+    """
+
+    def __init__(
+        self, recall: Recall, *, things: int = THINGS, looks_every: float = LOOKS_EVERY
+    ) -> None:
+        """Begin where the index says, with the first step."""
+        self._recall = recall
+        self._things = things
+        self._looks_every = looks_every
+        self._places: dict[EmbeddingModel, _IndexPlace] = {}
+
+    async def step(self) -> Indexed:
+        """Index what comes next; the index tells where that is, also after a crash.
+
+        Raises:
+            Unavailable: of the embedder or of the index; nothing is lost, and the same step may
+                be made again.
+        """
+        opened = await self._recall.opened()
+        if await self._recall.older() is None:
+            return await self._follow(opened.vectors, opened.embedder)
+        step = asyncio.create_task(self._follow(opened.vectors, opened.embedder))
+        try:
+            while not step.done():
+                done = await self.step_older()
+                more = done is not None and not done.idle
+                await asyncio.wait((step,), timeout=0 if more else self._looks_every)
+            return await step
+        finally:
+            step.cancel()
+            await asyncio.gather(step, return_exceptions=True)
+
+    async def step_older(self) -> Indexed | None:
+        """Index what comes next for the model before; None if none serves any more.
+
+        Raises:
+            Unavailable: of the index, or of the engines if they cannot be opened.
+        """
+        opened, older = await self._recall.opened(), await self._recall.older()
+        if older is None:
+            return None
+        try:
+            return await self._follow(opened.vectors, older)
+        except Unavailable:  # what it lacks is found by words until the switch
+            return Indexed(commits=0, vectors=0, waiting=0, idle=True)
+
+    async def tend(self) -> bool:
+        """Make what was indexed fast to search, if it is time."""
+        opened = await self._recall.opened()
+        return await opened.vectors.tend(opened.embedder.model)
+
+    async def _follow(self, vectors: Vectors, embedder: Embedder) -> Indexed:
+        recall, model = self._recall, embedder.model
+        place = self._places.pop(model, None) or await self._place(vectors, model)
+        cursor = place.cursor
+        followed = await follow_log(recall.ledger, cursor, ids=self._things)
+        if followed.commits == 0 and cursor.again:
+            return await self._read_again(vectors, embedder, place, followed)
+        if followed.commits == 0 and (followed.cursor == cursor or not followed.cursor.positions):
+            self._places[model] = place
+            return Indexed(commits=0, vectors=0, waiting=followed.waiting, idle=True)
+        changes = await passage_changes(
+            recall.state, recall.documents, followed.ids, followed.erasing
+        )
+        reached = _with_renamed(followed, place.fresh)
+        made = await self._keep(vectors, embedder, place, changes, reached)
+        if changes.removed:
+            await vectors.remove(changes.removed)
+        if any(reached.at(space) > place.fresh.get(space, ORIGIN) for space in followed.erasing):
+            await vectors.purge()
+        if reached.complete and not cursor.complete:
+            await _drop_others(vectors, (await recall.opened()).embedder, embedder)
+        recall.indexed(model, reached)
+        return Indexed(commits=followed.commits, vectors=made, waiting=followed.waiting)
+
+    async def _place(self, vectors: Vectors, model: EmbeddingModel) -> _IndexPlace:
+        kept = (await vectors.cursors()).get(model, "")
+        cursor = LogCursor.read(kept)
+        fresh = {} if cursor.positions else await heads_of(self._recall.ledger)
+        return _IndexPlace(kept=kept, cursor=cursor, fresh=fresh)
+
+    async def _keep(
+        self,
+        vectors: Vectors,
+        embedder: Embedder,
+        place: _IndexPlace,
+        changes: PassageChanges,
+        reached: LogCursor,
+    ) -> int:
+        """Embed and keep a step, but for what is kept already; the number of vectors made."""
+        known = await vectors.digests(embedder.model, changes.ids)
+        parts = changed_parts(changes.parts, known)
+        entries: list[VectorEntry] = []
+        for low in range(0, len(parts), _AT_ONCE):
+            entries += await embedded(parts[low : low + _AT_ONCE], embedder)
+        written = reached.written()
+        await vectors.apply(
+            VectorBatch(
+                model=embedder.model,
+                entries=entries,
+                removed=changes.removed,
+                cursor=written,
+                follows=place.kept,
+            )
+        )
+        self._places[embedder.model] = _IndexPlace(kept=written, cursor=reached, fresh=place.fresh)
+        return len(entries)
+
+    async def _read_again(
+        self, vectors: Vectors, embedder: Embedder, place: _IndexPlace, followed: Followed
+    ) -> Indexed:
+        """Embed the next passages of an entity that has another name now."""
+        recall, again = self._recall, dict(place.cursor.again)
+        entity, after = next(iter(again.items()))
+        ids = await vectors.about(embedder.model, entity, after=after, limit=self._things)
+        if len(ids) < self._things:
+            del again[entity]
+        else:
+            again[entity] = ids[-1]
+        changes = await passage_changes(
+            recall.state, recall.documents, await _bearing_names(recall, ids)
+        )
+        reached = replace(place.cursor, again=again)
+        made = await self._keep(vectors, embedder, place, changes, reached)
+        return Indexed(commits=0, vectors=made, waiting=followed.waiting)
+
+
+async def drop_index(recall: Recall) -> None:
+    """Forget all vectors, also damaged ones; indexing begins anew.
+
+    Raises:
+        Unavailable: `vectors.unavailable`.
+    """
+    opened = await recall.opened()
+    await opened.vectors.drop()
+    recall.indexed_anew()
+
+
+async def forget_passages(
+    vectors: Vectors,
+    documents: Documents,
+    space: SpaceId,
+    ids: Sequence[str],
+    *,
+    erased_at: Position,
+) -> None:
+    """Take what was erased at a position out of the index, of every model.
+
+    The turns after it were embedded together with it: they go too, unless the indexer has seen
+    the erasure in the log and embedded them anew, as it does in any case. No byte of all this
+    stays in the index's files; an index that is damaged is dropped, for nobody knows what it
+    holds.
+
+    Raises:
+        Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`: forgetting
+            again removes the last traces.
+    """
+    after = [turn.id async for turn in left_alone(documents, space)]
+    try:
+        for model in await vectors.cursors():
+            await _forget(vectors, model, ids, after, seen=(space, erased_at))
+        await vectors.purge()
+    except Unavailable as error:
+        if error.code != "vectors.corrupt":
+            raise
+        await vectors.drop()
+
+
+async def _forget(
+    vectors: Vectors,
+    model: EmbeddingModel,
+    ids: Sequence[str],
+    after: Sequence[str],
+    *,
+    seen: tuple[SpaceId, Position],
+) -> None:
+    """Remove between two steps of an indexer; `after` too unless it has `seen` the erasure."""
+    space, erased_at = seen
+    for tries_left in reversed(range(_TRIES)):
+        cursor = (await vectors.cursors()).get(model, "")
+        knows = LogCursor.read(cursor).at(space) >= erased_at
+        removed = ids if knows else [*ids, *after]
+        try:
+            await vectors.apply(
+                VectorBatch(model=model, removed=removed, cursor=cursor, follows=cursor)
+            )
+        except Unavailable as error:
+            if error.code != "vectors.moved" or not tries_left:
+                raise
+        else:
+            return
+
+
+def _with_renamed(followed: Followed, fresh: Mapping[SpaceId, Position]) -> LogCursor:
+    """The cursor that a step reached, with the entities whose passages have older names."""
+    renamed = {
+        each.entity: ""
+        for each in followed.renamed
+        if each.position > fresh.get(each.space, ORIGIN)
+    }
+    return replace(followed.cursor, again={**followed.cursor.again, **renamed})
+
+
+async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
+    """Those passages that are embedded with a name, and the turns that stand with them."""
+    found: dict[str, None] = {}
+    for thing in (await recall.state.things(ids)).values() if ids else ():
+        if isinstance(thing, Turn | Memory):
+            found[thing.id] = None
+        if isinstance(thing, Turn):
+            page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
+            found.update((turn.id, None) for turn in page)
+    return list(found)
+
+
+async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -> None:
+    """An older model served until the wanted one is complete; nobody asks it any more."""
+    if complete is wanted:
+        for model in await vectors.cursors():
+            if model != wanted.model:
+                await vectors.drop(model)

@@ -1,0 +1,336 @@
+"""Recall by meaning: passages near to a question, also those that were written a moment ago.
+
+A search reads the log past the index, embeds the newest passages itself, and keeps them in memory
+until the index has them: at most `FRESH` passages, within `PATIENCE` seconds. Where that was not
+enough, `behind` says so.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.world import Clock
+from canonry.readmodels.follow_log import LogCursor
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.state import State
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.vectors import VectorQuery, Vectors
+from canonry.recall.ports.reranker import Reranker
+from canonry.recall.usecases.fresh_passages import FreshPassages
+from canonry.values.errors import Unavailable
+
+PATIENCE: Final = 2.0
+"""Seconds after which a search embeds no more of the newest passages."""
+
+QUERY_PATIENCE: Final = 10.0
+"""Seconds that a search waits for the model in all; the first one loads it."""
+
+_REST: Final = 1.5
+"""So many times its patience a search leaves a model alone that has just failed."""
+
+_RERANKER_REST: Final = 5.0
+"""The same of a reranker."""
+
+_STATUS_SECONDS: Final = 5.0
+_PARTS: Final = 32
+_QUESTIONS: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """What recall runs on, opened when it is first needed: none of it is there in an idle server.
+
+    `embedder` gives the one that the settings name, or one that makes vectors of a model, if any.
+    """
+
+    embedder: Callable[[EmbeddingModel | None], Embedder | None]
+    vectors: Callable[[], Vectors]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallEngines:
+    """The engines, open: the embedder is the one that the settings name."""
+
+    embedder: Embedder
+    vectors: Vectors
+
+
+@dataclass(slots=True, kw_only=True)
+class _Serving:
+    """The model that answers now, how far its vectors go and since when that is known."""
+
+    embedder: Embedder
+    cursor: LogCursor
+    since: float
+    fresh: FreshPassages
+
+
+class Recall:
+    """Finds passages by meaning; `index_passages` fills what it searches."""
+
+    def __init__(
+        self,
+        engines: Engines,
+        *,
+        ledger: Ledger,
+        state: State,
+        documents: Documents,
+        clock: Clock,
+        patience: float = QUERY_PATIENCE,
+    ) -> None:
+        """Open nothing yet; a search waits `patience` seconds for the model."""
+        self.ledger = ledger
+        self.state = state
+        self.documents = documents
+        self.asked = asyncio.Event()
+        """Set by the first search: whoever indexes may begin."""
+        self._engines = engines
+        self._clock = clock
+        self.patience = patience
+        self._opening = asyncio.Lock()
+        self._opened: RecallEngines | None = None
+        self._others: dict[EmbeddingModel, Embedder | None] = {}
+        self._looking = asyncio.Lock()
+        self._serving: _Serving | None = None
+        self._rests_until = 0.0
+        self._questions: dict[tuple[EmbeddingModel, str], asyncio.Future[Vector]] = {}
+
+    @property
+    def behind(self) -> int:
+        """The commits, at the last search, that neither the index nor the search could cover."""
+        return self._serving.fresh.missing if self._serving is not None else 0
+
+    async def opened(self) -> RecallEngines:
+        """The engines.
+
+        Raises:
+            Unavailable: `embedder.unavailable`, what an engine needs is not installed.
+        """
+        async with self._opening:
+            if self._opened is None:
+                try:
+                    self._opened = await asyncio.to_thread(self._open)
+                except ImportError as error:
+                    message = "recall by meaning needs a package that is not installed"
+                    raise Unavailable(
+                        "embedder.unavailable", message, package=error.name
+                    ) from error
+            return self._opened
+
+    async def search(self, text: str, query: TextQuery) -> Sequence[tuple[str, float]]:
+        """The ids of passages near to `text` within `query`, nearest first, with the likeness.
+
+        That is 0 for texts as unlike as the model makes any, and 1 for equal ones.
+
+        What a question filters by is `query`; its own text is not looked at. An id may be that of
+        a thing that has changed since: callers look the things up.
+
+        Raises:
+            Unavailable: `embedder.unavailable`, `vectors.unavailable` or `vectors.corrupt`;
+                callers go on with words and say so.
+        """
+        self.asked.set()
+        if query.limit < 1:
+            return ()
+        opened = await self.opened()
+        self._require_rested()
+        try:
+            async with asyncio.timeout(self.patience):
+                async with self._looking:
+                    serving = await self._served(opened)
+                    await self._catch_up(serving, opened.vectors, query)
+                vector = await self._vector_of(serving.embedder, text)
+        except TimeoutError as error:
+            raise self._too_slow() from error
+        # Before the index is asked: what it takes in meanwhile is forgotten here.
+        nearest = dict(serving.fresh.nearest(vector, query))
+        replaced = serving.fresh.replaced()
+        found = await opened.vectors.search(
+            VectorQuery(
+                model=serving.embedder.model,
+                vector=vector,
+                collection=query.collection,
+                spaces=query.spaces,
+                entities=query.entities,
+                source_id=query.source_id,
+                without_scene=query.without_scene,
+                limit=query.limit + _PARTS,
+            )
+        )
+        for identity, _, similarity in found:
+            if similarity >= nearest.get(identity, -1.0) and identity not in replaced:
+                nearest[identity] = similarity
+        ranked = sorted(nearest.items(), key=lambda item: (-item[1], item[0]))
+        low = serving.embedder.unlike
+        return tuple((i, (near - low) / (1 - low)) for i, near in ranked[: query.limit])
+
+    async def older(self) -> Embedder | None:
+        """The embedder whose index serves until that of the settings has seen everything, if any.
+
+        Raises:
+            Unavailable: as for `search`.
+        """
+        opened = await self.opened()
+        embedder, _ = await self._choose(opened, await opened.vectors.cursors())
+        return None if embedder is opened.embedder else embedder
+
+    def indexed(self, model: EmbeddingModel, cursor: LogCursor) -> None:
+        """The index of `model` now goes as far as `cursor`; whoever indexes in here tells."""
+        serving = self._serving
+        if serving is not None and serving.embedder.model == model:
+            serving.cursor = cursor
+            serving.fresh.forget_until(cursor)
+        elif cursor.complete:
+            self._serving = None  # the next search looks which model serves
+
+    def indexed_anew(self) -> None:
+        """Everything was dropped: nothing that is remembered holds."""
+        self._serving = None
+
+    async def close(self) -> None:
+        """Let go of the engines."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return
+        for embedder in (opened.embedder, *self._others.values()):
+            if embedder is not None:
+                await embedder.close()
+        await opened.vectors.close()
+
+    def _open(self) -> RecallEngines:
+        embedder = self._engines.embedder(None)
+        if embedder is None:
+            raise Unavailable("embedder.unavailable", "no embedder is set: set recall.embedder")
+        return RecallEngines(embedder=embedder, vectors=self._engines.vectors())
+
+    async def _served(self, opened: RecallEngines) -> _Serving:
+        now = self._clock.monotonic()
+        serving = self._serving
+        if serving is not None and now - serving.since < _STATUS_SECONDS:
+            return serving
+        embedder, cursor = await self._choose(opened, await opened.vectors.cursors())
+        if serving is not None and serving.embedder.model == embedder.model:
+            fresh = serving.fresh
+        else:
+            fresh = FreshPassages(self.ledger, self.state, self.documents)
+        fresh.forget_until(cursor)
+        self._serving = _Serving(embedder=embedder, cursor=cursor, since=now, fresh=fresh)
+        return self._serving
+
+    async def _choose(
+        self, opened: RecallEngines, kept: Mapping[EmbeddingModel, str]
+    ) -> tuple[Embedder, LogCursor]:
+        """The model of the settings once it has seen everything; an older one until then."""
+        wanted = opened.embedder.model
+        cursors = {model: LogCursor.read(cursor) for model, cursor in kept.items()}
+        mine = cursors.get(wanted, LogCursor())
+        if not mine.complete:
+            for model, cursor in cursors.items():
+                if cursor.complete and model != wanted:
+                    other = await self._other(model)
+                    if other is not None:
+                        return other, cursor
+        return opened.embedder, mine
+
+    async def _other(self, model: EmbeddingModel) -> Embedder | None:
+        if model not in self._others:
+            self._others[model] = await asyncio.to_thread(self._engines.embedder, model)
+        return self._others[model]
+
+    async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
+        """Embed what the index lacks; being late is no failure, and `behind` tells it."""
+        self._require_rested()
+        start = self._clock.monotonic()
+        try:
+            await serving.fresh.read_on(
+                serving.cursor,
+                query.spaces,
+                serving.embedder,
+                known=partial(vectors.digests, serving.embedder.model),
+                in_time=lambda: self._clock.monotonic() - start < PATIENCE,
+            )
+        except Unavailable:
+            self._rest()
+            raise
+
+    async def _vector_of(self, embedder: Embedder, text: str) -> Vector:
+        """The vector of a question; several searches for one reply ask the same at once."""
+        key = embedder.model, text
+        asked = self._questions.get(key)
+        if asked is None or (asked.done() and (asked.cancelled() or asked.exception())):
+            asked = asyncio.ensure_future(self._embedded(embedder, text))
+            asked.add_done_callback(_heard)
+            self._questions[key] = asked
+            while len(self._questions) > _QUESTIONS:
+                del self._questions[next(iter(self._questions))]
+        return await asyncio.shield(asked)
+
+    async def _embedded(self, embedder: Embedder, text: str) -> Vector:
+        self._require_rested()
+        try:
+            async with asyncio.timeout(self.patience):
+                return (await embedder.embed((text,), Purpose.QUERY))[0]
+        except TimeoutError as error:
+            raise self._too_slow() from error
+        except Unavailable:
+            self._rest()
+            raise
+
+    def _too_slow(self) -> Unavailable:
+        self._rest()
+        message = "the embedding model did not answer in time; search goes on by words"
+        return Unavailable("embedder.unavailable", message)
+
+    def _rest(self) -> None:
+        self._rests_until = self._clock.monotonic() + _REST * self.patience
+
+    def _require_rested(self) -> None:
+        """Do not make every search wait for a model that has just failed."""
+        if self._clock.monotonic() < self._rests_until:
+            message = "the embedding model has just failed; search goes on by words"
+            raise Unavailable("embedder.unavailable", message)
+
+
+class Reranking:
+    """A second look: orders the first passages found by how well they answer a question."""
+
+    def __init__(self, reranker: Reranker, *, clock: Clock, patience: float) -> None:
+        """Wait at most `patience` seconds for an answer."""
+        self._reranker = reranker
+        self._clock = clock
+        self.patience = patience
+        self._rests_until = 0.0
+
+    async def order(self, question: str, texts: Sequence[str]) -> Sequence[int]:
+        """The numbers of the texts, the best first; equal ones stay in their order.
+
+        Raises:
+            Unavailable: `reranker.unavailable`; callers keep the order they have, and say so.
+        """
+        if self._clock.monotonic() < self._rests_until:
+            message = "the reranker has just failed; search goes on without it"
+            raise Unavailable("reranker.unavailable", message)
+        try:
+            async with asyncio.timeout(self.patience):
+                scores = await self._reranker.scores(question, texts)
+        except (TimeoutError, Unavailable) as error:
+            self._rests_until = self._clock.monotonic() + _RERANKER_REST * self.patience
+            if isinstance(error, Unavailable):
+                raise
+            message = "the reranker did not answer in time; search goes on without it"
+            raise Unavailable("reranker.unavailable", message) from error
+        return sorted(range(len(texts)), key=lambda number: -scores[number])
+
+    async def close(self) -> None:
+        """Let go of the reranker."""
+        await self._reranker.close()
+
+
+def _heard(asked: asyncio.Future[Vector]) -> None:
+    """Take note of a failure, although every search that asked may have gone on by words."""
+    if not asked.cancelled():
+        asked.exception()

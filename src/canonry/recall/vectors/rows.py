@@ -1,0 +1,343 @@
+"""Rows: the vectors in a SQLite file of their own, as half-precision floats.
+
+The numbers of rows only grow: whoever has read the rows up to a number goes on after it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+import apsw
+import numpy as np
+
+from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.recall.vectors.codes import Floats, Numbers
+from canonry.recall.vectors.faults import corrupt
+from canonry.values.errors import Unavailable
+
+APPLICATION: Final = 0x43414E56
+VERSION: Final = 2
+_BUSY_MS: Final = 10_000
+_ROW: Final = "SELECT collection, space, n, vector FROM vectors"
+SCHEMA: Final = """
+CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+CREATE TABLE models (
+  m INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, dimensions INTEGER NOT NULL,
+  digest TEXT NOT NULL, cursor TEXT NOT NULL, UNIQUE (name, version, dimensions, digest)
+) STRICT;
+CREATE TABLE vectors (
+  n INTEGER PRIMARY KEY AUTOINCREMENT, m INTEGER NOT NULL, id TEXT NOT NULL,
+  part INTEGER NOT NULL, collection TEXT NOT NULL, space TEXT NOT NULL, scene TEXT, source TEXT,
+  vector BLOB NOT NULL, digest BLOB NOT NULL DEFAULT x''
+) STRICT;
+CREATE UNIQUE INDEX vectors_by_id ON vectors (m, id, part);
+CREATE INDEX vectors_by_space ON vectors (m, collection, space, n);
+CREATE INDEX vectors_by_source ON vectors (m, source, n) WHERE source IS NOT NULL;
+CREATE TABLE about (
+  m INTEGER NOT NULL, entity TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (m, entity, n)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX about_by_row ON about (n);
+"""
+_UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''"}
+"""From which version each statement leads to the next one."""
+
+
+VectorRow: TypeAlias = tuple[str, str, int, bytes]
+"""Collection, space, number and vector of a row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Connected:
+    db: apsw.Connection
+    file: tuple[int, int] | None
+
+
+class VectorRows:
+    """Reads and writes through connections of its own, each used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Use the file at `path`, which is made when something is written."""
+        self._path = path
+        self._shared = path.with_name(f"{path.name}-shm")
+        self._shared_bytes = 0
+        self._idle: list[_Connected] = []
+        self._lock = Lock()
+
+    def reading(self) -> AbstractContextManager[apsw.Connection]:
+        """A connection that sees one state of the file throughout."""
+        return self._transaction("BEGIN")
+
+    def writing(self) -> AbstractContextManager[apsw.Connection]:
+        """A connection whose changes are kept if nothing is raised."""
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def scrub(self) -> bool:
+        """Clear removed data from free pages and the log; False where a reader keeps the log."""
+        connected = self._idle_connection() or self._connect()
+        try:
+            connected.db.execute("VACUUM")
+            row: Any = connected.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connected.db.close()
+        return int(row[0]) == 0
+
+    def close(self) -> None:
+        """Close every connection that nobody uses."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().db.close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
+        self._mend_shared_memory()
+        connected = self._idle_connection() or self._connect()
+        db = connected.db
+        try:
+            db.execute(begin)
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            db.close()  # which rolls back what is open
+            raise
+        with self._lock:
+            self._idle.append(connected)
+
+    def _mend_shared_memory(self) -> None:
+        """Give what SQLite shares in memory (`-shm`) its length again, if somebody has cut it.
+
+        To touch what is mapped past the end of a file is death; SQLite makes zeros anew. What it is
+        compared with is read before, since another thread may see it grow meanwhile.
+        """
+        known = self._shared_bytes
+        with suppress(OSError):  # there is none yet, or the index was dropped
+            size = self._shared.stat().st_size
+            if not self._idle or size >= known:
+                self._shared_bytes = size
+                return
+            with self._lock:
+                if self._shared.stat().st_size < known:
+                    os.truncate(self._shared, 0)
+                    os.truncate(self._shared, known)
+
+    def _idle_connection(self) -> _Connected | None:
+        """A free connection to the file of that name now; another process may have replaced it."""
+        with self._lock:
+            while self._idle:
+                connected = self._idle.pop()
+                if connected.file == _file_at(self._path):
+                    return connected
+                connected.db.close()
+        return None
+
+    def _connect(self) -> _Connected:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # SQLite gives what lies beside it the same mode
+            self._path.touch(0o600, exist_ok=False)
+        db = apsw.Connection(str(self._path))
+        try:
+            db.set_busy_timeout(_BUSY_MS)
+            _prepare(db)
+            # The index may be lost at any time, so that it need not outlive a failure of power.
+            db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
+        except BaseException:
+            db.close()
+            raise
+        return _Connected(db=db, file=_file_at(self._path))
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _prepare(db: apsw.Connection) -> None:
+    if _number(db, "PRAGMA user_version") != VERSION:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if _number(db, "SELECT count(*) FROM sqlite_schema") == 0:
+                db.execute(SCHEMA)
+                db.pragma("application_id", APPLICATION)
+                db.pragma("user_version", VERSION)
+            _upgrade(db)
+        except BaseException:
+            if db.in_transaction:  # a full disk ends the whole transaction
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+    marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
+    if marks != (VERSION, APPLICATION):
+        raise corrupt()
+
+
+def _upgrade(db: apsw.Connection) -> None:
+    """Bring a file that an older version of this module made to this version, with its vectors."""
+    version = _number(db, "PRAGMA user_version")
+    while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
+        db.execute(_UPGRADES[version])
+        version += 1
+        db.pragma("user_version", version)
+
+
+def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
+    row: Any = db.execute(sql, bound).fetchone()
+    return int(row[0] or 0)
+
+
+def identity(db: apsw.Connection) -> str:
+    """What tells this file from every other one; files that are made from it repeat it."""
+    row: Any = db.execute("SELECT id FROM identity").fetchone()
+    return str(row[0])
+
+
+def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
+    """The number that a model has in this file."""
+    sql = "SELECT m FROM models WHERE name = ? AND version = ? AND dimensions = ? AND digest = ?"
+    row: Any = db.execute(sql, _bound(model)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
+    """Every model with its number and cursor."""
+    sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
+    return [
+        (
+            m,
+            EmbeddingModel(name=name, version=v, dimensions=size, digest=digest or None),
+            cursor,
+        )
+        for m, name, v, size, digest, cursor in list[Any](db.execute(sql))
+    ]
+
+
+def write(db: apsw.Connection, batch: VectorBatch) -> None:
+    """Take in a batch.
+
+    Raises:
+        Unavailable: `vectors.moved`, the batch follows another cursor.
+    """
+    cursors = {model: cursor for _, model, cursor in models(db)}
+    if batch.follows is not None and batch.follows != cursors.get(batch.model, ""):
+        message = "the vector index was dropped or indexed by another process meanwhile; try again"
+        raise Unavailable("vectors.moved", message)
+    db.execute(
+        "INSERT INTO models (name, version, dimensions, digest, cursor) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET cursor = excluded.cursor",
+        (*_bound(batch.model), batch.cursor),
+    )
+    m = model_number(db, batch.model)
+    remove(db, m, {*batch.removed, *(entry.id for entry in batch.entries)})
+    for entry in batch.entries:
+        db.execute(
+            "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector, digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(m, entry.id, entry.part, str(entry.collection), entry.space),
+                *(entry.scene_id, entry.source_id, halves(entry.vector), entry.digest),
+            ),
+        )
+        n = db.last_insert_rowid()
+        about = [(m, entity, n) for entity in sorted(set(entry.entities))]
+        db.executemany("INSERT INTO about (m, entity, n) VALUES (?, ?, ?)", about)
+
+
+def numbers(db: apsw.Connection, m: int) -> Numbers:
+    """The numbers of all rows of a model."""
+    found = [row[0] for row in list[Any](db.execute("SELECT n FROM vectors WHERE m = ?", (m,)))]
+    return np.array(found, dtype=np.int64)
+
+
+def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -> Sequence[str]:
+    """The ids of passages about an entity past an id, in order."""
+    sql = (
+        "SELECT DISTINCT v.id FROM about AS a JOIN vectors AS v ON v.n = a.n"
+        " WHERE a.m = ? AND a.entity = ? AND v.id > ? ORDER BY v.id LIMIT ?"
+    )
+    return [row[0] for row in list[Any](db.execute(sql, (m, entity, after, limit)))]
+
+
+def digests(db: apsw.Connection, m: int, ids: Iterable[str]) -> dict[str, Sequence[bytes]]:
+    """The digest of each part of passages, in order."""
+    sql = "SELECT digest FROM vectors WHERE m = ? AND id = ? ORDER BY part"
+    found = {i: tuple(row[0] for row in list[Any](db.execute(sql, (m, i)))) for i in ids}
+    return {i: parts for i, parts in found.items() if parts}
+
+
+def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
+    """Take every part of passages out of the rows of a model."""
+    numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
+    for i in ids:
+        db.execute(f"DELETE FROM about WHERE n IN ({numbers})", (m, i))  # noqa: S608 - constant
+        db.execute("DELETE FROM vectors WHERE m = ? AND id = ?", (m, i))
+
+
+def forget(db: apsw.Connection, m: int) -> None:
+    """Drop a model."""
+    for table in ("about", "vectors", "models"):
+        db.execute(f"DELETE FROM {table} WHERE m = ?", (m,))  # noqa: S608 - names are constants
+
+
+def count(db: apsw.Connection, m: int, *, after: int = 0) -> int:
+    """How many vectors of a model there are, or how many with a higher number."""
+    if after:
+        # The plus keeps the query on the numbers: no index on models is of use for the few last.
+        return _number(db, "SELECT count(*) FROM vectors WHERE n > ? AND +m = ?", after, m)
+    return _number(db, "SELECT count(*) FROM vectors WHERE m = ?", m)
+
+
+def newest(db: apsw.Connection) -> int:
+    """The highest number given so far."""
+    return _number(db, "SELECT max(n) FROM vectors")
+
+
+def after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
+    """The rows of a model with a higher number, in order."""
+    return iter(db.execute(f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n", (n, m)))
+
+
+def numbers_about(db: apsw.Connection, m: int, entities: frozenset[str]) -> set[int]:
+    """The rows that name any of the entities."""
+    sql = "SELECT n FROM about WHERE m = ? AND entity = ?"
+    return {row[0] for entity in entities for row in list[Any](db.execute(sql, (m, entity)))}
+
+
+def numbers_from(db: apsw.Connection, m: int, source: str) -> set[int]:
+    """The rows that come from a source."""
+    sql = "SELECT n FROM vectors WHERE m = ? AND source = ?"
+    return {row[0] for row in list[Any](db.execute(sql, (m, source)))}
+
+
+def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[VectorRow]:
+    """Every row of a model up to `newest`, spaces together."""
+    sql = f"{_ROW} INDEXED BY vectors_by_space WHERE m = ? AND n <= ? ORDER BY collection, space, n"
+    return iter(db.execute(sql, (m, newest)))
+
+
+def halves(vector: bytes) -> bytes:
+    """A vector of the port in half precision."""
+    return np.frombuffer(vector, dtype="<f4").astype("<f2").tobytes()
+
+
+def floats(stored: Sequence[bytes], dimensions: int) -> Floats:
+    """Vectors as they are stored, as floats.
+
+    Raises:
+        Unavailable: `vectors.corrupt`, one has another size.
+    """
+    if any(len(one) != 2 * dimensions for one in stored):
+        raise corrupt()
+    joined = np.frombuffer(b"".join(stored), dtype="<f2").astype(np.float32)
+    return joined.reshape(len(stored), dimensions)
+
+
+def _bound(model: EmbeddingModel) -> tuple[str, str, int, str]:
+    return model.name, model.version, model.dimensions, model.digest or ""

@@ -1,0 +1,1 @@
+"""Documents and records with provenance; the toolset `truth`."""

@@ -1,0 +1,126 @@
+"""Shown: an entity's fields as whoever reads them sees them, each with the observations behind it.
+
+An account's entities are shown by a schema, which only chooses: what it chooses from does not
+depend on it, and a value that an earlier version had no place for shows as soon as one has. The
+entities of other spaces show what they say of themselves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.converting import Converted, convert, out_of_order
+from canonry.log.schemas.narrative_fields import FRAGMENT_PREFIX, PROPERTY_PREFIX, policy_of
+from canonry.log.schemas.schemas import EntitySchema, FieldSpec
+from canonry.values.ids import ObservationId
+from canonry.values.merge import LAST_WRITE
+from canonry.values.snapshots import Accumulator, Elements
+from canonry.values.winners import LAST, PRIORITY, SPECIFIC, join, split
+
+NOT_IN_SCHEMA: Final = "not_in_schema"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawFragment:
+    """A value without a place, why, and who said it."""
+
+    value: Any
+    reason: str
+    observation: ObservationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """`sources` names for each field the observations that its value comes from, newest first."""
+
+    fields: Mapping[str, Any]
+    sources: Mapping[str, tuple[ObservationId, ...]]
+    fragments: Mapping[str, RawFragment]
+
+
+def shown_by(entity: Entity, schema: EntitySchema | None) -> Shown:
+    """The snapshot by `schema`, or of the entity as it is where no schema rules it."""
+    return _plain(entity) if schema is None else _ruled(entity, schema)
+
+
+def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
+    specs = {alias: spec for spec in schema.fields for alias in spec.aliases}
+    specs |= {spec.name: spec for spec in schema.fields}
+    shown: dict[str, Elements] = {}
+    fragments: dict[str, RawFragment] = {}
+    loose: dict[str, Elements] = {}
+    for said, elements in entity.snapshot.items():
+        if said.startswith(PROPERTY_PREFIX):
+            name = said.removeprefix(PROPERTY_PREFIX)
+            spec = specs.get(name)
+            if spec is not None and spec.name == name:
+                shown[name] = elements
+            else:
+                fragments[name] = _without_place(elements)
+        elif said.startswith(FRAGMENT_PREFIX):
+            loose[said.removeprefix(FRAGMENT_PREFIX)] = elements
+    for name, elements in loose.items():
+        spec = specs.get(name)
+        fitting = {} if spec is None else _fitting(elements, spec)
+        held = elements[LAST]
+        if held.value["value"] is None:  # a correction took it back
+            continue
+        if spec is None or not fitting:
+            fragments[name] = RawFragment(
+                value=held.value["value"],
+                reason=held.value["reason"],
+                observation=held.observation,
+            )
+        else:
+            before = shown.get(spec.name)
+            shown[spec.name] = join(before, fitting) if before else fitting
+    policies = {name: schema.policy(name) for name in sorted(shown)}
+    fields = {name: policy.show(shown[name]) for name, policy in policies.items()}
+    sources = {name: policy.credit(shown[name])[""] for name, policy in policies.items()}
+    for name, reason in [*out_of_order(schema.order, fields)]:
+        fragments[name] = RawFragment(
+            value=fields.pop(name), reason=reason, observation=sources.pop(name)[0]
+        )
+    return Shown(fields=fields, sources=sources, fragments=dict(sorted(fragments.items())))
+
+
+def _without_place(elements: Elements) -> RawFragment:
+    """A field that this version of the schema has no longer, or not yet."""
+    observation = LAST_WRITE.credit(elements)[""][0]
+    return RawFragment(
+        value=LAST_WRITE.show(elements), reason=NOT_IN_SCHEMA, observation=observation
+    )
+
+
+def _fitting(elements: Elements, spec: FieldSpec) -> Elements:
+    """Those winners among fragments that the field can take, as winners of the field."""
+    found: Elements = {}
+    for slot in (LAST, PRIORITY, SPECIFIC):
+        held = elements.get(slot)
+        converted = None if held is None else convert(held.value["value"], spec)
+        if held is not None and isinstance(converted, Converted):
+            parts = split(converted.value)
+            one = {element: replace(held, value=part) for element, part in parts.items()}
+            found = join(found, one) if found else one
+    return found
+
+
+def _plain(entity: Entity) -> Shown:
+    fields: dict[str, Any] = {}
+    sources: dict[str, tuple[ObservationId, ...]] = {}
+    whole: Accumulator = entity.snapshot
+    for said, elements in whole.items():
+        name = said.removeprefix(PROPERTY_PREFIX)
+        if said.startswith(FRAGMENT_PREFIX) or (said != name and name in whole):
+            continue
+        policy = policy_of(said)
+        value = policy.show(elements)
+        fields[name] = list(value) if isinstance(value, tuple) else value
+        credited = (one for part in policy.credit(elements).values() for one in part)
+        sources[name] = tuple(dict.fromkeys(credited))
+    return Shown(
+        fields=dict(sorted(fields.items())),
+        sources={name: ids for name, ids in sorted(sources.items()) if ids},
+        fragments={},
+    )

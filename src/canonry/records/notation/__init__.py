@@ -1,0 +1,1 @@
+"""How numbers, labels, parties and places are written in documents."""

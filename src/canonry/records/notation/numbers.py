@@ -1,0 +1,182 @@
+"""Numbers and amounts in the notations of several countries; an unclear mark is never chosen."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from canonry.values.numerals import NUMERAL, plain_numeral
+
+_ISO_4217: Final = """
+    AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW
+    MAD MXN MYR NGN NOK NZD PEN PHP PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR
+"""
+_CODES: Final = frozenset(_ISO_4217.split())
+_DOLLARS: Final = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "ARS", "CLP", "COP"})
+_SIGNS: Final = {
+    "US$": "USD",
+    "CA$": "CAD",
+    "C$": "CAD",
+    "A$": "AUD",
+    "AU$": "AUD",
+    "NZ$": "NZD",
+    "HK$": "HKD",
+    "S$": "SGD",
+    "MX$": "MXN",
+    "R$": "BRL",
+    "\u20ac": "EUR",
+    "\xa3": "GBP",
+    "\u20b9": "INR",
+    "\u20a9": "KRW",
+    "\u20ba": "TRY",
+    "\u20b4": "UAH",
+    "\u20bd": "RUB",
+    "z\u0142": "PLN",
+    "Fr.": "CHF",
+    "Euro": "EUR",
+    "euros": "EUR",
+}
+_SIGN: Final = re.compile(
+    "|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True))
+)
+_CODE: Final = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
+_DIGITS: Final = re.compile(
+    r"(?<![\w.,])(?P<open>\()?(?P<sign>[-\u2212+])?\s?(?P<cur>[^\d\s\w(]{0,3})\s?(?P<inner>[-\u2212])?"
+    rf"(?P<digits>{NUMERAL})"
+    r"(?P<after>-)?(?P<close>\s?\))?"
+)
+_NO_NUMBERS: Final = re.compile(
+    r"(?<!\d)\d{1,4}([./-])\d{1,4}(?:\1\d{1,4})+|(?<!\d)\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:Uhr|h\b)"
+)
+"""Dates, versions and times, whose marks are none of a number."""
+
+_CENTS: Final = 2
+_UNIT: Final = re.compile(
+    r"[0-9]\s?([%\u2030\xb0]|(?:(?:[kMGTm\xb5nc]?(?:g|m|l|L|W|Wh|V|A|Hz|J|B|bit|Pa)|t|s|h|d|min|ha"
+    r"|Std\.?|Stk\.?|St\.|pcs|ft|lbs?|oz|mi|gal|hrs?|days|hours|Tage|Stunden|Monate|months)"
+    r"(?:[\xb2\xb323]|/[^\W\d_]+)?)(?![^\W\d_]))"
+)
+"""Units of measure behind a number: kilograms, kilowatt-hours, per cent, hours, pieces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenNumber:
+    """A number as it was found: `value`, or None with the reason why it is unclear."""
+
+    value: Decimal | None
+    reason: str = ""
+
+    @property
+    def plain(self) -> int | float | None:
+        """The value as JSON has numbers: without a fraction where none was written."""
+        if self.value is None:
+            return None
+        exponent = self.value.as_tuple().exponent
+        whole = isinstance(exponent, int) and exponent >= 0
+        return int(self.value) if whole else float(self.value)
+
+
+def number_in(text: str, mark: str | None = None, group: str | None = None) -> SeenNumber | None:
+    """The first number of a text.
+
+    Where that is unclear, `mark` is the decimal mark; `group` divides thousands, and says nothing
+    of the other mark.
+    """
+    found = _DIGITS.search(text)
+    if found is None:
+        return None
+    digits = plain_numeral(found["digits"], mark, group)
+    if digits is None:
+        return SeenNumber(value=None, reason="the mark could divide thousands or decimals")
+    negative = bool(
+        (found["open"] and found["close"])
+        or (found["sign"] or found["inner"] or "").strip("+")
+        or found["after"]
+    )
+    value = Decimal(digits)
+    return SeenNumber(value=-value if negative else value)
+
+
+def unit_in(text: str) -> str | None:
+    """The unit of measure behind a number, as it is written there."""
+    found = _UNIT.search(text)
+    return None if found is None else found[1]
+
+
+def is_measured(text: str) -> bool:
+    """Whether a number has a unit beside it, without which it would say something else."""
+    return unit_in(text) is not None
+
+
+def is_no_sum(text: str) -> bool:
+    """Whether what is said in place of a sum is how much there is of something.
+
+    A price by the hour is a sum, and a capital behind one is the class of its tax: `1,99 A`.
+    """
+    unit = unit_in(text)
+    return (
+        unit is not None and not (len(unit) == 1 and unit.isupper()) and not currency_in(text, "$")
+    )
+
+
+def numbers_in(text: str) -> Iterator[float]:
+    """All that the numerals of a text may be, whatever mark is the decimal one."""
+    for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text)):
+        plain = {plain_numeral(found["digits"], mark) for mark in (".", ",")} - {None}
+        yield from (float(each) for each in plain if each)
+
+
+def currency_in(text: str, dollar: str | None = None) -> str | None:
+    """The currency that a text names by code or sign; `dollar` says whose a bare `$` is."""
+    for found in _CODE.finditer(text):
+        if found[1] in _CODES:
+            return found[1]
+    sign = _SIGN.search(text)
+    if sign is not None:
+        return _SIGNS[sign[0]]
+    return dollar if "$" in text else None
+
+
+def is_currency(code: str) -> bool:
+    """Whether a text is the code of a currency and nothing else."""
+    return code in _CODES
+
+
+def without_currency(label: str) -> tuple[str, str]:
+    """A label in plain letters without the currency that it ends in, and that currency or nothing.
+
+    `amount usd` says of its value what it is in, as a column's header does.
+    """
+    rest, _, last = label.rpartition(" ")
+    code = last.upper()
+    return (rest.removesuffix(" in"), code) if rest and code in _CODES else (label, "")
+
+
+def dollar_in(text: str) -> str | None:
+    """Whose dollars a document means, by the codes that it names; None where it names several."""
+    codes = {found[1] for found in _CODE.finditer(text) if found[1] in _DOLLARS}
+    return codes.pop() if len(codes) == 1 else None
+
+
+def mark_in(text: str) -> str | None:
+    """The decimal mark that the unmistakable numbers of a text share.
+
+    Numbers with two decimals are, and those with both marks or several of one; a date, a version or
+    the number of a section is no number.
+    """
+    marks = {_last_mark(found["digits"]) for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text))}
+    marks.discard("")
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _last_mark(digits: str) -> str:
+    """The decimal mark of a number, where nobody could take it for another."""
+    seen = [char for char in digits if char in ".,"]
+    if len(set(seen)) == 2:  # noqa: PLR2004 - both marks, the last one is decimal
+        return seen[-1]
+    if len(seen) > 1:
+        return "," if seen[0] == "." else "."
+    if seen and len(digits) - digits.index(seen[0]) - 1 == _CENTS:
+        return seen[0]
+    return ""

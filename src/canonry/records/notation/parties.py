@@ -1,0 +1,148 @@
+"""Parties: the names in a list or a sentence, and whether a name is a company's or a person's.
+
+Whatever else a text says of a party, its seat, its role, the law it is under, is no part of a name.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from canonry.values.languages import languages
+from canonry.values.normal_forms import company_name, words_only
+
+_COMPANY: Final = re.compile(
+    r"(?:^|[\s,])(?:inc|llc|llp|ltd|limited|corp|corporation|co|company|plc|gmbh|ag|kg|ohg|ug|se"
+    r"|e\.\s?v|mbh|s\.?\s?a|s\.?\s?l|s\.?\s?r\.?\s?l|s\.?a\.?s|sarl|b\.?v|n\.?v|oy|ab|a\.?s|aps|pty"
+    r"|pvt|s\.?p\.?a|kft|sp\.\s?z\s?o\.\s?o|d\.o\.o|lda|ltda|group|holdings?|bank|university"
+    r"|institute|foundation|association|stiftung|verein|services|solutions|systems|partners"
+    r"|consulting|management|provider|agency|studio|labs|technologies|software)\.?(?:$|[\s,)])",
+    re.IGNORECASE,
+)
+_FORM: Final = (
+    r"inc|llc|l\.?l\.?p|ltd|limited|l\.?p|corp|co|plc|s\.?a|s\.?l|s\.?r\.?l|s\.?p\.?a|s\.?a\.?s"
+    r"|gmbh|ag|kg|b\.?v|n\.?v|lda|jr|sr"
+)
+_SHORTENED: Final = re.compile(
+    r"(?:^|[\s,])(?:inc|corp|co|ltd|lda|ltda|jr|sr|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2})\.$",
+    re.IGNORECASE,
+)
+"""A name that ends in what is written with a point: the point is a part of it."""
+
+_APART: Final = re.compile(rf"\s\|\s|,(?!\s?(?:{_FORM})\b)", re.IGNORECASE)
+_ROLE: Final = re.compile(
+    r"(?<![(\u201c\"])[(\u201c\"]++(?:the\s|hereinafter|der\s|die\s|el\s|la\s)?[^)\"\u201d]{0,60}+[)\"\u201d]++"
+)
+_HONOURED: Final = re.compile(
+    r"(?:mrs?|ms|miss|herrn?|frau|mme|madame|monsieur|mlle|sra?|srta|do\xf1a|don|sig(?:\.ra|nora?)?"
+    r"|dhr|de heer|mevrouw|mevr|pani?|senhora?|sr\.\xaa)\.?\s+(?=[^\W\d_])",
+    re.IGNORECASE,
+)
+_ENDS: Final = re.compile(rf",(?!\s?(?:{_FORM})\b)|\s[-\u2013]\s|\d{{3,}}", re.IGNORECASE)
+"""Where a name in a sentence ends: whatever follows says more of whoever bears it."""
+
+_SMALL: Final = frozenset(
+    {
+        *("van", "von", "der", "den", "de", "del", "della", "di", "da", "do", "dos", "das", "du"),
+        *("la", "le", "les", "el", "los", "las", "of", "the", "and", "et", "und", "y", "e", "i"),
+        *("z", "o.o.", "bin", "al", "'t", "het", "ten", "ter", "zu", "zum", "f\xfcr", "for", "&"),
+    }
+)
+"""Words within names that begin with small letters."""
+
+_JOINED: Final = ("and", "und", "y", "et")
+_NAME_MAX: Final = 120
+_WORDS_MAX: Final = 10
+_WORDS_OF_A_PERSON: Final = range(2, 5)
+
+
+def is_company(name: str) -> bool:
+    """Whether a name says of itself that it is a company's."""
+    return bool(_COMPANY.search(name))
+
+
+def party_type(name: str) -> str:
+    """`company` or `person`; a single word is a company's, as persons are named in full."""
+    bare = _HONOURED.sub("", name.strip(), count=1)
+    if bare != name.strip():
+        return "person"
+    words = words_only(name).split()
+    if is_company(name) or company_name(name) != " ".join(words):
+        return "company"
+    capital = all(word[:1].isupper() for word in bare.split() if len(word) > 3)  # noqa: PLR2004
+    alone = all(word.isalpha() for word in words)
+    count = sum(1 for word in words if word not in _SMALL)
+    return "person" if alone and capital and count in _WORDS_OF_A_PERSON else "company"
+
+
+def parties_in(text: str, language: str = "") -> tuple[str, ...]:
+    """The names in a list of parties, in order, without the roles in brackets behind them."""
+    lines = (" ".join(line.split()) for line in _ROLE.sub(" ", text).split("\n"))
+    pieces = (piece for line in lines for piece in _APART.split(line))
+    parts = (part for piece in pieces for part in _divided(piece, language))
+    names = (_tidy(part) for part in parts)
+    return tuple(dict.fromkeys(name for name in names if 1 < len(name) <= _NAME_MAX))
+
+
+def named_in(text: str, language: str = "") -> tuple[str, ...]:
+    """The names of the parties in a sentence; what is no name, such as a description, is left."""
+    bare = _ROLE.sub(", ", " ".join(text.split()))
+    names: dict[str, None] = {}
+    before = ""
+    for part in _divided(bare, language):
+        # What is said of a party may join names too, but for a comma behind all of it.
+        if before.rstrip().endswith(",") or not _ENDS.search(before.strip(" ,")):
+            name = _name_of(part)
+            names |= {name: None} if is_name(name) else {}
+        before = part
+    return tuple(names)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a name rather than a phrase: its words begin with capitals."""
+    words = text.split()
+    if not 1 < len(text) <= _NAME_MAX or len(words) > _WORDS_MAX or not text[0].isalnum():
+        return False
+    if not any(char.isalpha() for char in text) or words[0].lower() in _articles():
+        return False
+    return all(
+        not word[0].islower() or word.lower().strip(",") in _SMALL or is_company(word)
+        for word in words
+    )
+
+
+def _name_of(part: str) -> str:
+    """The name that a part of a sentence begins with, behind its articles and titles."""
+    words = _ENDS.split(part.strip(" ,;:"))[0].split()
+    while words and words[0][0].islower():
+        words.pop(0)
+    return _HONOURED.sub("", _tidy(" ".join(words)), count=1)
+
+
+def _tidy(name: str) -> str:
+    bare = " ".join(name.split()).strip(" ,:-*;")
+    return bare if _SHORTENED.search(bare) else bare.strip(" .")
+
+
+def _divided(text: str, language: str) -> Iterator[str]:
+    """The parts between semicolons and the words that join names, as the language has them."""
+    own = languages()[language].joined if language else _JOINED
+    words: list[str] = []
+    given = text.replace(";", " ; ").split()
+    for place, word in enumerate(given):
+        after = given[place + 1].lower() if place + 1 < len(given) else ""
+        joins = word.lower() in own or (word == "&" and not after.startswith("co"))
+        if word == ";" or (joins and words):
+            yield " ".join(words)
+            words = []
+        else:
+            words.append(word)
+    yield " ".join(words)
+
+
+@lru_cache(maxsize=1)
+def _articles() -> frozenset[str]:
+    """Words that begin a phrase and no name."""
+    known = languages().values()
+    common = frozenset(word for each in known for word in each.common if len(word) > 1)
+    return common | {"a", "an", "eine", "ein", "une", "una", "een"}

@@ -1,0 +1,1 @@
+"""What records ask of interpreters and of hosts of files."""

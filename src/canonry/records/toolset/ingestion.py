@@ -1,0 +1,227 @@
+"""Ingestion tools: files and records come in, are interpreted, and interpreted again."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canonry.canon.session.account import account_of, require_account, require_readable
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.limits import Limits, measure
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    OBJECT,
+    TEXT,
+    UUID,
+    Shape,
+    array,
+    given,
+    nullable,
+    optional,
+)
+from canonry.gateway.tool import Arguments, Reply, Run
+from canonry.log.items.accounts import alias_of
+from canonry.log.items.entities import Entity
+from canonry.records.toolset.arguments import moment_of, optional_text, source_of, text_of
+from canonry.records.toolset.shapes import DUPLICATE, RUN, SHOWN_MAX, WARNING, Json, first_of
+from canonry.records.toolset.snapshots import fields_of
+from canonry.records.usecases.identity.tell_evidence import evidence_for
+from canonry.records.usecases.ingest_file import (
+    FileIngested,
+    attach_file,
+    entities_of,
+    ingest_file,
+    ingest_properties,
+    reinterpret_source,
+    require_source,
+)
+from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import Recorded
+from canonry.records.usecases.sign_url import sign_url
+from canonry.records.usecases.store_file import given_file, read_local
+from canonry.values.errors import InvalidInput
+
+_PATH_MAX: Final = 4_096
+_INNER: Final = Limits(any_number=True)
+
+
+_RECORDED: Final = Shape(
+    entities=first_of(
+        Shape(
+            entity_id=UUID,
+            entity_type=TEXT,
+            canonical_name=TEXT.of("name"),
+            identity_rule=TEXT.of("rule"),
+            created=BOOLEAN,
+            entity_alias=nullable(TEXT.of(lambda each: alias_of(each.entity_id))),
+            observation_id=optional(UUID),
+            explain=optional(array(TEXT).of(lambda each: each.reasons or None)),
+        ),
+        "records",
+    ),
+    entities_total=COUNT.of("total"),
+    warnings=first_of(WARNING, "warnings"),
+    possible_duplicates=given(array(DUPLICATE)),
+    observations_added=COUNT.of("observations"),
+)
+"""What became of the records: the first hundred of them, and all that should be known."""
+_MEMBERS: Final = optional(
+    array(
+        Shape(
+            name=TEXT,
+            source_id=optional(UUID),
+            entities=array(UUID).of(lambda each: each.entities[:SHOWN_MAX]),
+            problem=optional(TEXT),
+        )
+    ).of(lambda done: done.members or None)
+)
+"""The files within the file: each is a source of its own, or says why it was not read."""
+
+_INGESTED: Final = Shape(
+    source_id=UUID.of("source.id"),
+    content_hash=TEXT.of("source.content_hash"),
+    file_size=optional(given(COUNT)),
+    deduplicated=given(BOOLEAN),
+    interpretation=nullable(RUN.of("run")),
+)
+_FILE: Final = Shape(members=_MEMBERS)
+_UPLOADED: Final = Shape(
+    source_id=UUID.of("source.id"),
+    file_url=TEXT.of(lambda done: done.source.files[0] if done.source.files else ""),
+    file_size=COUNT.of("source.size"),
+    content_type=TEXT.of("source.mime_type"),
+    deduplicated=BOOLEAN,
+    content_hash=TEXT.of("source.content_hash"),
+    interpretation=nullable(RUN.of("run")),
+    warnings=array(WARNING).of(
+        lambda done: () if done.recorded is None else done.recorded.warnings
+    ),
+    entity_snapshots=optional(given(array(OBJECT))),
+    members=_MEMBERS,
+)
+_LINK: Final = Shape(signed_url=TEXT.of("url"), expires_at=INSTANT)
+
+
+async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    as_file = arguments.get("file_content") is not None
+    if as_file == (arguments.get("entities") is not None):
+        message = "give either file_content with mime_type, or entities"
+        raise InvalidInput("ingest.form", message, path="/entities")
+    return await (_file if as_file else _records)(canon, caller, arguments)
+
+
+async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    origin: Mapping[str, Any] = arguments.get("provenance") or {}
+    records = GivenRecords(
+        entities=arguments["entities"],
+        priority=int(arguments.get("source_priority", 100)),
+        observed_at=moment_of(origin, "extracted_at", inside="/provenance"),
+        provenance=origin,
+    )
+    recorded = await ingest_records(canon, caller, arguments.get("user_id"), records)
+    head = _INGESTED(recorded, deduplicated=recorded.again)
+    return {**head, **await _recorded(canon, caller, recorded)}
+
+
+async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> Json:
+    doubtful = await evidence_for(canon, account_of(caller), recorded.duplicates)
+    return _RECORDED(recorded, possible_duplicates=doubtful)
+
+
+async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = require_account(caller, arguments.get("user_id"))
+    if arguments.get("mime_type") is None:
+        message = "say of which type the file is"
+        raise InvalidInput("file.mime-type", message, path="/mime_type")
+    file = given_file(
+        arguments["file_content"],
+        text_of(arguments, "mime_type"),
+        optional_text(arguments, "original_filename", _PATH_MAX),
+    )
+    done = await ingest_file(
+        canon,
+        caller,
+        account,
+        file,
+        interpret=bool(arguments["interpret"]),
+        config=arguments.get("interpretation_config"),
+    )
+    head = _INGESTED(done, file_size=done.source.size, deduplicated=done.deduplicated)
+    head |= _FILE(done)
+    if done.recorded is None:
+        return {**head, "observations_added": done.restated}
+    return {**head, **await _recorded(canon, caller, done.recorded)}
+
+
+async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = account_of(caller)
+    other = None
+    if arguments.get("source_material_id") is not None:
+        other = (await require_source(canon, caller, source_of(arguments, "source_material_id"))).id
+    properties = _properties(arguments)
+    file = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
+    bucket = text_of(arguments, "bucket")
+    if properties is None:
+        done = await ingest_file(canon, caller, account, file, bucket=bucket)
+    else:
+        done = await ingest_properties(canon, caller, account, file, properties, bucket=bucket)
+    if other is not None and done.stored is not None:
+        await attach_file(canon, caller, account, other, done.stored)
+    return _UPLOADED(done, entity_snapshots=await _snapshots(canon, caller, done))
+
+
+async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[Json] | None:
+    if done.run is None:
+        return None
+    ids = await entities_of(canon, account_of(caller), done)
+    entities = await require_readable(canon, caller, Entity, ids[:SHOWN_MAX])
+    fields = await fields_of(canon, caller, entities)
+    distinct = {each.id: each for each in entities}
+    return [
+        {"entity_id": e.id, "entity_type": e.entity_type, "snapshot": dict(fields[e.id])}
+        for e in distinct.values()
+    ]
+
+
+def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
+    text = arguments.get("properties")
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("entity_type", ""), str):
+        message = "properties is a JSON object, written as text, whose entity_type is a text"
+        raise InvalidInput("upload.properties", message, path="/properties")
+    measure({"properties": value}, _INNER)  # the text that it came in could not be checked
+    return value
+
+
+async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = account_of(caller)
+    config = arguments["interpretation_config"]
+    done = await reinterpret_source(canon, caller, account, source_of(arguments), config)
+    warnings = done.recorded.warnings if done.recorded else ()
+    return {
+        **(RUN(done.run) if done.run else {}),
+        "source_id": done.source.id,
+        "deduplicated": done.recorded is None,
+        "warnings": [WARNING(each) for each in warnings[:SHOWN_MAX]],
+    }
+
+
+async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    path = text_of(arguments, "file_path", _PATH_MAX)
+    seconds = int(arguments["expires_in"])
+    return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
+
+
+RUNS: Final[dict[str, Run]] = {
+    "ingest": _ingest,
+    "upload_file": _upload,
+    "get_file_url": _url,
+    "reinterpret": _reinterpret,
+}

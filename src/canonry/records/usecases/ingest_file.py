@@ -1,0 +1,390 @@
+"""Ingest a file: keep it, let an interpreter read it, and record what that found.
+
+Files within it, such as those attached to a message, are sources of their own. Whatever goes wrong
+after the file was taken, its source stays, and the error names it. The same file under the same
+configuration is interpreted once; brought again, its word is the last one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+from canonry.canon.ports.files import FileHint, Member
+from canonry.canon.session.account import Account, opened, within_account
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, answered, commit_change
+from canonry.canon.session.lookup import require
+from canonry.canon.session.receipts import made_before, the_made
+from canonry.log.entries import FileAttached, Made
+from canonry.log.items.accounts import run_id_of, source_id_of
+from canonry.log.items.runs import InterpretationRun, RunDraft
+from canonry.log.items.sources import Source, SourceDraft, SourceType
+from canonry.log.keys import thing_key
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.models.client_model import ASKED
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.records.domain.interpretations import Found
+from canonry.records.domain.record_bounds import require_record
+from canonry.records.usecases.interpret_source import (
+    PlannedRun,
+    excerpts_of,
+    failed_run,
+    interpret_file,
+    plan_run,
+    require_quota,
+)
+from canonry.records.usecases.read_records import Statement
+from canonry.records.usecases.record_batches import record_batches
+from canonry.records.usecases.record_source import Recorded, record_source
+from canonry.records.usecases.restate_run import restate_run
+from canonry.records.usecases.store_file import (
+    GivenFile,
+    StoredFile,
+    filing_of,
+    hint_of,
+    store_file,
+)
+from canonry.values.errors import CanonryError, InvalidInput, Unavailable
+from canonry.values.ids import EntityId, NewId, RunId, SourceId
+from canonry.values.json_values import canonical_json
+from canonry.values.observations import (
+    PRIORITY_INTERPRETED,
+    PRIORITY_STRUCTURED,
+    SPECIFICITY_INTERPRETED,
+    SPECIFICITY_STATED,
+)
+from canonry.values.provenance import CanonLevel
+
+_GIVEN: Final = "properties"
+_RULES: Final = "rules"
+_TYPES: Final = tuple(TRUTH_TYPES.values())
+_DEPTH_MAX: Final = 3
+"""So deep files within files are read: a table in an archive that a message brings along."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberIngested:
+    """What became of a file within a file; `problem` is why it was not read, by its code."""
+
+    name: str
+    source_id: SourceId | None = None
+    entities: Sequence[EntityId] = ()
+    problem: str | None = None
+    record: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileIngested:
+    """The source, whether it was there before, and what became of its records.
+
+    `run` is None where nobody asked for an interpretation; `recorded` where an earlier call has
+    it, and `restated` is then the number of observations that were stated again.
+    """
+
+    source: SourceDraft
+    stored: StoredFile | None
+    deduplicated: bool
+    run: RunDraft | None = None
+    recorded: Recorded | None = None
+    restated: int = 0
+    members: Sequence[MemberIngested] = ()
+
+
+async def ingest_file(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    given: GivenFile,
+    *,
+    interpret: bool = True,
+    config: Mapping[str, Any] | None = None,
+    bucket: str | None = None,
+) -> FileIngested:
+    """Keep a file and, if asked, what an interpreter finds in it.
+
+    Raises:
+        InvalidInput: as storing and planning say.
+        InvalidInput: what is wrong with the file itself, with `source_id`: it is kept.
+        Unavailable: `interpretation.quota` or `interpretation.failed`, both with `source_id`.
+    """
+    plan = plan_run(canon, config) if interpret else None
+    stored = await store_file(canon, account.user_id, given, bucket=bucket)
+    source = _source(account, given, stored)
+    if plan is None:
+        kept, existed = await keep_source(canon, caller, account, source)
+        return FileIngested(source=kept, stored=stored, deduplicated=existed)
+    done = await _interpreted(canon, caller, account, source, (plan, given))
+    restated = 0
+    mine = await answered(canon, within_account(caller), account.space)
+    if done.run is not None and done.recorded is None and mine is None:
+        restated = await restate_run(canon, caller, account, done.run)
+    return replace(done, stored=stored, restated=restated)
+
+
+async def ingest_properties(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    given: GivenFile,
+    properties: Mapping[str, Any],
+    *,
+    bucket: str | None = None,
+) -> FileIngested:
+    """Keep a file with what its bringer says of it, in place of an interpretation.
+
+    Raises:
+        InvalidInput: as storing says, and as records of one's own.
+    """
+    fields = {name: value for name, value in properties.items() if name != "entity_type"}
+    kind = str(properties.get("entity_type") or "document")
+    if kind == "document":
+        fields.setdefault("title", given.hint.name or sha256(given.data).hexdigest())
+    record = Found(entity_type=kind, fields=fields)
+    require_record(record, "/properties")
+    stored = await store_file(canon, account.user_id, given, bucket=bucket)
+    source = _source(account, given, stored)
+    config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
+    statement = Statement(
+        account=account,
+        source=source,
+        config=config,
+        records=[record],
+        priority=PRIORITY_STRUCTURED,
+        specificity=SPECIFICITY_STATED,
+        repeatable=True,
+        started_at=canon.clock.now(),
+    )
+    recorded = await record_source(canon, within_account(caller), statement)
+    return FileIngested(
+        source=recorded.source,
+        stored=stored,
+        deduplicated=recorded.again,
+        run=recorded.run,
+        recorded=recorded,
+    )
+
+
+async def reinterpret_source(
+    canon: Canon, caller: Caller, account: Account, source_id: str, config: Mapping[str, Any]
+) -> FileIngested:
+    """Interpret a stored file by another configuration; the same one gives the same run.
+
+    Raises:
+        NotFound: `source.unknown`.
+        InvalidInput: `interpretation.no-file`, the source was handed over as records.
+        Unavailable: as for a new file.
+    """
+    inner = within_account(caller)
+    source = await require(canon, inner, Source, source_id)
+    if source.source_type is not SourceType.DOCUMENT or source.content_hash is None:
+        message = "the source has no file to interpret; it was handed over as records"
+        raise InvalidInput("interpretation.no-file", message, path="/source_id")
+    plan = plan_run(canon, config)
+    data = await filing_of(canon).blobs_of(account.user_id).get(source.content_hash)
+    hint = FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
+    given = GivenFile(data=data, hint=hint)
+    return await _interpreted(canon, caller, account, source, (plan, given))
+
+
+async def require_source(canon: Canon, caller: Caller, source_id: str) -> SourceDraft:
+    """The source of the caller's own account to which a file is to be attached.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    return await require(canon, within_account(caller), Source, source_id)
+
+
+async def attach_file(
+    canon: Canon, caller: Caller, account: Account, source_id: str, stored: StoredFile
+) -> None:
+    """Let a stored file belong to another source as well.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    inner = within_account(caller)
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        source = await require(canon, inner, Source, source_id)
+        reads = frozenset((thing_key(source.id),))
+        key = str(stored.key)
+        if key in source.files:
+            return Change(entries=(), reads=reads)
+        return Change(entries=(FileAttached(source_id=source.id, file=key),), reads=reads)
+
+    await commit_change(canon, step(inner, "file"), account.space, prepare)
+
+
+async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
+    """The entities that a file's records are about, in their order."""
+    if done.recorded is not None:
+        return tuple(dict.fromkeys(each.entity_id for each in done.recorded.records))
+    page = await canon.state.observations_from(done.source.id, limit=PAGE_MAX, offset=0)
+    own = (each for each in page.items if each.space == account.space)
+    return tuple(dict.fromkeys(each.entity_id for each in own))
+
+
+async def keep_source(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source: SourceDraft,
+    *things: RunDraft,
+) -> tuple[SourceDraft, bool]:
+    """Keep a source without records; the one that is kept, and whether it was there."""
+
+    async def prepare(new_id: NewId) -> Change[tuple[SourceDraft, bool]]:
+        del new_id  # the ids follow from the content
+        known = await canon.within(account.space).things((account.space, source.id))
+        before = known.get(source.id)
+        existed = isinstance(before, Source)
+        kept = before if isinstance(before, Source) else source
+        made: list[SourceDraft | RunDraft] = [] if existed else [source]
+        made += things
+        entries = [*opened(account, known), *(Made(thing=each) for each in made)] if made else []
+        reads = frozenset(map(thing_key, (account.space, source.id)))
+        return Change(entries=tuple(entries), reads=reads, found=(kept, existed))
+
+    inner = step(within_account(caller), "source")
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    return receipt.found or (the_made(receipt, SourceDraft), False)
+
+
+async def _interpreted(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source: SourceDraft,
+    reading: tuple[PlannedRun, GivenFile],
+    *,
+    depth: int = 0,
+) -> FileIngested:
+    plan, given = reading
+    config = dict(plan.configuration)
+    run_id = run_id_of(source.id, config)
+    known = await canon.within(account.space).things((run_id, source.id))
+    run, before = known.get(run_id), known.get(source.id)
+    kept = before if isinstance(before, Source) else source
+    if isinstance(run, InterpretationRun) and not await _reads_alike(canon, caller, account, plan):
+        return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
+    began = canon.clock.now()
+    try:
+        if not isinstance(run, InterpretationRun):
+            await require_quota(canon, account)
+        found, read = await interpret_file(canon, plan, given.data, given.hint, _TYPES)
+    except CanonryError as error:
+        if error.code == ASKED and not depth:
+            raise  # the same call will be made again, and is then the first to keep anything
+        attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
+        failed = failed_run(RunId(attempt), source, config, error, canon.clock.now())
+        runs = () if error.code == "interpretation.quota" else (failed,)
+        await keep_source(canon, caller, account, source, *runs)
+        raise _naming(error, source.id) from error
+    members = [
+        await _member(
+            canon, step(caller, f"member {n}"), account, source, (plan, each), depth=depth + 1
+        )
+        for n, each in enumerate(read.members)
+    ]
+    excerpts = await excerpts_of(read)
+    del read  # the tables of a long file
+    statement = Statement(
+        account=account,
+        source=source,
+        config=config,
+        records=(),
+        priority=PRIORITY_INTERPRETED,
+        specificity=SPECIFICITY_INTERPRETED,
+        notes=found.warnings,
+        brought=_brought(found.entities, members),
+        excerpts=excerpts,
+        started_at=began,
+    )
+    recorded = await record_batches(canon, within_account(caller), statement, found.entities)
+    return FileIngested(
+        source=recorded.source,
+        stored=None,
+        deduplicated=recorded.again,
+        run=recorded.run,
+        recorded=recorded,
+        members=members,
+    )
+
+
+async def _reads_alike(canon: Canon, caller: Caller, account: Account, plan: PlannedRun) -> bool:
+    """Whether a retry learns what its earlier call found by reading the file once more.
+
+    A model costs, and may say otherwise.
+    """
+    made = await made_before(canon, within_account(caller), account.space, RunDraft)
+    return bool(made) and plan.interpreter.provider == _RULES
+
+
+async def _member(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    whole: SourceDraft,
+    reading: tuple[PlannedRun, Member],
+    *,
+    depth: int,
+) -> MemberIngested:
+    """Keep a file within a file as a source of its own; what it is not read for is told."""
+    plan, member = reading
+    told = MemberIngested(name=member.hint.name, record=member.record)
+    if depth > _DEPTH_MAX:
+        return replace(told, problem="document.too-deep")
+    given = GivenFile(data=member.data, hint=hint_of("", member.hint.name))
+    given = replace(given, hint=replace(given.hint, mime_type=member.hint.mime_type))
+    try:
+        stored = await store_file(canon, account.user_id, given)
+        source = _source(account, given, stored)
+        source = replace(source, properties={"part_of": whole.id, "name": member.hint.name})
+        told = replace(told, source_id=source.id)
+        done = await _interpreted(canon, caller, account, source, (plan, given), depth=depth)
+    except (InvalidInput, Unavailable) as error:
+        return replace(told, problem=str(error.details.get("cause", error.code)))
+    return replace(told, entities=await entities_of(canon, account, done))
+
+
+def _brought(
+    found: Sequence[Found], members: Sequence[MemberIngested]
+) -> Sequence[tuple[int, EntityId]]:
+    """Which record each entity came with that a file within the file is first of all about."""
+    if not members:
+        return ()
+    place_of = {each.row: place for place, each in reversed(list(enumerate(found))) if each.row}
+    return [
+        (place_of.get(each.record + 1, 0), each.entities[0])
+        for each in members
+        if each.record is not None and each.entities and found
+    ]
+
+
+def _naming(error: CanonryError, source_id: SourceId) -> CanonryError:
+    """The same error, which says too where the file is kept."""
+    if not isinstance(error, Unavailable | InvalidInput):
+        return error
+    return type(error)(error.code, error.message, **{**error.details, "source_id": source_id})
+
+
+def _source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:
+    return SourceDraft(
+        id=source_id_of(account.user_id, stored.digest),
+        space=account.space,
+        doc_id=stored.digest,
+        title=given.hint.name,
+        edition=None,
+        origin=None,
+        source_type=SourceType.DOCUMENT,
+        level=CanonLevel.CANON,
+        content_hash=stored.digest,
+        mime_type=stored.media_type,
+        size=stored.size,
+        file_name=given.hint.name or None,
+        files=(str(stored.key),),
+    )

@@ -1,0 +1,383 @@
+"""Record entities: what the records of one source say becomes entities, observations and edges.
+
+Everything is looked up in a few reads, however many records there are, and written by one commit.
+Which entity a record is about follows from its keys alone; what nearly fits is only told.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.pacing import Pace, aside
+from canonry.log.entries import Entry, Made
+from canonry.log.items.accounts import relation_id_of
+from canonry.log.items.entities import Entity, EntityClass, EntityDraft, said_in
+from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.keys import name_key, thing_key
+from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX, policy_of
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.truth_relations import TruthRelation
+from canonry.log.schemas.typed_records import naming_of
+from canonry.records.domain.assertions import Assertion
+from canonry.records.domain.foreseen import foreseen
+from canonry.records.domain.resolving import (
+    Doubt,
+    Known,
+    Target,
+    known_among,
+    resolve,
+    target_of,
+    tied,
+)
+from canonry.records.usecases.derived_edges import (
+    FIELD,
+    RetoldEntity,
+    edges_following,
+    retellings,
+    stands,
+)
+from canonry.records.usecases.earlier_statements import (
+    content_of,
+    earlier_addressees,
+    is_news,
+    last_words_of,
+)
+from canonry.records.usecases.read_records import RecordReading
+from canonry.records.usecases.relate_entities import edge
+from canonry.records.usecases.similar_entities import Similar, find_similar
+from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
+from canonry.values.merge import join_all
+from canonry.values.observations import ObservationDraft
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.revising import revised
+from canonry.values.snapshots import Accumulator
+
+TOLD_MAX: Final = 100
+"""After so many possible duplicates no record tells of any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """Two entities that may be one, and why: both bear `sign`, as entities bear it."""
+
+    entity_id: EntityId
+    candidate_id: EntityId
+    entity_type: str
+    reason: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedAs:
+    """What became of one record; `reasons` say why it was taken for its type."""
+
+    entity_id: EntityId
+    entity_type: str
+    name: str
+    rule: str
+    created: bool
+    observation_id: ObservationId | None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Recording:
+    """A reading on its way into canon: the entries to be written, and the keys that they rest on.
+
+    `before`: of whom the source has said something when it was recorded before, and what.
+    """
+
+    reading: RecordReading
+    similar: Similar
+    known: Known
+    reads: set[str]
+    evidence: tuple[Evidence, ...]
+    observation_ids: Iterator[str]
+    before: Mapping[bytes, EntityId] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    records: list[RecordedAs] = field(default_factory=list)
+    duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
+    observed: list[ObservationDraft] = field(default_factory=list)
+    kept: tuple[ObservationDraft, ...] = ()
+    edges: dict[RelationId, RelationDraft] = field(default_factory=dict)
+    entities: int = 0
+    fragments: int = 0
+
+
+async def record_entities(
+    canon: Canon, reading: RecordReading, new_id: NewId, pace: Pace
+) -> Recording:
+    """The entries for all that a source states; nothing is written."""
+    recording = await _begun(canon, reading, reading.assertions, new_id, weight=pace.weight)
+    if reading.again and recording.similar.contested:
+        space, source_id = reading.statement.account.space, reading.statement.source.id
+        recording.before = await earlier_addressees(canon, space, source_id)
+    await _match_all(recording, pace)
+    await _keep_observed(canon, recording)
+    await _add_edges(canon, recording)
+    return recording
+
+
+async def record_named(
+    canon: Canon, reading: RecordReading, entity: Entity, word: ObservationDraft, new_id: NewId
+) -> Recording:
+    """The entries for those whom a user's own `word` on an entity names, and for its edges."""
+    (assertion,) = reading.assertions
+    recording = await _begun(canon, reading, (), new_id, weight=0)
+    if entity.id not in recording.known.targets:
+        recording.known.add(target_of(entity))
+    target = recording.known.targets[entity.id]
+    recording.similar.schema_of[entity.entity_type] = assertion.schema
+    for name, companion in reading.companions.get(0, ()):
+        _relate(recording, target, _match(recording, companion), {FIELD: name})
+    await _keep_observed(canon, recording)
+    recording.kept = (*recording.kept, word)
+    await _add_edges(canon, recording)
+    return recording
+
+
+async def _begun(
+    canon: Canon,
+    reading: RecordReading,
+    assertions: Sequence[Assertion],
+    new_id: NewId,
+    *,
+    weight: int,
+) -> Recording:
+    """Look up everybody whom the assertions are about, and whom the records name."""
+    statement = reading.statement
+    everybody = [*assertions, *(a for p in reading.companions.values() for _, a in p)]
+    similar = await find_similar(canon, statement.account, everybody)
+    return Recording(
+        reading=reading,
+        similar=similar,
+        known=await aside(
+            weight,
+            lambda: known_among(similar.entities.values(), similar.others, everybody),
+        ),
+        reads=set(similar.reads),
+        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
+        observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
+    )
+
+
+async def _match_all(work: Recording, pace: Pace) -> None:
+    """Find or make whom each assertion is about, keep what it says, and relate those it names."""
+    reading = work.reading
+    about: list[Target] = []
+    named: dict[int, Target | None] = {}  # whom many records name is one assertion
+    async for index, assertion in pace.over(enumerate(reading.assertions), "records matched"):
+        target = _match(work, assertion)
+        about.append(target)
+        for name, companion in reading.companions.get(index, ()):
+            if id(companion) not in named:
+                named[id(companion)] = _match_named(work, companion)
+            other = named[id(companion)]
+            if other is not None:
+                _relate(work, target, other, {FIELD: name})
+    for target, assertion in zip(about, reading.assertions, strict=True):
+        for place in assertion.refers_to:
+            _relate(work, target, about[place], {})
+
+
+def _in_order(new_id: NewId, count: int) -> Iterator[str]:
+    """Ids for `count` observations, ascending: of two at one instant the greater id came last.
+
+    So a record stands over an earlier one of the same source, as a reader would take them.
+    """
+    return iter(sorted(new_id(f"observation:{number}") for number in range(1, count + 1)))
+
+
+def _match(work: Recording, assertion: Assertion) -> Target:
+    """Find or make whom the assertion is about, and keep what it says of it."""
+    found = resolve(work.known, assertion)
+    if found.unclear and found.target is None:
+        content = content_of(assertion.schema.entity_type, assertion.fields)
+        before = work.known.targets.get(work.before.get(content, ""))
+        found = found if before is None else replace(found, target=before)
+    target = found.target or _make(work, assertion, found.entity_id)
+    _doubt(work, target, assertion, found.doubts)
+    observation_id = _observe(work, target, assertion, fresh=found.target is None)
+    if assertion.sure:
+        work.records.append(
+            RecordedAs(
+                entity_id=target.root_id,
+                entity_type=work.known.targets[target.root_id].entity_type,
+                name=assertion.label,
+                rule=assertion.identities[found.index].rule,
+                created=found.target is None,
+                observation_id=observation_id,
+            )
+        )
+        work.fragments += len(assertion.typed.fragments)
+    return target
+
+
+def _match_named(work: Recording, companion: Assertion) -> Target | None:
+    """Whom a record names; nobody where it is a document again, and open who is meant."""
+    if work.reading.again and resolve(work.known, companion).unclear:
+        return None
+    return _match(work, companion)
+
+
+def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
+    account, entity_type = work.reading.statement.account, assertion.schema.entity_type
+    entity = EntityDraft(
+        id=entity_id,
+        space=account.space,
+        entity_class=EntityClass.INSTANCE,
+        entity_type=entity_type,
+        derives_from=None,
+        level=CanonLevel.CANON,
+        authority=Authority.SOURCE,
+        confidence=1.0,
+        evidence=work.evidence,
+    )
+    work.entries.append(Made(thing=entity))
+    work.entities += 1
+    work.reads |= {thing_key(entity_id), name_key(entity_type, assertion.label)}
+    target = Target(id=entity_id, root_id=entity_id, entity_type=entity_type, entity=None, own={})
+    work.known.add(target)
+    return target
+
+
+def _doubt(
+    work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, Doubt]
+) -> None:
+    """Tell who may be the same: who fits as well, and who bears what the record brings."""
+    if len(work.duplicates) >= TOLD_MAX:
+        return
+    others = {**tied(work.known, assertion, target.root_id), **doubts}
+    for other, doubt in sorted(others.items()):
+        work.duplicates.setdefault(
+            (target.root_id, other),
+            Duplicate(
+                entity_id=target.root_id,
+                candidate_id=other,
+                entity_type=assertion.schema.entity_type,
+                reason=doubt.reason,
+                sign=doubt.sign,
+            ),
+        )
+
+
+def _observe(
+    work: Recording, target: Target, assertion: Assertion, *, fresh: bool
+) -> ObservationId | None:
+    """Observe what the record says, unless somebody only named is known."""
+    statement = work.reading.statement
+    erased = target.entity is not None and not target.entity.own
+    if not assertion.sure and not fresh and not erased:
+        return None
+    work.known.learn(target, assertion)
+    observation = ObservationDraft(
+        id=ObservationId(next(work.observation_ids)),
+        space=statement.account.space,
+        entity_id=target.id,
+        fields={PROPERTY_PREFIX + name: value for name, value in assertion.fields.items()},
+        authority=Authority.SOURCE,
+        confidence=1.0,
+        evidence=work.evidence,
+        observed_at=statement.observed_at,
+        priority=statement.priority,
+        specificity=statement.specificity if assertion.sure else NAMED_ONLY,
+        schema_version=assertion.schema.version,
+        run_id=work.reading.run_id,
+        fragments=assertion.typed.fragments,
+        dates=assertion.typed.dates,
+    )
+    work.observed.append(observation)
+    return observation.id
+
+
+NAMED_ONLY: Final = 0.5
+
+
+async def _keep_observed(canon: Canon, work: Recording) -> None:
+    """Write what was observed, but for what a source says again and nobody has contradicted since.
+
+    What counts is its last word on each field, as a source may contradict itself on the way.
+    """
+    fields: dict[EntityId, dict[str, Any]] = {}
+    for each in work.observed if work.reading.again and not work.reading.heavier else ():
+        fields.setdefault(each.entity_id, {}).update(each.fields)
+    known = {i: e for i in fields if (e := work.known.targets[i].entity) is not None}
+    roots = {i: work.similar.root_of(entity) for i, entity in known.items()}
+    last = await last_words_of(canon, known.values(), roots.values())
+    at = work.reading.statement.observed_at
+    stale = {i for i, e in known.items() if not is_news(e, roots[i], fields[i], last, at)}
+    kept = {each.id: each for each in work.observed if each.entity_id not in stale}
+    work.kept = tuple(kept.values())
+    work.entries += [Made(thing=each) for each in work.kept]
+    names = _names(work)
+    work.records = [
+        replace(
+            each,
+            name=names[each.entity_id],
+            observation_id=each.observation_id if each.observation_id in kept else None,
+        )
+        if each.entity_id in names
+        else each
+        for each in work.records
+    ]
+
+
+def _names(work: Recording) -> Mapping[EntityId, str]:
+    """How those are called with all this, of whom it is more than their first record."""
+    observed: dict[EntityId, list[ObservationDraft]] = {}
+    for each in work.kept:
+        observed.setdefault(each.entity_id, []).append(each)
+    found: dict[EntityId, str] = {}
+    for root_id in {each.entity_id for each in work.records}:
+        root = work.known.targets[root_id]
+        family = {each.id: each for each in work.known.families[root_id]}
+        new = [each for member in family for each in observed.get(member, ())]
+        if root.entity is not None and not new:
+            found[root_id] = root.entity.name
+        elif root.entity is not None or len(new) > 1:
+            naming = None if root.entity is None else root.entity.naming
+            schema = work.similar.schema_of.get(root.entity_type)
+            if naming is None and schema is not None:
+                naming = naming_of(schema)
+            own = foreseen(root.own, observed.get(root_id, ()))
+            others = (
+                foreseen(e.own, observed.get(i, ())) for i, e in family.items() if i != root_id
+            )
+            sides = map(said_in, (own, join_all(others, policy_of)))
+            found[root_id] = "" if naming is None else naming.label(*sides)
+    return found
+
+
+def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
+    if from_.id == to.id:
+        return
+    account, rel_type = work.reading.statement.account, TruthRelation.REFERS_TO
+    wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
+    if wanted in work.edges:
+        return
+    made = edge(account, rel_type, from_.id, to.id, metadata=metadata, authority=Authority.SOURCE)
+    work.edges[wanted] = revised(made, evidence=work.evidence)
+
+
+async def _add_edges(canon: Canon, work: Recording) -> None:
+    """Write the edges that are new, and let those of whom more was said follow their fields."""
+    account = work.reading.statement.account
+    known = await canon.within(account.space).things(work.edges)
+    retold = {each.id: each for each in _retold(work)}
+    for edge_id, made in work.edges.items():
+        if not isinstance(known.get(edge_id), Relation):  # or it was taken back
+            teller, target = retold.get(made.from_id), work.known.targets[made.to_id]
+            over = teller is not None and not stands(made, target.borne, teller.named)
+            work.entries.append(Made(thing=replace(made, ended=True) if over else made))
+    entries, reads = await edges_following(canon, account, retold.values())
+    work.entries += entries
+    work.reads |= {*map(thing_key, work.edges), *reads}
+
+
+def _retold(work: Recording) -> Iterator[RetoldEntity]:
+    def about(entity_id: EntityId) -> tuple[EntitySchema, Accumulator]:
+        target = work.known.targets[entity_id]
+        return work.similar.schema_of[target.entity_type], target.own
+
+    return retellings(work.kept, about)

@@ -1,0 +1,196 @@
+"""Register a schema: a new version of a type takes over from now on; the older ones stay known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from canonry.canon.session.account import (
+    Account,
+    account_of,
+    opened,
+    readable_spaces,
+    require_account,
+)
+from canonry.canon.session.account import within_account as within
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.receipts import the_made
+from canonry.log.entries import Made
+from canonry.log.keys import schemas_key, thing_key
+from canonry.log.schemas.derived_schemas import schema_id_of
+from canonry.log.schemas.identity_keys import fields_asked, label_of
+from canonry.log.schemas.schemas import (
+    CUSTOM_VERSION,
+    EntitySchema,
+    FieldSpec,
+    FieldType,
+    IdentityRule,
+)
+from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.records.domain.record_bounds import FIELDS_MAX, NAME_MAX
+from canonry.records.usecases.read_records import next_version
+from canonry.records.usecases.schemas_in_force import versions_of
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import NewId
+
+RESERVED: Final = frozenset({"entity_type", "schema_version"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSchema:
+    """A schema as somebody asks for it; without identity rules those in force stay."""
+
+    entity_type: str
+    fields: Sequence[FieldSpec]
+    identity: Sequence[Sequence[str]] = ()
+    label: str | None = None
+
+
+async def register_schema(
+    canon: Canon, caller: Caller, user_id: str | None, new: NewSchema
+) -> tuple[EntitySchema, bool]:
+    """The schema in force now, and whether it is new; the same again registers nothing.
+
+    Raises:
+        InvalidInput: `user.mismatch`, `schema.type`, `schema.fields`, `schema.identity` or
+            `schema.built-in`.
+    """
+    account = require_account(caller, user_id)
+    entity_type = type_named(new.entity_type)
+    _require_sound(entity_type, new)
+    built_in = TRUTH_TYPES.get(entity_type)
+    if built_in is not None:
+        new = _extending(built_in, new)
+
+    async def prepare(new_id: NewId) -> Change[tuple[EntitySchema, bool]]:
+        del new_id  # the id follows from the version
+        versions = await versions_of(canon, account, entity_type)
+        known = await canon.within(account.space).things((account.space,))
+        reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))
+        current = versions[0] if versions else None
+        schema = _made(account, entity_type, new, current)
+        if current is not None and _shape(current) == _shape(schema):
+            return Change(entries=(), reads=reads, found=(current, False))
+        entries = (*opened(account, known), Made(thing=schema))
+        return Change(entries=entries, reads=reads, found=(schema, True))
+
+    receipt = await commit_change(canon, within(caller), account.space, prepare)
+    return receipt.found or (the_made(receipt, EntitySchema), True)
+
+
+async def list_schemas(
+    canon: Canon, caller: Caller, entity_type: str | None
+) -> Sequence[EntitySchema]:
+    """All versions of a type's schema, the newest first; or the newest of every type."""
+    account = account_of(caller)
+    if entity_type is not None:
+        return await versions_of(canon, account, type_named(entity_type))
+    found = dict(TRUTH_TYPES)
+    spaces, offset = frozenset((account.space,)), 0
+    while True:
+        page = await canon.state.schemas(spaces, None, limit=PAGE_MAX, offset=offset)
+        found |= {schema.entity_type: schema for schema in page.items}
+        offset += PAGE_MAX
+        if offset >= page.total:
+            return [found[name] for name in sorted(found)]
+
+
+async def count_types(canon: Canon, caller: Caller) -> Mapping[str, int]:
+    """How many entities of each type the caller may read."""
+    return await canon.state.entity_types(await readable_spaces(canon, caller))
+
+
+def _require_sound(entity_type: str, new: NewSchema) -> None:
+    if not entity_type or len(entity_type) > NAME_MAX:
+        message = f"entity_type is a word of 1 to {NAME_MAX} characters"
+        raise InvalidInput("schema.type", message, path="/entity_type")
+    if not 0 < len(new.fields) <= FIELDS_MAX:
+        message = f"a schema has 1 to {FIELDS_MAX} fields"
+        raise InvalidInput("schema.fields", message, path="/fields")
+    taken: set[str] = set()
+    for spec in new.fields:
+        for name in (spec.name, *spec.aliases):
+            if not name.strip() or len(name) > NAME_MAX or name in RESERVED or name in taken:
+                message = "fields and aliases are distinct names, and none of them is reserved"
+                raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}")
+            taken.add(name)
+        if spec.event_type is not None and spec.type is not FieldType.DATE:
+            message = "only a date dates an event"
+            raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}/event_type")
+    names = {spec.name for spec in new.fields}
+    for index, rule in enumerate(new.identity):
+        if not rule or not names.issuperset(rule):
+            message = "a rule of identity names fields of the schema"
+            raise InvalidInput("schema.identity", message, path=f"/identity/{index}")
+
+
+def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
+    """The schema with all that comes with Canonry: fields may be added, and nothing else changes.
+
+    What is stored is read by the fields of a type, and met by its rules: without them it is gone.
+    """
+    given = {spec.name: spec for spec in new.fields}
+    fields = []
+    for spec in built_in.fields:
+        wanted = given.pop(spec.name, spec)
+        same = (wanted.type, wanted.policy) == (spec.type, spec.policy)
+        if not same or wanted.event_type not in {None, spec.event_type}:
+            message = f"{spec.name} is built in as a {spec.type} with {spec.policy}; leave it out"
+            raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
+        names = dict.fromkeys((*spec.aliases, *wanted.aliases))
+        fields.append(replace(spec, aliases=tuple(names), required=wanted.required))
+    taken = {name for spec in fields for name in (spec.name, *spec.aliases)}
+    for spec in given.values():
+        if not taken.isdisjoint((spec.name, *spec.aliases)):
+            message = f"{spec.name}, or an alias of it, is a name that is built in; choose another"
+            raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
+    rules = [list(rule.fields) for rule in built_in.identity]
+    labels = [list(map(label_of, rule)) for rule in rules]
+    if new.identity and list(map(list, new.identity)) not in (rules, labels):
+        message = f"{built_in.entity_type} is built in with its identity; leave it out"
+        raise InvalidInput("schema.built-in", message, path="/identity")
+    return replace(new, fields=(*fields, *given.values()), identity=())
+
+
+def _made(
+    account: Account, entity_type: str, new: NewSchema, current: EntitySchema | None
+) -> EntitySchema:
+    fields = tuple(new.fields)
+    names = {spec.name for spec in fields}
+    rules = tuple(IdentityRule(fields=tuple(rule)) for rule in new.identity)
+    if current is not None:
+        built_in = TRUTH_TYPES.get(entity_type)
+        if built_in is not None:  # also where a former version had lost them
+            current = replace(current, names=built_in.names, identity=built_in.identity)
+        kept = tuple(
+            rule
+            for rule in current.identity
+            if names.issuperset(name for asked in rule.fields for name in fields_asked(asked))
+        )
+        return next_version(
+            current,
+            account,
+            fields=fields,
+            identity=rules or kept,
+            label=new.label or current.label,
+            derived=False,
+        )
+    first = fields[0].name
+    return EntitySchema(
+        id=schema_id_of(account.space, entity_type, CUSTOM_VERSION),
+        space=account.space,
+        entity_type=entity_type,
+        version=CUSTOM_VERSION,
+        label=new.label or entity_type.replace("_", " ").capitalize(),
+        fields=fields,
+        identity=rules,
+        names=tuple((n,) for n in ("name", "title", *(f for r in rules for f in r.fields), first)),
+    )
+
+
+def _shape(schema: EntitySchema) -> object:
+    """What makes a version another one."""
+    fields = sorted(schema.fields, key=lambda spec: spec.name)
+    return (fields, schema.identity, schema.label, schema.derived)

@@ -1,1 +1,0 @@
-"""What is served beside the protocol for programs."""

@@ -1,0 +1,1 @@
+"""Read replicas and projections that follow the log of another engine."""

@@ -1,0 +1,16 @@
+"""Records and documents in MongoDB; the other views are kept by other engines."""
+
+from canonry.stores.mongodb.database import MongoDatabase
+from canonry.stores.mongodb.documents import MongoDocuments
+from canonry.stores.mongodb.ledger import MongoLedger
+from canonry.stores.mongodb.mending import MongoMending
+from canonry.stores.mongodb.store import MongoStore, open_store
+
+__all__ = [
+    "MongoDatabase",
+    "MongoDocuments",
+    "MongoLedger",
+    "MongoMending",
+    "MongoStore",
+    "open_store",
+]

@@ -1,0 +1,220 @@
+"""The database: connections to one Neo4j server, and the few ways in which they are used.
+
+Neo4j Community has a single database, so that stores share one: each has a name of its own, which
+all of its nodes bear as `store`. Every statement is bounded by the deadline of the call, on the
+server as well.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from neo4j import (
+    AsyncDriver,
+    AsyncGraphDatabase,
+    AsyncManagedTransaction,
+    AsyncSession,
+    Query,
+    unit_of_work,
+)
+
+from canonry.log.ports.call_scope import forget, scope
+from canonry.stores.neo4j.faults import DRIVER_FAULTS, Torn, as_canonry, closed, is_passing
+from canonry.stores.neo4j.preparing import prepared
+from canonry.values.errors import BrokenInvariant
+
+T = TypeVar("T")
+GraphRow: TypeAlias = list[Any]
+GraphWork: TypeAlias = Callable[[AsyncManagedTransaction], Awaitable[T]]
+
+CONNECTIONS: Final = 16
+DEADLINE: Final = 30.0
+"""So many seconds a statement may take where no call says less."""
+
+WRITING: Final = 600.0
+"""So many seconds a large commit may take: who waits for it may go, others wait for it too."""
+
+ATTEMPTS_MAX: Final = 12
+"""So often what failed in passing is begun anew."""
+
+_PATIENCE: Final = 10.0
+_GRACE: Final = 0.5
+"""So much later than the server the client stops waiting for it."""
+
+_PAUSE: Final = 0.01
+_LONGEST_PAUSE: Final = 0.5
+_DATABASE: Final = "neo4j"
+
+
+class Neo4jDatabase:
+    """One store in a graph, by an address like `bolt://neo4j:password@127.0.0.1:7687/neo4j`.
+
+    `neo4j://` asks the server for the others of its cluster, `+s` at its end encrypts.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        name: str = "canonry",
+        *,
+        connections: int = CONNECTIONS,
+        deadline: float = DEADLINE,
+    ) -> None:
+        """Open nothing yet.
+
+        Raises:
+            BrokenInvariant: `store.address`, it is no address of a graph.
+        """
+        self.name: Final = name
+        told = urlsplit(url)
+        if told.hostname is None or not told.scheme.startswith(("bolt", "neo4j")):
+            message = "the address of a graph is like bolt://user:password@127.0.0.1:7687"
+            raise BrokenInvariant("store.address", message)
+        host = f"[{told.hostname}]" if ":" in told.hostname else told.hostname
+        self._address: Final = f"{told.scheme}://{host}:{told.port or 7687}"
+        self._auth: Final = (unquote(told.username or "neo4j"), unquote(told.password or ""))
+        self._database: Final = told.path.strip("/") or _DATABASE
+        self._connections = connections
+        self._deadline = deadline
+        self._driver: AsyncDriver | None = None
+        self._busy = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def open(self) -> None:
+        """Connect once, and make what indexes and constraints are missing.
+
+        Raises:
+            Unavailable: `store.unreachable` or `store.refused`.
+            BrokenInvariant: `store.newer`.
+        """
+        self._driver = AsyncGraphDatabase.driver(
+            self._address,
+            auth=self._auth,
+            max_connection_pool_size=self._connections,
+            connection_timeout=_PATIENCE,
+            connection_acquisition_timeout=_PATIENCE,
+            max_transaction_retry_time=0,
+            notifications_min_severity="OFF",
+            telemetry_disabled=True,
+            user_agent="canonry",
+        )
+        try:
+            async with self._driver.session(database=self._database) as probe:
+                await probe.run("RETURN 1")  # says why at once, where others try again
+            await prepared(self.rows)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, DRIVER_FAULTS):
+                raise as_canonry(error) from error
+            raise
+
+    async def close(self) -> None:
+        """Finish what was begun, then let go of the server; closing twice is allowed."""
+        driver, self._driver = self._driver, None
+        if driver is None:
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), self._deadline)
+        with suppress(*DRIVER_FAULTS):
+            await driver.close()
+
+    async def rows(
+        self,
+        statement: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> list[GraphRow]:
+        """What one statement gives, in one round trip; `$store` is the name of the store.
+
+        Raises:
+            Unavailable: as `canonry.stores.neo4j.faults` says.
+        """
+        return await self.read(statement, values, list, seconds=seconds)
+
+    async def read(
+        self,
+        statement: str,
+        values: Mapping[str, Any] | None,
+        made: Callable[[list[GraphRow]], T],
+        *,
+        seconds: float | None = None,
+    ) -> T:
+        """What is `made` of the rows of a statement, which may find that they are `Torn`."""
+
+        async def ask(session: AsyncSession, seconds: float) -> T:
+            query = Query(statement, timeout=seconds)
+            result = await session.run(query, {"store": self.name, **(values or {})})
+            return made(await result.values())
+
+        return await self._attempt(ask, seconds)
+
+    async def writing(self, work: GraphWork[T]) -> T:
+        """What `work` writes, all or nothing, however long the call has; durable on return.
+
+        Raises:
+            Unavailable: as `canonry.stores.neo4j.faults` says.
+        """
+
+        async def write(session: AsyncSession, seconds: float) -> T:
+            return await session.execute_write(unit_of_work(timeout=seconds)(work))
+
+        try:
+            return await self._attempt(write, WRITING)
+        finally:
+            forget()
+
+    async def _attempt(
+        self, work: Callable[[AsyncSession, float], Awaitable[T]], most: float | None = None
+    ) -> T:
+        """Do `work`, and again where it failed in passing, within the time that the call has."""
+        loop = asyncio.get_running_loop()
+        call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
+        ends = loop.time() + (self._deadline if most is None else most)
+        if call is not None and most is None:
+            ends = call.ends
+        with self._begun() as driver:
+            for left in reversed(range(ATTEMPTS_MAX)):
+                seconds = max(ends - loop.time(), 0.001)
+                try:
+                    async with (
+                        asyncio.timeout(seconds + _GRACE),
+                        driver.session(database=self._database) as session,
+                    ):
+                        return await work(session, seconds)
+                except (Torn, *DRIVER_FAULTS) as error:
+                    over = loop.time() + pause > min(ends, patience)
+                    if not left or over or self._driver is None or not is_passing(error):
+                        raise as_canonry(error) from error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        raise closed()
+
+    @contextmanager
+    def _begun(self) -> Iterator[AsyncDriver]:
+        """Let whoever closes wait for the block.
+
+        Raises:
+            Unavailable: `ledger.closed`.
+        """
+        if self._driver is None:
+            raise closed()
+        self._busy += 1
+        self._idle.clear()
+        try:
+            yield self._driver
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self._idle.set()
+
+
+async def fetched(
+    db: AsyncManagedTransaction, statement: str, values: Mapping[str, Any]
+) -> list[GraphRow]:
+    """The rows that a statement gives within a transaction."""
+    result = await db.run(statement, dict(values))
+    return list(await result.values())

@@ -1,0 +1,154 @@
+"""Blobs as objects, each under its owner and its hash: a put is whole or is not there at all."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import S3Store
+from typing_extensions import override
+
+from canonry.log.ports.blobs import Blobs
+from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, Unavailable
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_PATIENCE: Final = timedelta(seconds=10)
+_RETRIES: Final = 4
+_CHUNK: Final = 1000
+_MISSING: Final = (NotFoundError, FileNotFoundError)
+
+
+class ObjectStore:
+    """A bucket, or what lies under one prefix of it; whose keys are asked for is the AWS_ way."""
+
+    def __init__(self, url: str, endpoint: str | None = None) -> None:
+        """`url` is `s3://bucket/prefix`; `endpoint` is where it is, if not at Amazon.
+
+        Keys, region and roles come from the variables and files that AWS's own tools read.
+
+        Raises:
+            InvalidInput: `settings.malformed`, the address is none of a bucket.
+        """
+        parts = urlsplit(url)
+        if parts.scheme != "s3" or not parts.hostname or parts.query or parts.username:
+            message = "files.url is s3://BUCKET or s3://BUCKET/PREFIX"
+            raise InvalidInput("settings.malformed", message, path="files.url")
+        self.url: Final = url
+        self.store: Final = S3Store(
+            parts.netloc,
+            prefix=parts.path.strip("/") or None,
+            config={} if endpoint is None else {"endpoint": endpoint},
+            client_options={
+                "allow_http": endpoint is not None and endpoint.startswith("http://"),
+                "timeout": timedelta(seconds=60),
+            },
+            retry_config={"max_retries": _RETRIES, "retry_timeout": _PATIENCE},
+        )
+
+    async def owners(self) -> Sequence[str]:
+        """Who has any bytes, in order.
+
+        Raises:
+            Unavailable: `blobs.unreachable`.
+        """
+        with translated():
+            found = await obstore.list_with_delimiter_async(self.store)
+        return sorted(prefix.rstrip("/") for prefix in found["common_prefixes"])
+
+    def of(self, owner: str) -> "ObjectBlobs":
+        """The bytes of one owner, apart from everybody else's."""
+        return ObjectBlobs(self, owner)
+
+
+class ObjectBlobs(Blobs):
+    """The bytes of one owner."""
+
+    def __init__(self, objects: ObjectStore, owner: str) -> None:
+        """Keep them in `objects` under `owner`, which is a word without slashes."""
+        self._store = objects.store
+        self._owner = owner
+
+    @override
+    async def put(self, data: bytes) -> str:
+        digest = sha256(data).hexdigest()
+        with translated():
+            await obstore.put_async(self._store, self._path(digest), data)
+        return digest
+
+    @override
+    async def get(self, digest: str) -> bytes:
+        if not _DIGEST.fullmatch(digest):
+            raise _unknown(digest)
+        try:
+            with translated():
+                found = await obstore.get_async(self._store, self._path(digest))
+                data = bytes(await found.bytes_async())
+        except _MISSING as error:
+            raise _unknown(digest) from error
+        if sha256(data).hexdigest() != digest:
+            message = "a stored blob was altered: run `canonry verify` and restore a backup"
+            raise BrokenInvariant("blobs.altered", message, digest=digest)
+        return data
+
+    @override
+    async def delete(self, digest: str) -> None:
+        if _DIGEST.fullmatch(digest):
+            try:
+                with translated():
+                    await obstore.delete_async(self._store, self._path(digest))
+            except _MISSING:  # some stores tell, others do not
+                return
+
+    @override
+    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+        found: list[str] = []
+        # Whatever else lies there is no blob.
+        with translated():
+            pages = obstore.list(
+                self._store,
+                prefix=self._owner,
+                offset=self._path(after) if after else None,
+                chunk_size=min(limit, _CHUNK),
+            )
+            async for page in pages:
+                names = (each["path"].rpartition("/")[2] for each in page)
+                found += (name for name in names if _DIGEST.fullmatch(name) and name > after)
+                if len(found) >= limit:
+                    break
+        return sorted(found)[:limit]
+
+    async def stored_at(self, digest: str) -> float | None:
+        """When the bytes were stored last, in seconds since 1970; None where there are none."""
+        try:
+            with translated():
+                found = await obstore.head_async(self._store, self._path(digest))
+        except _MISSING:
+            return None
+        return found["last_modified"].timestamp()
+
+    def _path(self, digest: str) -> str:
+        return f"{self._owner}/{digest}"
+
+
+def _unknown(digest: str) -> NotFound:
+    return NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Canonry's errors in place of the library's, but for what is simply not there."""
+    try:
+        yield
+    except _MISSING:
+        raise
+    except (BaseError, OSError) as error:
+        message = (
+            "the object store does not answer, or refuses: check that it runs and has room, then "
+            "files.url, files.endpoint and the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+        raise Unavailable("blobs.unreachable", message) from error

@@ -1,0 +1,325 @@
+"""Vectors in PostgreSQL with pgvector: exact while there are few, by HNSW once there are many.
+
+An index belongs to one model, because all vectors of a model have one size. It is made when a model
+has enough vectors for it to be quicker than looking at all of them.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from psycopg import sql
+from typing_extensions import override
+
+from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
+from canonry.readmodels.ports.vectors import (
+    VectorBatch,
+    VectorEntry,
+    VectorHit,
+    VectorQuery,
+    Vectors,
+    VectorStatus,
+)
+from canonry.stores.postgres.database import Database, PgConnection, PgRow, fetched, run
+from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+
+INDEXED_FROM: Final = 10_000
+"""So many vectors of a model are looked at one by one in the time of a few milliseconds."""
+
+DIMENSIONS_MAX: Final = 2_000
+"""pgvector indexes no longer vectors of four-byte numbers; longer ones are searched exactly."""
+
+_BYTES: Final = 4
+_EXACT: Final = 64
+"""The best of so many candidates are computed here, in the numbers that were given."""
+
+_SCHEMA: Final = """
+CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+CREATE TABLE IF NOT EXISTS vector_models (
+  n bigint GENERATED ALWAYS AS IDENTITY,
+  model text COLLATE "C" PRIMARY KEY,
+  name text COLLATE "C" NOT NULL,
+  version text COLLATE "C" NOT NULL,
+  dimensions int NOT NULL,
+  weights text COLLATE "C",
+  cursor text COLLATE "C" NOT NULL
+);
+ALTER TABLE vector_models ADD COLUMN IF NOT EXISTS weights text COLLATE "C";
+CREATE TABLE IF NOT EXISTS vectors (
+  space text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  part int NOT NULL,
+  collection text COLLATE "C" NOT NULL,
+  entities text[] COLLATE "C" NOT NULL,
+  scene text COLLATE "C",
+  source text COLLATE "C",
+  digest bytea NOT NULL,
+  embedding vector NOT NULL,
+  PRIMARY KEY (space, model, id, part)
+);
+CREATE INDEX IF NOT EXISTS vectors_by_id ON vectors (model, id, part);
+CREATE INDEX IF NOT EXISTS vectors_by_entity ON vectors USING gin (entities);
+"""
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
+_CURSOR: Final = "SELECT cursor FROM vector_models WHERE model = %s FOR UPDATE"
+_MOVE: Final = (
+    "INSERT INTO vector_models (model, name, version, dimensions, weights, cursor)"
+    " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (model) DO UPDATE SET cursor = excluded.cursor"
+)
+_GONE: Final = "DELETE FROM vectors WHERE model = %s AND id = ANY(%s)"
+_PUT: Final = (
+    "INSERT INTO vectors (space, model, id, part, collection, entities, scene, source, digest,"
+    " embedding) VALUES (%s, %s, %s, %s, %s, %s::text[], %s, %s, %s, %s::vector)"
+)
+_FILTERS: Final = (
+    "model = %(model)s AND collection = %(collection)s"
+    " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s))"
+    " AND (%(entities)s::text[] IS NULL OR entities && %(entities)s::text[])"
+    " AND (%(source)s::text IS NULL OR source = %(source)s)"
+    " AND (%(without)s::text IS NULL OR scene IS DISTINCT FROM %(without)s)"
+)
+_SEARCH: Final = (
+    "SELECT id, part, embedding::text FROM vectors WHERE {filters}"
+    " ORDER BY embedding::vector({size}) <#> %(vector)s::vector({size}) LIMIT %(limit)s"
+)
+_INDEX: Final = (
+    "CREATE INDEX IF NOT EXISTS {name} ON vectors"
+    " USING hnsw ((embedding::vector({size})) vector_ip_ops) WHERE model = {model}"
+)
+_CURSORS: Final = "SELECT name, version, dimensions, weights, cursor FROM vector_models ORDER BY n"
+_STATUS: Final = (
+    "SELECT m.name, m.version, m.dimensions, m.weights, m.cursor,"
+    " (SELECT count(*) FROM vectors v WHERE v.model = m.model) FROM vector_models m ORDER BY m.n"
+)
+_INDEXED: Final = "SELECT to_regclass(%s) IS NOT NULL"
+
+
+class PostgresVectors(Vectors):
+    """The vectors of every model in one table."""
+
+    def __init__(self, database: Database, *, indexed_from: int = INDEXED_FROM) -> None:
+        """Share `database` with the ledger; the tables are made when they are first needed."""
+        self._database = database
+        self._indexed_from = indexed_from
+        self._ready = False
+
+    @override
+    async def apply(self, batch: VectorBatch) -> None:
+        model, size = _key(batch.model), _BYTES * batch.model.dimensions
+        if any(len(entry.vector) != size for entry in batch.entries):
+            message = "an embedder gave a vector of another size than its model says"
+            raise BrokenInvariant("vectors.wrong-size", message)
+
+        async def write(db: PgConnection) -> None:
+            await run(db, _LOCK, (f"{self._database.name}/{model}",))
+            rows = await fetched(db, _CURSOR, (model,))
+            kept = rows[0][0] if rows else ""
+            if batch.follows is not None and batch.follows != kept:
+                raise Unavailable("vectors.moved", "somebody else indexed meanwhile; look again")
+            about = batch.model
+            said = (
+                *(model, about.name, about.version, about.dimensions, about.digest),
+                batch.cursor,
+            )
+            await run(db, _MOVE, said)
+            gone = [*batch.removed, *(entry.id for entry in batch.entries)]
+            if gone:
+                await run(db, _GONE, (model, gone))
+            if batch.entries:
+                async with db.cursor() as cursor:
+                    await cursor.executemany(_PUT, [_row(model, each) for each in batch.entries])
+
+        await self._prepared()
+        await _silent(self._database.writing(write))
+
+    @override
+    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        size = query.model.dimensions
+        if len(query.vector) != _BYTES * size or query.limit < 1:
+            return []
+        values = {
+            "model": _key(query.model),
+            "collection": str(query.collection),
+            "spaces": None if query.spaces is None else list(query.spaces),
+            "entities": list(query.entities) or None,
+            "source": query.source_id,
+            "without": query.without_scene,
+            "vector": _text(query.vector),
+            "limit": max(query.limit, _EXACT),
+        }
+        statement = _SEARCH.format(filters=_FILTERS, size=size)
+
+        async def read(db: PgConnection) -> list[PgRow]:
+            # Filters would empty what the index finds at first; so it goes on looking.
+            await run(db, "SET LOCAL hnsw.iterative_scan = strict_order")
+            return await fetched(db, statement, values)
+
+        await self._prepared()
+        rows = await _silent(self._database.reading(read))
+        wanted = _numbers(query.vector)
+        hits = [
+            VectorHit(identity, part, sum(a * b for a, b in zip(wanted, told, strict=True)))
+            for identity, part, text in rows
+            if (told := [float(each) for each in text[1:-1].split(",")])
+        ]
+        hits.sort(key=lambda hit: (-hit.similarity, hit.id, hit.part))
+        return hits[: query.limit]
+
+    @override
+    async def status(self) -> Sequence[VectorStatus]:
+        return [
+            VectorStatus(model=_model(*model), count=count, cursor=cursor, waiting=0)
+            for *model, cursor, count in await self._rows(_STATUS)
+        ]
+
+    @override
+    async def cursors(self) -> Mapping[EmbeddingModel, str]:
+        return {_model(*model): cursor for *model, cursor in await self._rows(_CURSORS)}
+
+    @override
+    async def digests(
+        self, model: EmbeddingModel, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[bytes]]:
+        rows = await self._rows(
+            "SELECT id, array_agg(digest ORDER BY part) FROM vectors"
+            " WHERE model = %s AND id = ANY(%s) GROUP BY id",
+            (_key(model), list(ids)),
+        )
+        return {identity: tuple(found) for identity, found in rows}
+
+    @override
+    async def about(
+        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
+    ) -> Sequence[str]:
+        rows = await self._rows(
+            "SELECT DISTINCT id FROM vectors WHERE model = %s AND entities @> ARRAY[%s] AND id > %s"
+            " ORDER BY id LIMIT %s",
+            (_key(model), entity, after, limit),
+        )
+        return [identity for (identity,) in rows]
+
+    @override
+    async def remove(self, ids: Sequence[str]) -> None:
+        await self._rows("DELETE FROM vectors WHERE id = ANY(%s) RETURNING 1", (list(ids),))
+
+    @override
+    async def purge(self) -> None:
+        await self._prepared()
+        async with self._database.connection() as db:
+            await run(db, "VACUUM (FULL) vectors")
+
+    @override
+    async def tend(self, model: EmbeddingModel) -> bool:
+        if model.dimensions > DIMENSIONS_MAX:
+            return False
+        key, name = _key(model), _index_of(model)
+        rows = await self._rows(
+            "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = %s LIMIT %s) v",
+            (key, self._indexed_from),
+        )
+        if rows[0][0] < self._indexed_from or (await self._rows(_INDEXED, (name,)))[0][0]:
+            return False
+        statement = sql.SQL(_INDEX).format(
+            name=sql.Identifier(name), size=sql.Literal(model.dimensions), model=sql.Literal(key)
+        )
+        async with self._database.connection() as db:
+            await run(db, "SET statement_timeout = 0")
+            try:
+                await db.execute(statement)
+            finally:
+                await self._database.configure(db)
+        return True
+
+    @override
+    async def drop(self, model: EmbeddingModel | None = None) -> None:
+        async def write(db: PgConnection) -> None:
+            which, values = ("true", ()) if model is None else ("model = %s", (_key(model),))
+            await run(db, f"DELETE FROM vectors WHERE {which}", values)
+            await run(db, f"DELETE FROM vector_models WHERE {which}", values)
+            if model is not None:
+                named = sql.Identifier(_index_of(model))
+                await db.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(named))
+
+        await self._prepared()
+        await _silent(self._database.writing(write))
+
+    @override
+    async def close(self) -> None:
+        """The store closes what is shared with it."""
+
+    async def _rows(self, statement: str, values: Any = ()) -> list[PgRow]:
+        await self._prepared()
+        rows: list[PgRow] = await _silent(self._database.rows(statement, values))
+        return rows
+
+    async def _prepared(self) -> None:
+        """Make the tables; the database may forbid the extension, and words are searched then."""
+        if self._ready:
+            return
+
+        async def make(db: PgConnection) -> None:
+            await db.execute(_LOCK, (f"{self._database.name}/vectors",))
+            path = sql.SQL("SET LOCAL search_path = {}, public")
+            await db.execute(path.format(sql.Identifier(self._database.name)))
+            await db.execute(_SCHEMA)
+
+        async def once(db: PgConnection) -> None:
+            async with db.transaction():
+                await make(db)
+
+        await _silent(self._database.attempt(once))
+        self._ready = True
+
+
+async def _silent(work: Any) -> Any:
+    """What the database answers, or that vectors are of no use now."""
+    try:
+        return await work
+    except CanonryError as error:
+        if error.code.startswith("vectors."):
+            raise
+        message = "the index of meaning did not answer; go on with words"
+        raise Unavailable("vectors.unavailable", message, cause=error.code) from error
+
+
+def _key(model: EmbeddingModel) -> str:
+    weights = "" if model.digest is None else f"\n{model.digest}"
+    return f"{model.name}\n{model.version}\n{model.dimensions}{weights}"
+
+
+def _model(name: str, version: str, dimensions: int, weights: str | None) -> EmbeddingModel:
+    return EmbeddingModel(name=name, version=version, dimensions=dimensions, digest=weights)
+
+
+def _index_of(model: EmbeddingModel) -> str:
+    digest = blake2b(_key(model).encode(), digest_size=8).hexdigest()
+    return f"vectors_of_{digest}"
+
+
+def _numbers(vector: Vector) -> Sequence[float]:
+    return struct.unpack(f"<{len(vector) // _BYTES}f", vector)
+
+
+def _text(vector: Vector) -> str:
+    return "[" + ",".join(map(repr, _numbers(vector))) + "]"
+
+
+def _row(model: str, entry: VectorEntry) -> tuple[Any, ...]:
+    return (
+        entry.space,
+        model,
+        entry.id,
+        entry.part,
+        str(entry.collection),
+        _listed(entry.entities),
+        entry.scene_id,
+        entry.source_id,
+        entry.digest,
+        _text(entry.vector),
+    )
+
+
+def _listed(entities: Iterable[str]) -> list[str]:
+    return list(entities)

@@ -1,0 +1,182 @@
+"""The rows of a catalog: its projects, items and relations in the tables that answer questions.
+
+They follow from the things alone. Items are written before relations, because the rows of a
+relation hold the titles of its ends.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.readmodels.catalog import (
+    CatalogEdge,
+    CatalogItem,
+    edge_of,
+    is_project,
+    item_of,
+    place_of,
+)
+from canonry.readmodels.listing import List
+from canonry.stores.sqlite.bodies import thing_in
+from canonry.stores.sqlite.catalog import search
+from canonry.stores.sqlite.packing import Packed, in_order, pack
+from canonry.values.spaces import Space
+
+Changed: TypeAlias = tuple[int, Thing | None, Thing]
+"""The number of a thing, what it was, and what it is."""
+
+_PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
+_NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
+_ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
+_NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
+_NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
+_NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
+_TOGETHER: Final = 64
+_FIND_NODES: Final = (
+    "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
+    f" WHERE thing IN ({', '.join('?' * _TOGETHER)})"
+)
+_BESIDE: Final = "SELECT rel_type, outward, other FROM catalog_neighbours WHERE thing = ?"
+
+_NEIGHBOUR: Final = "INSERT OR REPLACE INTO catalog_neighbours VALUES (?, ?, ?, ?, ?, ?)"
+_NO_NEIGHBOUR: Final = (
+    "DELETE FROM catalog_neighbours WHERE thing = ? AND rel_type = ? AND place = ? AND id = ?"
+    " AND outward = ?"
+)
+_NO_NEIGHBOURS: Final = "DELETE FROM catalog_neighbours WHERE thing = ?"
+_EDGE: Final = "INSERT OR REPLACE INTO catalog_edges VALUES (?, ?, ?, ?)"
+_NO_EDGE: Final = (
+    "DELETE FROM catalog_edges WHERE source = ? AND target = ? AND rel_type = ? AND relation = ?"
+)
+
+_RELATIONS: Final = (
+    "SELECT t.kind, t.body FROM listing l CROSS JOIN things t ON t.id = l.id"
+    " WHERE l.list = ? AND l.owner = ?"
+)
+
+
+def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
+    """Make the tables of the catalog show these things as they are now."""
+    gone: list[CatalogEdge] = []
+    come: list[CatalogEdge] = []
+    for n, was, thing in changed:
+        kind = type(thing if was is None else was)
+        if kind is Relation:
+            before, now = edge_of(was), edge_of(thing)
+            if before != now:
+                gone += [before] if before else []
+                come += [now] if now else []
+        elif kind is Entity:
+            old, new = item_of(was), item_of(thing)
+            _item(db, n, old, new)
+            if was is not None and old is None and new is not None:
+                come += _edges_at(db, new)
+        elif kind is Space and (is_project(was) or is_project(thing)):
+            _project(db, was, thing)
+    for edge in gone:
+        _remove(db, edge)
+    _join(db, come)
+
+
+def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
+    if isinstance(was, Space):
+        db.execute(_NO_PROJECT, (place_of(was.name), pack(was.id)))
+    if isinstance(thing, Space):
+        slug = str(thing.properties.get("slug", ""))
+        db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
+
+
+def _item(db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None) -> None:
+    if was == now:
+        return
+    if was is not None:
+        db.execute(_NO_ITEM, (pack(was.project), was.kind, was.word, pack(was.id)))
+        if was.content:
+            search.take(db, n, was)
+    if now is not None:
+        space, contract_id = pack(now.project), pack(now.id)
+        db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack(now.thing)))
+        if now.content:
+            search.put(db, n, now)
+    _node(db, was, now)
+
+
+def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None) -> None:
+    before = (was.place, was.id) if was is not None and was.content else None
+    after = (now.place, now.id) if now is not None and now.content else None
+    either = now or was
+    if before == after or either is None:
+        return
+    thing = pack(either.thing)
+    if before is not None:
+        _move(db, thing, before, after)
+        db.execute(_NO_NODE, (thing,))
+    if now is not None and after is not None:
+        db.execute(_NODE, (thing, pack(now.id), now.place))
+
+
+def _move(
+    db: apsw.Connection, thing: Any, before: tuple[str, str], after: tuple[str, str] | None
+) -> None:
+    """List an entity under its new title at each neighbour; `after` None: at none of them."""
+    place, contract_id = before
+    beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
+    for rel_type, outward, other in beside:
+        inward = 1 - outward
+        db.execute(_NO_NEIGHBOUR, (other, rel_type, place, pack(contract_id), inward))
+        if after is not None:
+            row = (other, rel_type, after[0], pack(after[1]), inward, thing)
+            db.execute(_NEIGHBOUR, row)
+    if after is None:
+        db.execute(_NO_NEIGHBOURS, (thing,))
+
+
+def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
+    source, target = pack(edge.source), pack(edge.target)
+    db.execute(_NO_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
+    nodes = _nodes(db, (source, target))
+    one, two = nodes.get(source), nodes.get(target)
+    if one is not None and two is not None:
+        db.execute(_NO_NEIGHBOUR, (source, edge.rel_type, two[1], two[0], 1))
+        db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, one[1], one[0], 0))
+
+
+def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
+    """Insert edges in the order of the table, so that those of one item are written together."""
+    if not come:
+        return
+    nodes = _nodes(db, {pack(end) for edge in come for end in (edge.source, edge.target)})
+    edges: list[tuple[Any, ...]] = []
+    neighbours: list[tuple[Any, ...]] = []
+    for edge in come:
+        source, target, kind = pack(edge.source), pack(edge.target), edge.rel_type
+        edges.append((source, target, kind, pack(edge.relation)))
+        one, two = nodes.get(source), nodes.get(target)
+        if one is not None and two is not None:
+            neighbours.append((source, kind, two[1], two[0], 1, target))
+            neighbours.append((target, kind, one[1], one[0], 0, source))
+    edges.sort(key=lambda row: in_order(row[0]))
+    neighbours.sort(key=lambda row: in_order(row[0]))
+    db.executemany(_EDGE, edges)
+    db.executemany(_NEIGHBOUR, neighbours)
+
+
+def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
+    """The edges of an item that was gone and is back, as after a merger that was undone."""
+    rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
+    relations = (thing_in(*row) for row in rows)
+    return [edge for edge in map(edge_of, relations) if edge is not None]
+
+
+def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
+    """(id, place) of those ids that are entities and exist."""
+    wanted, found = list(things), dict[Packed, tuple[Any, Any]]()
+    for start in range(0, len(wanted), _TOGETHER):
+        some = wanted[start : start + _TOGETHER]
+        rows: Any = db.execute(_FIND_NODES, (*some, *some[-1:] * (_TOGETHER - len(some))))
+        found |= {thing: (contract_id, place) for thing, contract_id, place in rows}
+    return found

@@ -1,0 +1,317 @@
+"""The pump: all writes that wait become one transaction, answered together after its commit.
+
+The statements run on the event loop, because they need the interpreter anyway; only the commit,
+which waits for the disk, runs in a thread. Whoever writes meanwhile is in the next group. Nobody
+waits for a group to fill: a lone write is committed at once.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from canonry.stores.sqlite.anchor import Anchor
+from canonry.stores.sqlite.faults import as_canonry, closed
+from canonry.stores.sqlite.turnstile import Turnstile
+from canonry.values.errors import Unavailable
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS: Final = 10.0
+WEIGHT_INLINE: Final = 64
+"""Groups of more entries than this are written in the thread, so that the loop stays free."""
+
+WEIGHT_MAX: Final = 2000
+_WEIGHT_BETWEEN: Final = 32
+"""After so many entries the chore is asked whether it is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Callable[[], Any]
+    weight: int
+    answer: asyncio.Future[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """Work for between the groups: done in a transaction of its own once it is due."""
+
+    is_due: Callable[[], bool]
+    work: Callable[[], Any]
+
+
+class Pump:
+    """The one writer of this process; its connection is used by one thread at a time."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        turnstile: Turnstile,
+        *,
+        syncs: bool,
+        anchor: Anchor,
+        guard: Callable[[], None],
+        chore: Chore,
+    ) -> None:
+        """Write through `db`; `syncs`: a commit waits for the disk.
+
+        `guard` runs first in every transaction, and refuses it by raising.
+        """
+        self._db = db
+        self._turnstile = turnstile
+        self._syncs = syncs
+        self._anchor = anchor
+        self._guard = guard
+        self._chore = chore
+        self._queue: deque[_Job] = deque()
+        self._turn = asyncio.Lock()
+        self._owner: asyncio.Task[Any] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._direct: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-write")
+        self._process = os.getpid()
+        self._written = 0
+        self._closed = False
+
+    async def submit(self, work: Callable[[], T], weight: int) -> T:
+        """Run `work` in a transaction; its result once that is committed.
+
+        Whoever is cancelled before the commit begins has written nothing.
+
+        Raises:
+            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
+        """
+        if self._closed or os.getpid() != self._process:
+            raise closed()
+        answer = asyncio.get_running_loop().create_future()
+        job = _Job(work, weight, answer)
+        if self._owner is not None and self._owner is asyncio.current_task():
+            self._direct = asyncio.create_task(self._transact([job], entered=True))
+            await asyncio.shield(self._direct)
+        elif self._syncs or weight > WEIGHT_INLINE or self._turn.locked() or not self._rests():
+            self._queue.append(job)
+            self._start()
+        else:
+            await self._write_at_once(job)
+        result: T = await answer
+        return result
+
+    def _rests(self) -> bool:
+        return not self._queue and (self._running is None or self._running.done())
+
+    def _start(self) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+
+    async def _write_at_once(self, job: _Job) -> None:
+        """Write alone, within the call that asks for it.
+
+        Where no commit waits for the disk a group gains nothing, and a call that never leaves the
+        event loop's hands is answered in half the time.
+        """
+        async with self._turn:
+            self._written += job.weight
+            await self._transact([job], entered=False)
+        if self._written >= _WEIGHT_BETWEEN:
+            self._start()
+
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        """Nobody else writes, in any process, until the block ends."""
+        return self._exclusive()
+
+    @asynccontextmanager
+    async def _exclusive(self) -> AsyncIterator[None]:
+        if self._closed:
+            raise closed()
+        async with self._turn:
+            if self._closed:
+                raise closed()
+            await self._enter()
+            self._owner = asyncio.current_task()
+            try:
+                self._anchor.require_in_place()
+                yield
+            finally:
+                self._owner = None
+                if self._direct is not None:
+                    await asyncio.wait([self._direct])
+                    self._direct = None
+                self._turnstile.leave()
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run `work` in the thread of this writer; only for the holder of `exclusive`.
+
+        Whoever is cancelled meanwhile goes on only when the thread is done with the connection.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])
+            raise
+
+    async def _enter(self) -> None:
+        """Pass the turnstile; without a thread where nobody is there."""
+        if self._turnstile.try_enter():
+            return
+        try:
+            await self.in_thread(lambda: self._turnstile.enter(PATIENCE_SECONDS))
+        except asyncio.CancelledError:
+            with suppress(OSError):  # it may not have been entered
+                self._turnstile.leave()
+            raise
+
+    async def close(self) -> bool:
+        """Finish what waits, then refuse everything; False if that was asked for before."""
+        if self._closed:
+            return False
+        self._closed = True
+        if self._running is not None:
+            await asyncio.wait([self._running])
+        async with self._turn:
+            self._thread.shutdown(wait=False)
+        return True
+
+    async def _run(self) -> None:
+        while self._queue or self._written >= _WEIGHT_BETWEEN:
+            async with self._turn:
+                if self._queue:
+                    await self._transact(self._group(), entered=False)
+                await self._tidy()
+            # Those just answered run now; what they write next is in the next group.
+            await asyncio.sleep(0)
+
+    async def _tidy(self) -> None:
+        """Do the chore if it is due; what fails is due again later."""
+        if self._written < _WEIGHT_BETWEEN:
+            return
+        self._written = 0
+        try:
+            due = self._chore.is_due()
+        except apsw.Error:  # whoever writes next is told what is wrong with the store
+            return
+        if due:
+            answer = asyncio.get_running_loop().create_future()
+            await self._transact([_Job(self._chore.work, WEIGHT_INLINE + 1, answer)], entered=False)
+            answer.exception()
+
+    def _group(self) -> Sequence[_Job]:
+        group = [self._queue.popleft()]
+        weight = group[0].weight
+        while self._queue and weight + self._queue[0].weight <= WEIGHT_MAX:
+            weight += self._queue[0].weight
+            group.append(self._queue.popleft())
+        self._written += weight
+        return group
+
+    async def _transact(self, group: Sequence[_Job], *, entered: bool) -> None:
+        """Write `group` and answer each; an error of the transaction is the answer to all."""
+        mine = False
+        try:
+            if not entered:
+                await self._enter()
+                mine = True
+            self._anchor.require_in_place()
+            await self._begin()
+            self._guard()
+            if sum(job.weight for job in group) > WEIGHT_INLINE:
+                answers = await self.in_thread(lambda: self._written_out(group))
+            elif self._syncs:
+                answers = self._write(group)
+                await self.in_thread(lambda: self._db.execute("COMMIT"))
+            else:
+                answers = self._written_out(group)
+            self._anchor.require_file()  # what is in no folder any more is kept by nobody
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            self._give_up()
+            _refuse(group, _told(error))
+        except asyncio.CancelledError:  # the event loop ends
+            self._give_up()
+            _refuse(group, closed())
+            raise
+        else:
+            for job, answer in zip(group, answers, strict=True):
+                _answer(job, answer)
+        finally:
+            if mine:
+                self._turnstile.leave()
+
+    async def _begin(self) -> None:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            await self.in_thread(self._begin_patiently)
+
+    def _begin_patiently(self) -> None:
+        self._db.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        finally:
+            self._db.set_busy_timeout(0)
+
+    def _write(self, group: Sequence[_Job]) -> Sequence[Any]:
+        if len(group) == 1:
+            return [_done(group[0])]
+        answers: list[Any] = []
+        for job in group:
+            self._db.execute("SAVEPOINT job")
+            try:
+                answers.append(_done(job))
+            except Exception as error:
+                if not self._db.in_transaction:  # a full disk ends the whole transaction
+                    raise
+                self._db.execute("ROLLBACK TO job")
+                answers.append(_told(error))
+            self._db.execute("RELEASE job")
+        return answers
+
+    def _written_out(self, group: Sequence[_Job]) -> Sequence[Any]:
+        answers = self._write(group)
+        self._db.execute("COMMIT")
+        return answers
+
+    def _give_up(self) -> None:
+        if self._db.in_transaction:
+            # Where even this fails, the next BEGIN tells; those who wait must be answered now.
+            with suppress(apsw.Error):
+                self._db.execute("ROLLBACK")
+
+
+def _done(job: _Job) -> Any:
+    """What the work gives; an error, which takes it back, where nobody waits for it any more."""
+    if not job.answer.done():
+        said = job.work()
+        if not job.answer.done():
+            return said
+    raise Unavailable("ledger.abandoned", "whoever asked for this has gone; nothing was written")
+
+
+def _told(error: Exception) -> Exception:
+    match error:
+        case apsw.BusyError():
+            return Unavailable("ledger.busy", "another process holds the store; try again")
+        case apsw.Error():
+            return as_canonry(error)
+        case _:
+            return error
+
+
+def _answer(job: _Job, answer: Any) -> None:
+    if job.answer.done():  # whoever asked has gone
+        return
+    if isinstance(answer, Exception):
+        job.answer.set_exception(answer)
+    else:
+        job.answer.set_result(answer)
+
+
+def _refuse(group: Sequence[_Job], error: Exception) -> None:
+    for job in group:
+        _answer(job, error)

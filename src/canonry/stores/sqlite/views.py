@@ -1,0 +1,210 @@
+"""Views in the ledger's own transaction: what a fold changed becomes rows, nothing else does."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from canonry.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Story
+from canonry.log.items.sources import Source
+from canonry.readmodels.listing import UNCOUNTED, difference
+from canonry.readmodels.passages import Passage, is_searched
+from canonry.stores.sqlite.bodies import body_of, thing_under
+from canonry.stores.sqlite.catalog import views as catalog_views
+from canonry.stores.sqlite.catalog.views import Changed
+from canonry.stores.sqlite.listing import CountKey, rows_of
+from canonry.stores.sqlite.lookups import look_up
+from canonry.stores.sqlite.packing import pack
+from canonry.stores.sqlite.state.identifiers import reidentify
+from canonry.stores.sqlite.state.timeline import redate
+from canonry.stores.sqlite.text.passages import (
+    BATCH,
+    StemKey,
+    count_stems,
+    index,
+    passage_of,
+    unindex,
+)
+from canonry.values.observations import Observation
+from canonry.values.spaces import Space
+
+VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
+
+_LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
+_INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"
+_UPDATE: Final = "UPDATE things SET kind = ?, body = ? WHERE n = ?"
+_KEEP: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
+_FORGET: Final = "DELETE FROM versions WHERE id = ?"
+_LIST: Final = "INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_UNLIST: Final = (
+    "DELETE FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND rank = ? AND later = ? AND id = ?"
+)
+_COUNT: Final = (
+    "INSERT INTO counts VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (list, owner, space, facet) DO UPDATE SET n = n + excluded.n"
+)
+_UNCOUNT: Final = (
+    "DELETE FROM counts WHERE list = ? AND owner = ? AND space = ? AND facet = ? AND n = 0"
+)
+_WAIT: Final = "INSERT INTO unindexed VALUES (?)"
+_WAIT_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
+_KEY: Final = 7
+"""The first columns of a row of `listing` are its primary key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A thing as a view holds it, with its row number and its bytes."""
+
+    n: int
+    kind: str
+    body: bytes
+    thing: Any
+
+
+def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
+    """Those of `ids` that the view has."""
+    asked = {pack(thing_id): thing_id for thing_id in ids}
+    return {
+        asked[packed]: Loaded(n, kind, body, thing_under(packed, kind, body))
+        for packed, (n, kind, body) in look_up(db, asked).items()
+    }
+
+
+def store(
+    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
+) -> None:
+    """Make the views show things as they are now, each given as what it became step by step."""
+    counted: Counter[CountKey] = Counter()
+    changed = _write(db, things, before)
+    _reindex(db, changed, counted)
+    shown: dict[_Show, list[Changed]] = {_relist: list(changed)}
+    for change in changed:
+        _, was, thing = change
+        for show in _SHOWN_IN.get(type(thing if was is None else was), ()):
+            shown.setdefault(show, []).append(change)
+    for show, some in shown.items():
+        show(db, some, counted)
+    count(db, counted)
+
+
+def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
+    """Add `changes` to the counts; what none is left of has no row."""
+    if not changes:
+        return
+    db.executemany(_COUNT, [(*key, change) for key, change in changes.items() if change])
+    less = [key for key, change in changes.items() if change < 0]
+    if less:
+        db.executemany(_UNCOUNT, less)
+
+
+def _write(
+    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
+) -> Sequence[Changed]:
+    """Write the things themselves; each with its row number and what it was."""
+    last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
+    written: list[Changed] = []
+    rows: list[tuple[Any, ...]] = []
+    for stages in things:
+        thing = stages[-1]
+        old = before.get(thing.id)
+        kind = THING_KINDS[type(thing)]
+        body = body_of(kind, thing)
+        if isinstance(thing, VERSIONED) and (old is not None or len(stages) > 1):
+            db.executemany(_KEEP, _versions(old, stages))
+        if old is None:
+            last += 1
+            rows.append((last, pack(thing.id), kind, body))
+            written.append((last, None, thing))
+            continue
+        db.execute(_UPDATE, (kind, body, old.n))
+        if isinstance(thing, Tombstone):
+            db.execute(_FORGET, (pack(thing.id),))
+        written.append((old.n, old.thing, thing))
+    db.executemany(_INSERT, rows)
+    return written
+
+
+def _versions(old: Loaded | None, stages: Sequence[Thing]) -> list[tuple[Any, ...]]:
+    """What a thing was until it became what it is now, each since when."""
+    past = [] if old is None else [(old.thing, old.kind, old.body)]
+    for thing in stages[:-1]:
+        kind = THING_KINDS[type(thing)]
+        past.append((thing, kind, body_of(kind, thing)))
+    return [
+        (pack(thing.id), thing.changed_at, kind, body)
+        for (thing, kind, body), after in zip(past, stages[len(stages) - len(past) :], strict=True)
+        if thing.changed_at < after.changed_at
+    ]
+
+
+def _sides(changed: Sequence[Changed]) -> tuple[Sequence[Thing], Sequence[Thing]]:
+    """The things as they were and as they are."""
+    return [was for _, was, _ in changed if was is not None], [thing for _, _, thing in changed]
+
+
+def _relist(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+    dropped, put = difference(rows_of, *_sides(changed))
+    if dropped:
+        db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
+    if put:
+        db.executemany(_LIST, put)
+    counted.subtract([row[:4] for row in dropped if row[0] not in UNCOUNTED])
+    counted.update([row[:4] for row in put if row[0] not in UNCOUNTED])
+
+
+def _reindex(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+    """Let the passages wait that are new or others than before; so many at once never wait."""
+    many = len(changed) >= BATCH
+    late: list[int] = []
+    texts: list[tuple[int, Passage]] = []
+    for n, was, thing in changed:
+        if was is None and not many:
+            if is_searched(thing):
+                late.append(n)
+            continue
+        gone, come = passage_of(was), passage_of(thing)
+        if gone == come:
+            continue
+        if gone is not None:
+            db.execute(_WAIT_NO_MORE, (n,))
+            if db.changes() == 0:
+                unindex(db, n, gone, counted)
+        if come is not None:
+            late.append(n)
+            texts.append((n, come))
+    if many and len(late) >= BATCH:
+        stems: Counter[StemKey] = Counter()
+        index(db, texts, counted, stems)
+        count_stems(db, stems)
+    else:
+        db.executemany(_WAIT, [(n,) for n in late])
+
+
+def _identified(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
+    reidentify(db, *_sides(changed))
+
+
+def _dated(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+    redate(db, *_sides(changed), counted)
+
+
+def _catalogued(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
+    catalog_views.show(db, changed)
+
+
+_Show: TypeAlias = Callable[[apsw.Connection, Sequence[Changed], Counter[CountKey]], None]
+_SHOWN_IN: Final[Mapping[type[Thing], tuple[_Show, ...]]] = {
+    Entity: (_identified, _dated, _catalogued),
+    Observation: (_dated,),
+    Relation: (_catalogued,),
+    Space: (_catalogued,),
+}
+"""What shows a kind of thing beside the lists and the texts, which show every kind."""

@@ -1,1 +1,0 @@
-"""Toolsets: tools grouped by noun, each with its published contract and error dialect."""

@@ -1,1 +1,0 @@
-"""What the server can do: one file, one verb."""

@@ -1,1 +1,0 @@
-"""Direct writes of canon: entities, facts, events, relations and what they rest on."""

@@ -1,1 +1,0 @@
-"""What a process remembers of the records that are asked about."""

@@ -1,1 +1,0 @@
-"""What is kept in memory about proposals and models: admissions, telemetry, tiers and answers."""

@@ -1,1 +1,0 @@
-"""A canon of separate engines: views are brought to where the log is, and waited for."""

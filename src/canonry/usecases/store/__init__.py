@@ -1,1 +1,0 @@
-"""A whole store: its log in and out, its files, erasure and verification."""

@@ -1,0 +1,258 @@
+"""Calendar dates: days in many notations, by one rule for all that is read.
+
+What could be two days is told as unclear, and never chosen; who knows how a document writes its
+dates may say so.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from canonry.values.errors import InvalidInput
+from canonry.values.languages import months, plain_letters
+from canonry.values.time import DAY, Instant, parse_instant, render_instant
+
+_CENTURY: Final = 100
+_PIVOT: Final = 70
+"""Years of two digits from here on are of the twentieth century."""
+
+_ISO: Final = (
+    r"(?P<iso>(?P<iy>\d{4})(?P<is>[-/.])(?P<im>\d{1,2})(?P=is)(?P<id>\d{1,2})"
+    r"(?:[T ](?P<clock>\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?P<zone>Z|[+-]\d\d:?\d\d)?)?)"
+)
+_NUMERIC: Final = r"(?P<n1>\d{1,2})(?P<ns>[/.-])(?P<n2>\d{1,2})(?P=ns)(?P<ny>\d{4}|\d{2})"
+_DAY_MONTH: Final = (
+    r"(?P<dd>\d{1,2})(?:st|nd|rd|th|er|\.|[\xba\xaa])?[ -]?(?:of |de |del )?[ ]?"
+    r"(?P<dm>[^\W\d_]{3,12})\.?,?(?:[ -](?:de |del )?(?P<dy>\d{4}))?"
+)
+_MONTH_DAY: Final = (
+    r"(?P<mm>[^\W\d_]{3,12})\.? (?P<md>\d{1,2})(?:st|nd|rd|th)?(?![\d:.])(?:,? (?P<my>\d{4}))?"
+)
+_SHORT: Final = r"(?P<s1>\d{1,2})(?P<ss>/)(?P<s2>\d{1,2})"
+_ANY: Final = re.compile(
+    rf"(?<![\w.,/-])(?:{_ISO}|{_NUMERIC}|{_DAY_MONTH}|{_MONTH_DAY}|{_SHORT})(?![\w/])",
+    re.IGNORECASE,
+)
+
+
+_ISO_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_COMPACT: Final = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
+_ISO_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?\s*([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
+)
+_WEEKDAY: Final = re.compile(r"[^\W\d_]{2,12}(?:-feira)?\.?,? ?")
+_MAIL: Final = re.compile(
+    r"(?:[a-z]{3}, )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d.*", re.ASCII | re.IGNORECASE
+)
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_EPOCHS: Final = ((10**11, 1_000_000), (10**14, 1_000), (10**17, 1))
+"""Numbers below the first are seconds, milliseconds, microseconds; above all, nanoseconds."""
+
+_EARLIEST_NUMBER: Final = 10**8
+_LONGEST: Final = 60
+
+
+class DayOrder(StrEnum):
+    """What stands first in a date that is written with numbers alone."""
+
+    DAY = "day"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenDate:
+    """A date as it was found: `value` in ISO 8601, or None with the reason why it is unclear."""
+
+    value: str | None
+    reason: str = ""
+    begin: int = 0
+    end: int = 0
+    order: DayOrder | None = None
+
+
+def dates_in(
+    text: str, order: DayOrder | None = None, near: date | None = None
+) -> Iterator[SeenDate]:
+    """Every date in the text; `near` completes a date without a year to the next such day."""
+    place = 0
+    while found := _ANY.search(text, place):
+        seen = _seen(found, order, near)
+        # What is no date may hide the beginning of one: "the 1st of March".
+        place = found.start() + 1 if seen is None else found.end()
+        if seen is not None:
+            yield replace(seen, begin=found.start(), end=found.end())
+
+
+def date_in(text: str, order: DayOrder | None = None, near: date | None = None) -> SeenDate | None:
+    """The first date in the text, if there is one."""
+    return next(dates_in(text, order, near), None)
+
+
+def order_in(text: str) -> DayOrder | None:
+    """The order that the unmistakable dates of a text share; None where they say nothing."""
+    orders = {seen.order for seen in dates_in(text) if seen.order is not None}
+    return orders.pop() if len(orders) == 1 else None
+
+
+def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> SeenDate | None:
+    groups = found.groupdict()
+    if groups["iso"]:
+        return _iso(groups)
+    if groups["n1"]:
+        year = int(groups["ny"])
+        if len(groups["ny"]) == 2:  # noqa: PLR2004 - digits
+            year += _CENTURY * (19 if year >= _PIVOT else 20)
+        if groups["ns"] == "." and order is None:
+            order = DayOrder.DAY  # nobody writes the month first with points
+        return _numeric(int(groups["n1"]), int(groups["n2"]), year, order)
+    if groups["s1"]:
+        return _yearless(int(groups["s1"]), int(groups["s2"]), order, near)
+    day, name, year_text = (
+        (groups["dd"], groups["dm"], groups["dy"])
+        if groups["dd"]
+        else (groups["md"], groups["mm"], groups["my"])
+    )
+    month = month_named(name)
+    if month is None:
+        return None
+    if year_text is None:
+        return _completed(month, int(day), near)
+    return _whole(int(year_text), month, int(day))
+
+
+def month_named(name: str) -> int | None:
+    """The number of a month by its name or its usual abbreviation."""
+    return months().get(plain_letters(name))
+
+
+def _iso(groups: dict[str, str]) -> SeenDate:
+    seen = _whole(int(groups["iy"]), int(groups["im"]), int(groups["id"]))
+    if seen.value is None or not groups["clock"] or not groups["zone"]:
+        return seen
+    zone = groups["zone"]
+    zone = zone if zone == "Z" or ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    clock = groups["clock"]
+    clock = clock if clock.count(":") > 1 else f"{clock}:00"
+    return SeenDate(value=f"{seen.value}T{clock}{zone}")
+
+
+def _numeric(first: int, second: int, year: int, order: DayOrder | None) -> SeenDate:
+    day_first = _whole(year, second, first)
+    month_first = _whole(year, first, second)
+    if day_first.value and month_first.value and first != second:
+        if order is DayOrder.DAY:
+            return day_first
+        if order is DayOrder.MONTH:
+            return month_first
+        return SeenDate(value=None, reason="day and month could be either way round")
+    if day_first.value and first != second:
+        return SeenDate(value=day_first.value, order=DayOrder.DAY)
+    if month_first.value and first != second:
+        return SeenDate(value=month_first.value, order=DayOrder.MONTH)
+    return day_first
+
+
+def _yearless(
+    first: int, second: int, order: DayOrder | None, near: date | None
+) -> SeenDate | None:
+    leap = 2000
+    seen = _numeric(first, second, leap, order)
+    if seen.value is None:
+        return seen if seen.reason.startswith("day and") else None
+    if near is None:
+        return SeenDate(value=None, reason="no year is given", order=seen.order)
+    _, month, day = (int(part) for part in seen.value.split("-"))
+    whole = _completed(month, day, near)
+    return SeenDate(value=whole.value, reason=whole.reason, order=seen.order)
+
+
+def _completed(month: int, day: int, near: date | None) -> SeenDate:
+    """The next such day from `near` on."""
+    if near is None:
+        return SeenDate(value=None, reason="no year is given")
+    for year in range(near.year, near.year + 5):
+        seen = _whole(year, month, day)
+        if seen.value is not None and date.fromisoformat(seen.value) >= near:
+            return seen
+    return SeenDate(value=None, reason="there is no such day")
+
+
+def _whole(year: int, month: int, day: int) -> SeenDate:
+    try:
+        return SeenDate(value=date(year, month, day).isoformat())
+    except ValueError:
+        return SeenDate(value=None, reason="there is no such day")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarDate:
+    """What was written, as ISO 8601, and the instant at which it begins (in UTC if it has none)."""
+
+    text: str
+    instant: Instant
+
+
+@lru_cache(maxsize=4096, typed=True)
+def read_date(value: str | int) -> CalendarDate | None:
+    """The date that a text or a number of seconds (or finer) since 1970 says.
+
+    None for what is no date, for a day that no calendar has, and for `03/04/2025`, which is one day
+    in one country and another in the next.
+    """
+    try:
+        return _from_number(value) if isinstance(value, int) else _from_text(value)
+    except (ValueError, OverflowError, InvalidInput):
+        return None
+
+
+def _from_number(value: int) -> CalendarDate | None:
+    if not _EARLIEST_NUMBER <= value < 10**20:
+        return None
+    scale = next((factor for limit, factor in _EPOCHS if value < limit), None)
+    instant = Instant(value * scale if scale is not None else value // 1_000)
+    return CalendarDate(text=render_instant(instant), instant=instant)
+
+
+def _from_text(value: str) -> CalendarDate | None:
+    text = " ".join(value.split())
+    if _ISO_DAY.fullmatch(text):
+        return _begin(text)
+    if match := _ISO_TIME.fullmatch(text):
+        return _timed(*match.groups())
+    if match := _COMPACT.fullmatch(text):
+        text = "-".join(match.groups())
+    seen = date_in(text) if len(text) <= _LONGEST and ":" not in text else None
+    if seen is not None and seen.value is not None and _is_all(seen, text):
+        return _begin(seen.value)
+    if _MAIL.fullmatch(text):
+        moment = parsedate_to_datetime(text)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        said = aware.isoformat()
+        return CalendarDate(text=said.replace("+00:00", "Z"), instant=parse_instant(said))
+    return None
+
+
+def _is_all(seen: SeenDate, text: str) -> bool:
+    """Whether a text says the date and nothing else but the day of the week."""
+    before = text[: seen.begin]
+    return seen.end == len(text) and (not before or _WEEKDAY.fullmatch(before) is not None)
+
+
+def _timed(
+    day: str, minutes: str, seconds: str | None, fraction: str | None, offset: str | None
+) -> CalendarDate:
+    zone = "Z" if offset is None else offset
+    if len(zone) == len("+0000"):
+        zone = f"{zone[:3]}:{zone[3:]}"
+    text = f"{day}T{minutes}{seconds or ':00'}{fraction or ''}{zone.upper()}"
+    return CalendarDate(text=text, instant=parse_instant(text))
+
+
+def _begin(day: str) -> CalendarDate:
+    said = date.fromisoformat(day)
+    return CalendarDate(text=day, instant=Instant((said.toordinal() - _EPOCH) * DAY))

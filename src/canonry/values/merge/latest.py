@@ -1,0 +1,25 @@
+"""merge:latest - the observation recorded last stands; log order, since worlds mix their times."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canonry.values.ids import ObservationId
+from canonry.values.merge.kit import MergePolicy, latest_of_each
+from canonry.values.snapshots import Elements
+
+
+def _split(value: Any) -> dict[str, Any]:
+    return {"": value}
+
+
+def _show(elements: Elements) -> Any:
+    return elements[""].value
+
+
+def _credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
+    return {"": (elements[""].observation,)}
+
+
+LATEST: Final = MergePolicy(
+    name="latest", split=_split, join=latest_of_each, show=_show, credit=_credit
+)

@@ -1,0 +1,161 @@
+"""Moments: when something begins to hold, by its place in the stories and by the world's time.
+
+There is one order of everything that happens, whoever was canonized first. Its places are those of
+the stories (story, scene, turn); what was written outside of all scenes comes after whatever had
+been told by then. The world's time, where it is known, goes before the place; what has none happens
+in the present of its place, which is the latest time that was reached until there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from canonry.values.time import Instant
+
+T = TypeVar("T")
+
+AFTER_ALL: Final = 2**62
+"""The turn of what was proposed beside the turns, and the log's place of what is written now."""
+
+
+_UNDATED: Final = 2**61
+_ORDERS: Final = 2**24
+_TURNS: Final = 2**20
+_TELLINGS: Final = 2**42
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryPlace:
+    """Where in the stories something was told.
+
+    `story` and `scene` are the places in the log at which they began, and 0 outside of them;
+    `order` is the scene's in its story, `turn` the turn's in its scene. `told` is the place in the
+    log at which it was proposed, or written directly. `dated`: it was told with a time of its own,
+    and has not just that of its scene.
+    """
+
+    story: int = 0
+    order: int = 0
+    scene: int = 0
+    turn: int = 0
+    told: int
+    dated: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """`at` is the time in the world, where one is known.
+
+    Of what was told at one place, what is `recorded` later in the log comes later.
+    """
+
+    at: Instant | None
+    place: StoryPlace
+    recorded: int = AFTER_ALL
+
+
+NOW: Final = Moment(at=None, place=StoryPlace(told=AFTER_ALL))
+"""The moment of what is written directly, without a time."""
+
+
+def rank_in_stories(place: StoryPlace) -> tuple[int, int]:
+    """Two numbers that a column holds, which sort places by story, scene and turn."""
+    scene = min(max(place.order, 0), _ORDERS - 1)
+    turn = min(place.turn, _TURNS - 1)
+    return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
+
+
+def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Moment:
+    """The moment of something; without a `place` of its own it was written directly."""
+    return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
+
+
+def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
+    """The items in the one order of everything that happens."""
+    return [item for _at, item in dated(items, when)]
+
+
+def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
+    """The items in order, each with its time in the world; None: before any time is known."""
+    return _dated([(when(item), item) for item in items])
+
+
+def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
+    if len(told) == 1:
+        return [(told[0][0].at, told[0][1])]
+    present: Instant | None = None
+    unknown: list[tuple[Instant | None, T]] = []
+    found: list[tuple[Instant, int, T]] = []
+    for number, (moment, item) in enumerate(_by_place(told)):
+        if moment.at is not None:
+            present = moment.at if present is None else max(present, moment.at)
+        at = present if moment.at is None else moment.at
+        if at is None:
+            unknown.append((at, item))
+        else:
+            found.append((at, number, item))
+    found.sort()  # no two have the same number
+    return [*unknown, *[(at, item) for at, _number, item in found]]
+
+
+def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
+    """By the stories; what was written outside of them follows what had been told by then."""
+    rows = [
+        (p.story, p.order, p.scene, p.turn, p.told, each[0].recorded, number, each)
+        for number, each in enumerate(told)
+        if (p := each[0].place).scene
+    ]
+    played = [each for *_place, each in sorted(rows)]  # no two have the same number
+    if len(played) == len(told):
+        return played
+    beside = [each for each in told if not each[0].place.scene]
+    beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
+    found: list[tuple[Moment, T]] = []
+    as_told = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
+    done = known = 0
+    for each in beside:
+        reached = done
+        while known < len(as_told) and as_told[known][0] < each[0].place.told:
+            reached = max(reached, as_told[known][1] + 1)
+            known += 1
+        found += (*played[done:reached], each)
+        done = reached
+    return [*found, *played[done:]]
+
+
+def split_at(
+    moment: Moment, items: Iterable[T], when: Callable[[T], Moment]
+) -> tuple[list[T], list[T]]:
+    """The items before `moment` and those after it, each in order."""
+    told: list[tuple[Moment, T | None]] = [(when(item), item) for item in items]
+    ordered = [item for _at, item in _dated([*told, (moment, None)])]
+    place = [item is None for item in ordered].index(True)
+    return ordered[:place], ordered[place + 1 :]  # type: ignore[return-value]
+
+
+def comes_after(new: Moment, old: Moment) -> bool:
+    """Whether `new` is later than `old`; where nothing tells, what is judged now is later."""
+    return bool(split_at(new, (old,), lambda one: one)[0])
+
+
+def at_once(new: Moment, old: Moment) -> bool:
+    """Whether neither follows the other: told with one and the same time, or proposed together."""
+    dated = new.place.dated and old.place.dated
+    return new.at == old.at and ((dated and new.at is not None) or new.place == old.place)
+
+
+def same_scene(new: Moment, old: Moment) -> bool:
+    """Whether both were told in one scene."""
+    return new.place.scene != 0 and new.place.scene == old.place.scene
+
+
+def overlaps(
+    new_from: Instant | None,
+    new_to: Instant | None,
+    old_from: Instant | None,
+    old_to: Instant | None,
+) -> bool:
+    """Whether two half-open intervals share an instant; a missing bound is endless."""
+    begins = new_from is None or old_to is None or new_from < old_to
+    ends = old_from is None or new_to is None or old_from < new_to
+    return begins and ends

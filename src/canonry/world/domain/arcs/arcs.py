@@ -1,0 +1,219 @@
+"""An arc as a value, how it is drawn from a seed, and what would be wrong with one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final, TypeVar
+
+from canonry.world.domain.utterances.frames import Nameable
+
+T = TypeVar("T")
+BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
+_BRANCHING: Final = 6
+_MIDDLE: Final = ("search", "meeting", "obstacle", "choice", "reversal")
+_LIKELIER: Final = 3
+"""Places where somebody lives are so much likelier than others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArcLore:
+    """A fact that an arc can be about, and of which type it is."""
+
+    key: str
+    name: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materials:
+    """What an arc is made of: places, the first is where it begins, and what leads where.
+
+    `ways` are the places that can be reached from a place, on however many steps; `wanted` are
+    places that have to occur. `people` are alive, by their place.
+    """
+
+    places: tuple[Nameable, ...]
+    ways: Mapping[str, frozenset[str]]
+    people: Mapping[str, tuple[Nameable, ...]]
+    lore: tuple[ArcLore, ...]
+    wanted: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """A step of an arc; `requires` and `leads_to` are the numbers of others."""
+
+    index: int
+    kind: str
+    summary: str
+    location: str
+    characters: tuple[str, ...]
+    lore: tuple[str, ...]
+    requires: tuple[int, ...]
+    leads_to: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arc:
+    """A quest from its hook to its end."""
+
+    id: str
+    seed: str
+    title: str
+    hook: str
+    beats: tuple[Beat, ...]
+
+
+class _Draws:
+    """Draws that follow from a seed, the same on every machine."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed.encode("utf-8", "surrogatepass")
+        self._number = 0
+
+    def one_of(self, things: Sequence[T]) -> T:
+        """One of several."""
+        self._number += 1
+        digest = sha256(b"%d/" % self._number + self._seed).digest()
+        return things[int.from_bytes(digest[:8], "big") % len(things)]
+
+
+def _templates() -> Mapping[str, Sequence[str]]:
+    text = (files("canonry.world.domain.arcs") / "words.txt").read_text("utf-8")
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        kind, _, told = line.partition(": ")
+        found.setdefault(kind, []).append(told)
+    return found
+
+
+_TEMPLATES: Final = _templates()
+
+
+def drawn_arc(
+    arc_id: str, seed: str, beats: int, materials: Materials, *, attempt: int = 0
+) -> Arc | None:
+    """The arc of a seed; None where these places cannot follow each other in so many beats.
+
+    Each attempt draws anew.
+    """
+    draws = _Draws(f"{arc_id}/{seed}/{attempt}")
+    route = _route(draws, beats, materials)
+    if route is None:
+        return None
+    about = draws.one_of(materials.lore) if materials.lore else None
+    told = about.name if about else (materials.themes[0] if materials.themes else "an old promise")
+    kinds = ["opening", *(draws.one_of(_MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
+    made, title, hook = [], "", ""
+    for index, (kind, place) in enumerate(zip(kinds, route, strict=True)):
+        people = materials.people.get(place.id, ())
+        person = draws.one_of(people) if people else None
+        words = {"place": place.name, "about": told, "person": person.name if person else ""}
+        line = _line(draws, kind, words, about)
+        if index == 0:
+            title, hook = (_filled(_line(draws, k, words, about), words) for k in ("title", "hook"))
+        lore = (about.key,) if about and "{about}" in line else ()
+        requires, leads_to = _order(index, beats)
+        made.append(
+            Beat(
+                index=index, kind=kind, summary=_filled(line, words), location=place.id,
+                characters=(person.id,) if person and "{person}" in line else (),
+                lore=lore, requires=requires, leads_to=leads_to,
+            )
+        )  # fmt: skip
+    return Arc(id=arc_id, seed=seed, title=title, hook=hook, beats=tuple(made))
+
+
+def _line(draws: _Draws, kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
+    """A line of a kind, also for this type of fact; nobody speaks where nobody is."""
+    typed = _TEMPLATES.get(f"{kind}.{about.kind if about else ''}", ())
+    lines = [*_TEMPLATES[kind], *typed]
+    return draws.one_of([line for line in lines if words["person"] or "{person}" not in line])
+
+
+def _filled(line: str, words: Mapping[str, str]) -> str:
+    """The line with its names; what stands in a name is filled in nowhere."""
+    parts = line.replace("}", "{").split("{")
+    told = "".join(words[part] if place % 2 else part for place, part in enumerate(parts))
+    return told[:1].upper() + told[1:]
+
+
+def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | None:
+    """A place for each beat, each reached from the one before; the wanted ones are among them."""
+    by_id = {place.id: place for place in materials.places}
+    route = [materials.places[0]]
+    missing = [each for each in materials.wanted if each != route[0].id]
+    for left in range(beats - 1, 0, -1):
+        reached = materials.ways.get(route[-1].id, frozenset()) | {route[-1].id}
+        due = [each for each in missing if each in reached]
+        if len(missing) >= left and not due:
+            return None
+        if due and (len(missing) >= left or draws.one_of((True, False))):
+            following = due[0]
+            missing.remove(following)
+        else:
+            following = draws.one_of(
+                [
+                    place.id
+                    for place in materials.places if place.id in reached
+                    for _ in range(_LIKELIER if place.id in materials.people else 1)
+                ]
+            )  # fmt: skip
+            missing = [each for each in missing if each != following]
+        route.append(by_id[following])
+    return None if missing else route
+
+
+def _order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What has to be done before a beat and what it leads to; long arcs have two ways once."""
+    before = (index - 1,) if index else ()
+    after = (index + 1,) if index + 1 < beats else ()
+    if beats < _BRANCHING:
+        return before, after
+    match index:
+        case 1:
+            return before, (2, 3)
+        case 2:
+            return before, (4,)
+        case 3:
+            return (1,), after
+        case 4:
+            return (2, 3), after
+        case _:
+            return before, after
+
+
+def faults_of(arc: Arc, materials: Materials) -> Iterator[str]:
+    """What is wrong with an arc: references, ways and order, as a proposal is held against them."""
+    if not BEATS_MIN <= len(arc.beats) <= BEATS_MAX:
+        yield f"an arc has {BEATS_MIN} to {BEATS_MAX} beats"
+    for beat in arc.beats:
+        yield from _unknown_in(beat, materials)
+        for following in beat.leads_to:
+            yield from _disorder(arc, beat, following, materials)
+    if missing := set(materials.wanted) - {beat.location for beat in arc.beats}:
+        yield f"the arc leaves out {', '.join(sorted(missing))}"
+
+
+def _unknown_in(beat: Beat, materials: Materials) -> Iterator[str]:
+    people = {each.id for each in materials.people.get(beat.location, ())}
+    if beat.location not in {place.id for place in materials.places}:
+        yield f"beat {beat.index} is nowhere"
+    if not set(beat.characters) <= people:
+        yield f"beat {beat.index} needs somebody who is not there"
+    if not set(beat.lore) <= {each.key for each in materials.lore}:
+        yield f"beat {beat.index} rests on lore that there is not"
+
+
+def _disorder(arc: Arc, beat: Beat, following: int, materials: Materials) -> Iterator[str]:
+    if not beat.index < following < len(arc.beats):
+        yield f"beat {beat.index} leads back or nowhere"
+        return
+    there = arc.beats[following]
+    reached = materials.ways.get(beat.location, frozenset()) | {beat.location}
+    if there.location not in reached:
+        yield f"no way leads from beat {beat.index} to beat {following}"
+    if beat.index not in there.requires:
+        yield f"beat {following} does not require beat {beat.index}"

@@ -1,0 +1,290 @@
+"""Checks: what is wrong with the structure of a world, and what is at least strange in it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from canonry.log.schemas.world_types import OPPOSED
+from canonry.readmodels.directions import OPPOSITE, Direction
+from canonry.readmodels.ticks import TICK_MAX, TICK_MIN
+from canonry.world.domain.atlas import Atlas, Exit, Layer, Place, Realm, is_rhythm
+from canonry.world.domain.identity import is_key
+from canonry.world.domain.routes import legs_of
+
+TIES_MAX: Final = 200
+"""To so many realms a realm or location is tied by one tie."""
+
+VERSIONS_MAX: Final = 500
+"""So many versions a fact of lore has at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something at `where`; with `fatal` the world cannot be imported."""
+
+    code: str
+    where: str
+    message: str
+    fatal: bool = True
+
+
+def problems(atlas: Atlas) -> Iterator[Problem]:
+    """All that is wrong or strange, in the order of the atlas."""
+    yield from _keys(atlas)
+    yield from _named(atlas)
+    yield from _references(atlas)
+    yield from _exits(atlas)
+    yield from _realms(atlas)
+    yield from _ties(atlas)
+    yield from _routes(atlas)
+    yield from _layers(atlas)
+    yield from _lore(atlas)
+    yield from _measures(atlas)
+    yield from _reach(atlas)
+
+
+def _named(atlas: Atlas) -> Iterator[Problem]:
+    people = (*atlas.characters, *atlas.players)
+    groups = (atlas.locations, atlas.realms, people, atlas.items)
+    names = [(part.key, part.name) for group in groups for part in group]
+    for where, name in (("name", atlas.name), *names):
+        if not name.strip():
+            yield _wrong("name.empty", where, "it has no name; give it one")
+    for mover in people:
+        for resource, amount in mover.resources.items():
+            if amount < 0:
+                message = f"there is no less than nothing of {resource}"
+                yield _wrong("resource.negative", mover.key, message)
+
+
+def unreachable(atlas: Atlas) -> frozenset[str]:
+    """The locations to which no way leads from the starter; blocked exits lead nowhere."""
+    return frozenset(place.key for place in atlas.locations) - reachable(atlas, atlas.starter)
+
+
+def reachable(atlas: Atlas, start: str) -> frozenset[str]:
+    """The locations to which a way leads from `start`, itself among them."""
+    ways = {p.key: [e.to for e in p.exits if not e.blocked] for p in atlas.locations}
+    seen, ring = {start}, {start}
+    while ring:
+        ring = {to for key in ring for to in ways.get(key, ()) if to in ways} - seen
+        seen |= ring
+    return frozenset(seen)
+
+
+def _wrong(code: str, where: str, message: str) -> Problem:
+    return Problem(code=code, where=where, message=message)
+
+
+def _strange(code: str, where: str, message: str) -> Problem:
+    return Problem(code=code, where=where, message=message, fatal=False)
+
+
+def _keys(atlas: Atlas) -> Iterator[Problem]:
+    movers = (*atlas.characters, *atlas.players)
+    groups = (
+        [
+            *(realm.key for realm in atlas.realms),
+            *(place.key for place in atlas.locations),
+            *(mover.key for mover in movers),
+            *(item.key for item in atlas.items),
+        ],
+        [layer.key for layer in atlas.layers],
+        [fact.key for fact in atlas.lore],
+        [event.key for event in atlas.events],
+    )
+    for keys in groups:
+        for key, times in Counter(keys).items():
+            if times > 1:
+                yield _wrong("key.repeated", key, f"{times} things have this key")
+            if not is_key(key):
+                message = "a key is a text on one line that neither begins with # nor with a space"
+                yield _wrong("key.malformed", key, message)
+
+
+def _references(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key for place in atlas.locations}
+    realms = {realm.key for realm in atlas.realms}
+    movers = {mover.key for mover in (*atlas.characters, *atlas.players)}
+    items = {item.key for item in atlas.items}
+    if atlas.starter not in places:
+        yield _wrong("starter.unknown", atlas.starter, "the starter is no location")
+    if atlas.tick is not None and atlas.tick < 0:
+        yield _wrong(
+            "tick.negative", "tick", "a world begins at tick 0, and its clock is no earlier"
+        )
+    for place in atlas.locations:
+        yield from _unknown(place.key, "realm", (*place.realms, *place.member_of), realms)
+        yield from _unknown(place.key, "location", (e.to for e in place.exits), places)
+        needed = (way.requires for way in place.exits if way.requires is not None)
+        yield from _unknown(place.key, "item", needed, items)
+    for realm in atlas.realms:
+        named = (realm.within, *realm.ties.values())
+        yield from _unknown(realm.key, "realm", (key for keys in named for key in keys), realms)
+    for mover in (*atlas.characters, *atlas.players):
+        yield from _unknown(mover.key, "location", (mover.location,), places)
+    for item in atlas.items:
+        yield from _unknown(item.key, "holder", (item.holder,), movers | places)
+    for layer in atlas.layers:
+        yield from _unknown(layer.key, "location or realm", (layer.scope,), places | realms)
+    for event in atlas.events:
+        where = () if event.location is None else (event.location,)
+        yield from _unknown(event.key, "location", where, places)
+        yield from _unknown(event.key, "participant", event.participants, movers | items | places)
+        if event.tick > (atlas.tick or 0):
+            yield _wrong("event.future", event.key, "it is dated after the world's clock")
+
+
+def _unknown(where: str, noun: str, names: Iterable[str], known: set[str]) -> Iterator[Problem]:
+    for name in names:
+        if name not in known:
+            yield _wrong("reference.unknown", where, f"it names the {noun} {name}: there is none")
+
+
+def _exits(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key: place for place in atlas.locations}
+    for place in atlas.locations:
+        for direction, times in Counter(way.direction for way in place.exits).items():
+            if times > 1:
+                message = f"{times} exits lead {direction}; there is one in each direction"
+                yield _wrong("exit.repeated", place.key, message)
+        for way in place.exits:
+            if way.to == place.key:
+                yield _wrong("exit.to-itself", place.key, f"the exit {way.direction} leads back")
+            rhythm = {way.opens, way.every, way.lasting}
+            if rhythm != {None} and not is_rhythm(way.every, way.lasting):
+                message = f"the exit {way.direction} is open for fewer ticks than it recurs after"
+                yield _wrong("exit.rhythm", place.key, message)
+            if way.to in places and not way.one_way:
+                yield from _way_back(place, way, _ways(places[way.to]))
+
+
+def _ways(place: Place) -> Mapping[Direction, Exit]:
+    return {way.direction: way for way in place.exits}
+
+
+def _way_back(place: Place, way: Exit, there: Mapping[Direction, Exit]) -> Iterator[Problem]:
+    back = there.get(OPPOSITE[way.direction])
+    if back is None or back.to != place.key or back.one_way:
+        message = (
+            f"the exit {way.direction} has no way back from {way.to}; "
+            "add one, or say that it is one_way"
+        )
+        yield _wrong("exit.no-way-back", place.key, message)
+
+
+def _realms(atlas: Atlas) -> Iterator[Problem]:
+    for key in _circling({realm.key: realm.within for realm in atlas.realms}):
+        yield _wrong("realm.cycle", key, "the realm lies in itself")
+    for key in _circling({realm.key: realm.vassal_of for realm in atlas.realms}):
+        yield _strange("realm.own-vassal", key, "by way of others the realm is its own vassal")
+
+
+def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Those who are above themselves."""
+    for start, first in above.items():
+        seen: set[str] = set()
+        ring = set(first)
+        while ring:
+            if start in ring:
+                yield start
+                break
+            seen |= ring
+            ring = {higher for key in ring for higher in above.get(key, ())} - seen
+
+
+def _ties(atlas: Atlas) -> Iterator[Problem]:
+    tied: tuple[Place | Realm, ...] = (*atlas.locations, *atlas.realms)
+    for thing in tied:
+        for tie, others in thing.ties.items():
+            if thing.key in others:
+                yield _wrong("tie.to-itself", thing.key, f"it is said to be {tie} itself")
+            if len(others) > TIES_MAX:
+                message = f"it is {tie} {len(others)} realms; {TIES_MAX} are the most"
+                yield _wrong("tie.too-many", thing.key, message)
+            for other in sorted(set(others) & set(thing.ties.get(OPPOSED.get(tie, tie), ()))):
+                if tie in OPPOSED and tie < OPPOSED[tie]:
+                    message = f"it is both {tie} and {OPPOSED[tie]} {other}"
+                    yield _wrong("tie.opposed", thing.key, message)
+
+
+def _routes(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key for place in atlas.locations}
+    for route in atlas.routes:
+        yield from _unknown(route.name, "location", route.stops, places)
+        if not route.name.strip():
+            yield _wrong("route.unnamed", route.name, "a route has a name")
+        if len(route.stops) < 2:  # noqa: PLR2004 - from somewhere to somewhere else
+            yield _wrong("route.too-short", route.name, "a route has at least two stops")
+        if any(one == other for one, other in pairwise(route.stops)):
+            yield _wrong("route.to-itself", route.name, "it leads from a stop to the same stop")
+    for stop, times in Counter(leg.start for leg in legs_of(atlas.routes)).items():
+        if times > TIES_MAX:
+            message = f"{times} legs of routes lead on from it; {TIES_MAX} are the most"
+            yield _wrong("route.too-many", stop, message)
+
+
+def _layers(atlas: Atlas) -> Iterator[Problem]:
+    lying: dict[tuple[str, str], list[Layer]] = defaultdict(list)
+    for layer in atlas.layers:
+        if layer.every is None and layer.lasting is None:
+            lying[layer.scope, layer.layer_type].append(layer)
+        elif not is_rhythm(layer.every, layer.lasting):
+            yield _wrong("layer.rhythm", layer.key, "it lasts for fewer ticks than it recurs after")
+        if layer.to_tick is not None and layer.to_tick < layer.from_tick:
+            yield _wrong("layer.ends-before-start", layer.key, "it ends before it begins")
+    for layers in lying.values():
+        for one, other in pairwise(sorted(layers, key=lambda each: each.from_tick)):
+            if one.to_tick is None or other.from_tick <= one.to_tick:
+                message = f"it lies upon the same place at the same time as {one.key}"
+                yield _strange("layer.overlaps", other.key, message)
+
+
+def _lore(atlas: Atlas) -> Iterator[Problem]:
+    for fact in atlas.lore:
+        if not all(version.fields for version in fact.versions) or not fact.versions:
+            yield _wrong("lore.no-version", fact.key, "it says nothing")
+        if len(fact.versions) > VERSIONS_MAX:
+            message = f"it has {len(fact.versions)} versions; {VERSIONS_MAX} are the most"
+            yield _wrong("lore.too-many-versions", fact.key, message)
+        ticks = [version.tick for version in fact.versions if version.tick is not None]
+        if ticks != sorted(ticks):
+            yield _wrong("lore.out-of-order", fact.key, "a version is older than the one before")
+        if any(tick > (atlas.tick or 0) for tick in ticks):
+            yield _wrong("lore.future", fact.key, "a version is dated after the world's clock")
+
+
+def _measures(atlas: Atlas) -> Iterator[Problem]:
+    """Numbers that no part could be written with, so that none is written before another fails."""
+    for place in atlas.locations:
+        for way in place.exits:
+            if way.travel_ms is not None and way.travel_ms < 0:
+                message = f"the exit {way.direction} takes less than no time"
+                yield _wrong("exit.negative-duration", place.key, message)
+    for item in atlas.items:
+        if item.quantity < 1:
+            yield _wrong("item.quantity", item.key, "there is at least one of an item")
+    for key, tick in _ticks(atlas):
+        if tick is not None and not TICK_MIN <= tick <= TICK_MAX:
+            message = f"the tick {tick} lies outside those from {TICK_MIN} to {TICK_MAX}"
+            yield _wrong("tick.out-of-range", key, message)
+
+
+def _ticks(atlas: Atlas) -> Iterator[tuple[str, int | None]]:
+    yield "tick", atlas.tick
+    for layer in atlas.layers:
+        yield layer.key, layer.from_tick
+        yield layer.key, layer.to_tick
+    for fact in atlas.lore:
+        yield from ((fact.key, version.tick) for version in fact.versions)
+    yield from ((event.key, event.tick) for event in atlas.events)
+
+
+def _reach(atlas: Atlas) -> Iterator[Problem]:
+    for key in sorted(unreachable(atlas)):
+        yield _strange("location.unreachable", key, "no way leads there from the starter")
+    for place in atlas.locations:
+        if not any(not way.blocked for way in place.exits):
+            yield _strange("location.dead-end", place.key, "no way leads out of it")

@@ -1,0 +1,250 @@
+"""Drawing: a world as text and as SVG, with its ways, its realms and what no way leads to."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Final, TypeAlias
+
+from canonry.language.texts.visible import visible, visible_line
+from canonry.readmodels.directions import STEPS, Direction
+from canonry.world.domain.atlas import Atlas, Exit, Place, Route
+from canonry.world.domain.checks import unreachable
+
+Spot: TypeAlias = tuple[int, int]
+"""Columns to the right and rows down."""
+
+_ELSEWHERE: Final = {
+    Direction.UP: (1, -1),
+    Direction.DOWN: (-1, 1),
+    Direction.IN: (1, 1),
+    Direction.OUT: (-1, -1),
+}
+_STRETCH: Final = 3
+_RINGS: Final = 400
+_WIDE: Final = 6
+_HIGH: Final = 2
+_LINES: Final = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (1, -1): "/"}
+_UNIT: Final = 110
+_MARGIN: Final = 90
+_COLOURS: Final = (
+    "#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#76b7b2", "#e15759", "#9c755f",
+)  # fmt: skip
+_NO_REALM: Final = "#bab0ac"
+
+
+def spots_of(atlas: Atlas) -> Mapping[str, Spot]:
+    """A spot of its own for each location: the starter's neighbourhood first, the rest below."""
+    places = {place.key: place for place in atlas.locations}
+    spots: dict[str, Spot] = {}
+    taken: set[Spot] = set()
+    for key in (atlas.starter, *places):
+        if key in places and key not in spots:
+            bottom = max((row for _, row in taken), default=-2) + 2
+            _spread(places, key, (0, bottom if taken else 0), spots, taken)
+    return spots
+
+
+def _spread(
+    places: Mapping[str, Place],
+    key: str,
+    spot: Spot,
+    spots: dict[str, Spot],
+    taken: set[Spot],
+) -> None:
+    spots[key] = spot
+    taken.add(spot)
+    waiting = deque([key])
+    while waiting:
+        here = waiting.popleft()
+        for way in places[here].exits:
+            if way.to in places and way.to not in spots:
+                free = next(s for s in _wishes(spots[here], way.direction) if s not in taken)
+                spots[way.to] = free
+                taken.add(free)
+                waiting.append(way.to)
+
+
+def _wishes(start: Spot, direction: Direction) -> Iterator[Spot]:
+    """Spots in this direction, the nearest first; then any, ring by ring around the best one."""
+    right, down = STEPS.get(direction) or _ELSEWHERE[direction]
+    for far in range(1, _STRETCH + 1):
+        yield start[0] + right * far, start[1] + down * far
+    best = (start[0] + right, start[1] + down)
+    for ring in range(1, _RINGS):
+        for x in range(-ring, ring + 1):
+            for y in (-ring, ring) if abs(x) < ring else range(-ring, ring + 1):
+                yield best[0] + x, best[1] + y
+
+
+def drawn(atlas: Atlas) -> str:
+    """The world in text: a grid of numbered places, what each number is, and the routes."""
+    spots = spots_of(atlas)
+    numbers = {key: number for number, key in enumerate(spots, 1)}
+    lost = unreachable(atlas)
+    grid = _grid(atlas, spots, numbers)
+    legend = [_legend(place, numbers, lost) for place in _in_order(atlas, numbers)]
+    counts = f"{atlas.name}: {len(spots)} locations, {len(lost)} of them unreachable"
+    roads = [_road(route, numbers) for route in atlas.routes]
+    lines = (counts, "", *grid, "", *legend, *(("", *roads) if roads else ()))
+    return "\n".join(map(visible_line, lines))  # no name may feign a line of the drawing
+
+
+def _road(route: Route, numbers: Mapping[str, int]) -> str:
+    stops = [str(numbers[stop]) for stop in route.stops if stop in numbers]
+    return f"{route.name}: {(' > ' if route.one_way else ' - ').join(stops)}"
+
+
+def _in_order(atlas: Atlas, numbers: Mapping[str, int]) -> Iterator[Place]:
+    yield from sorted(atlas.locations, key=lambda place: numbers[place.key])
+
+
+def _grid(atlas: Atlas, spots: Mapping[str, Spot], numbers: Mapping[str, int]) -> Iterator[str]:
+    left = min((x for x, _ in spots.values()), default=0)
+    top = min((y for _, y in spots.values()), default=0)
+    signs: dict[Spot, str] = {}
+    for place in atlas.locations:
+        x, y = _cell(spots[place.key], left, top)
+        for offset, sign in enumerate(f"[{numbers[place.key]:>2}]"):
+            signs[x + offset, y] = sign
+        for way in place.exits:
+            for spot, sign in _line(place, way, spots, left, top):
+                signs.setdefault(spot, sign)
+    bottom = max((y for _, y in signs), default=-1)
+    for y in range(bottom + 1):
+        columns = [x for x, row in signs if row == y]
+        yield "".join(signs.get((x, y), " ") for x in range(max(columns, default=-1) + 1))
+
+
+def _cell(spot: Spot, left: int, top: int) -> Spot:
+    return (spot[0] - left) * _WIDE, (spot[1] - top) * _HIGH
+
+
+def _line(
+    place: Place, way: Exit, spots: Mapping[str, Spot], left: int, top: int
+) -> Iterator[tuple[Spot, str]]:
+    """The strokes of a way between spots that lie side by side; others are told in the legend."""
+    step = STEPS.get(way.direction)
+    if step is None or way.to not in spots or way.blocked:
+        return
+    (x, y), (to_x, to_y) = spots[place.key], spots[way.to]
+    if (to_x - x, to_y - y) != step:
+        return
+    column, row = _cell((x, y), left, top)
+    sign = _LINES.get(step) or _LINES[-step[0], -step[1]]
+    if step[1] == 0:
+        start = column + 4 if step[0] > 0 else column - 2
+        yield from (((start + offset, row), sign) for offset in range(2))
+    else:
+        yield (column + 2 + step[0] * 3 - (step[0] > 0), row + step[1]), sign
+
+
+def _legend(place: Place, numbers: Mapping[str, int], lost: frozenset[str]) -> str:
+    ways = ", ".join(
+        f"{way.direction} {numbers.get(way.to, '?')}{_marks(way)}" for way in place.exits
+    )
+    realms = f" [{', '.join(place.realms)}]" if place.realms else ""
+    gone = " (unreachable)" if place.key in lost else ""
+    return f"{numbers[place.key]:>4}  {place.name}{realms}{gone}: {ways or 'no exit'}"
+
+
+def _marks(way: Exit) -> str:
+    told = [
+        word
+        for word, holds in (
+            ("one way", way.one_way),
+            ("hidden", way.hidden),
+            ("blocked", way.blocked),
+            ("needs an item", way.requires),
+        )
+        if holds
+    ]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def painted(atlas: Atlas) -> str:
+    """The world as SVG: the colour of a place is that of its first realm.
+
+    An arrow leads one way, dashes are hidden ways, red ones are blocked, broad pale ones are
+    routes; what no way leads to has a red rim.
+    """
+    spots = spots_of(atlas)
+    left = min((x for x, _ in spots.values()), default=0)
+    top = min((y for _, y in spots.values()), default=0)
+    at = {
+        key: (_MARGIN + (x - left) * _UNIT, _MARGIN + (y - top) * _UNIT)
+        for key, (x, y) in spots.items()
+    }
+    first = [place.realms[0] for place in atlas.locations if place.realms]
+    colours = {realm: _COLOURS[i % len(_COLOURS)] for i, realm in enumerate(dict.fromkeys(first))}
+    width = max((x for x, _ in at.values()), default=0) + _MARGIN
+    ground = max((y for _, y in at.values()), default=0) + _MARGIN
+    height = ground + 24 * (len(colours) + 1)
+    frame = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="11">'
+    )
+    tip = (
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
+    )
+    parts = (
+        frame,
+        f"<title>{escape(atlas.name)}</title>",
+        tip,
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        *_roads(atlas, at),
+        *_ways(atlas, at),
+        *_dots(atlas, at, colours),
+        *_key(atlas, colours, ground),
+        "</svg>",
+        "",
+    )
+    return visible("\n".join(parts))  # XML has no place for controls
+
+
+def _roads(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:
+    for route in atlas.routes:
+        points = " ".join(f"{at[s][0]},{at[s][1]}" for s in route.stops if s in at)
+        yield (
+            f'<polyline points="{points}" fill="none" stroke="#e8d8a8" stroke-width="9">'
+            f"<title>{escape(route.name)}</title></polyline>"
+        )
+
+
+def _ways(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:
+    for place in atlas.locations:
+        for way in place.exits:
+            if way.to not in at or (not way.one_way and place.key > way.to):
+                continue  # a way with a way back is drawn once
+            (x, y), (to_x, to_y) = at[place.key], at[way.to]
+            told = '" stroke-dasharray="4 4' if way.hidden else ""
+            colour = "#d62728" if way.blocked else "#555"
+            tip = ' marker-end="url(#tip)"' if way.one_way else ""
+            end_x, end_y = (x + (to_x - x) * 0.86, y + (to_y - y) * 0.86) if tip else (to_x, to_y)
+            yield (
+                f'<line x1="{x}" y1="{y}" x2="{end_x:g}" y2="{end_y:g}" '
+                f'stroke="{colour}{told}"{tip}><title>{escape(way.direction)}</title></line>'
+            )
+
+
+def _dots(atlas: Atlas, at: Mapping[str, Spot], colours: Mapping[str, str]) -> Iterator[str]:
+    lost = unreachable(atlas)
+    for place in atlas.locations:
+        x, y = at[place.key]
+        colour = colours[place.realms[0]] if place.realms else _NO_REALM
+        rim = "#d62728" if place.key in lost else "#333"
+        yield (
+            f'<g><title>{escape(place.description)}</title><circle cx="{x}" cy="{y}" r="11" '
+            f'fill="{colour}" stroke="{rim}" stroke-width="{3 if place.key in lost else 1}"/>'
+            f'<text x="{x}" y="{y + 26}" text-anchor="middle">{escape(place.name)}</text></g>'
+        )
+
+
+def _key(atlas: Atlas, colours: Mapping[str, str], ground: int) -> Iterator[str]:
+    names = {realm.key: realm.name for realm in atlas.realms}
+    for row, (realm, colour) in enumerate(colours.items()):
+        y = ground + 24 * row
+        yield (
+            f'<circle cx="{_MARGIN}" cy="{y}" r="7" fill="{colour}"/>'
+            f'<text x="{_MARGIN + 14}" y="{y + 4}">{escape(names.get(realm, realm))}</text>'
+        )

@@ -1,0 +1,228 @@
+"""Moderating: which categories a text falls into, and where; violent fiction falls into none.
+
+The rules are data: `rules.txt`. They are looked up by words, so that a text of any length takes
+time in proportion to it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from canonry.world.domain.moderation.writing import TEXT_MAX, WrittenWord, written
+
+CATEGORIES: Final = (
+    "threat", "harassment", "privacy", "self-harm", "sexual-minors", "sexual", "hate", "dangerous",
+    "spam", "jailbreak",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """What a category rests on: from where to where in the text, in characters."""
+
+    category: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moderation:
+    """The categories that a text falls into, in the order of `CATEGORIES`; none: it may stand."""
+
+    categories: tuple[str, ...]
+    policy_version: str
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the text may stand."""
+        return not self.categories
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One place in a rule: these words, or words that begin so, after so many others at most."""
+
+    words: frozenset[str]
+    beginnings: tuple[str, ...]
+    gap: int
+
+    def fits(self, word: WrittenWord) -> bool:
+        """Whether a word can stand there."""
+        if not self.words.isdisjoint(word.forms):
+            return True
+        return bool(self.beginnings) and any(f.startswith(self.beginnings) for f in word.forms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    category: str
+    items: tuple[_Item, ...]
+    innocent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WordPolicy:
+    """All rules, by the words that they begin with; `others` begin with beginnings of words."""
+
+    version: str
+    by_word: Mapping[str, Sequence[_Rule]]
+    others: Sequence[_Rule]
+
+
+def moderate_by_words(text: str) -> Moderation:
+    """What the rules say of a text."""
+    policy = policy_of_rules()
+    words = written(text)
+    spans = [*_told(text, words), *_numbers(text), *_repeated(text, words)]
+    found: list[tuple[_Rule, int, int]] = []
+    for at, word in enumerate(words):
+        for rule in _beginning(policy, word):
+            end = _end(rule.items, words, at)
+            if end is not None:
+                found.append((rule, at, end))
+    innocent = [(rule.category, at, end) for rule, at, end in found if rule.innocent]
+    for rule, at, end in found:
+        covered = any(
+            c == rule.category and a <= at and end <= b for c, a, b in innocent
+        )  # the rule stands within what is innocent
+        if not rule.innocent and not covered:
+            spans.append(Span(category=rule.category, start=words[at].start, end=words[end].end))
+    told = {span.category for span in spans}
+    if "sexual-minors" in told:
+        spans = [span for span in spans if span.category != "sexual"]
+        told.discard("sexual")
+    return Moderation(
+        categories=tuple(category for category in CATEGORIES if category in told),
+        policy_version=policy.version,
+        spans=tuple(sorted(set(spans), key=lambda s: (s.start, s.end, s.category))),
+    )
+
+
+def _beginning(policy: WordPolicy, word: WrittenWord) -> Iterator[_Rule]:
+    for form in word.forms:
+        yield from policy.by_word.get(form, ())
+    for rule in policy.others:
+        if rule.items[0].fits(word):
+            yield rule
+
+
+def _end(items: Sequence[_Item], words: Sequence[WrittenWord], at: int) -> int | None:
+    """Where what begins at a word ends; None where it goes on otherwise."""
+    places = {at}
+    for item in items[1:]:
+        places = {
+            later
+            for place in places
+            for later in range(place + 1, min(place + 2 + item.gap, len(words)))
+            if item.fits(words[later])
+        }
+        if not places:
+            return None
+    return min(places)
+
+
+@lru_cache(maxsize=1)
+def policy_of_rules() -> WordPolicy:
+    """The rules as the file has them."""
+    text = (files("canonry.world.domain.moderation") / "rules.txt").read_text("utf-8")
+    lines = text.splitlines()
+    groups = {
+        name[1:-1]: tuple(words.split())
+        for name, _, words in (line.partition(": ") for line in lines)
+        if name.startswith("{")
+    }
+    by_word: dict[str, list[_Rule]] = defaultdict(list)
+    others = []
+    for line in lines:
+        if line.startswith(("#", "{")) or not line:
+            continue
+        name, _, told = line.partition(": ")
+        rule = _Rule(name.removeprefix("-"), _items(told, groups), name.startswith("-"))
+        for word in rule.items[0].words:
+            by_word[word].append(rule)
+        if rule.items[0].beginnings:
+            others.append(rule)
+    return WordPolicy(lines[0].removeprefix("# policy "), by_word, others)
+
+
+def _items(told: str, groups: Mapping[str, Sequence[str]]) -> tuple[_Item, ...]:
+    items, gap = [], 0
+    for part in told.split():
+        if part.startswith("<"):
+            gap = int(part[1:-1])
+            continue
+        words = [
+            word
+            for each in part.split("|")
+            for word in (groups[each[1:-1]] if each.startswith("{") else (each,))
+        ]
+        items.append(
+            _Item(
+                frozenset(word for word in words if not word.endswith("*")),
+                tuple(word[:-1] for word in words if word.endswith("*")),
+                gap,
+            )
+        )
+        gap = 0
+    return tuple(items)
+
+
+_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_DIGITS: Final = re.compile(r"(?<![\w.])\+?\d(?:[ \-()]{0,2}\d){8,18}(?!\w)")
+_NUMBER_OF_SECURITY: Final = re.compile(r"(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)")
+_CALLED: Final = re.compile(
+    r"(?i)\b(?:number|phone|cell|call|text)\b[^\d\n]{0,20}\d(?:[ \-]?\d){6,14}(?![ \-]?\d)"
+)
+_ADDRESS_OF_NET: Final = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+_STREET: Final = re.compile(
+    r"(?<!\w)\d{1,5} [A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})? (?:Street|St|Avenue|Ave|Road|Rd|Drive|"
+    r"Boulevard|Lane)\b, [A-Z]"
+)
+_CARD_DIGITS: Final = range(13, 20)
+_LONGEST_RUN: Final = re.compile(r"(\S)\1{24,}")
+_MOST_REPEATS: Final = 8
+
+
+def _numbers(text: str) -> Iterator[Span]:
+    """Numbers and addresses by which a person is found outside of the game."""
+    seen = text[:TEXT_MAX]
+    for pattern in (_EMAIL, _NUMBER_OF_SECURITY, _CALLED, _ADDRESS_OF_NET, _STREET):
+        for match in pattern.finditer(seen):
+            yield Span(category="privacy", start=match.start(), end=match.end())
+    for match in _DIGITS.finditer(seen):
+        digits = [int(sign) for sign in match[0] if sign.isdecimal()]
+        card = len(digits) in _CARD_DIGITS and _is_card(digits)
+        if card or match[0].startswith("+"):
+            yield Span(category="privacy", start=match.start(), end=match.end())
+
+
+def _is_card(digits: Sequence[int]) -> bool:
+    """Whether the digits add up as those of a card do."""
+    doubled = [2 * d - 9 * (d > 4) if i % 2 else d for i, d in enumerate(reversed(digits))]  # noqa: PLR2004
+    return sum(doubled) % 10 == 0 and any(digits)
+
+
+def _repeated(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
+    """What is only there to fill the room of others."""
+    for match in _LONGEST_RUN.finditer(text[:TEXT_MAX]):
+        if match[1].isalnum():
+            yield Span(category="spam", start=match.start(), end=match.end())
+    begin = 0
+    for at in range(1, len(words) + 1):
+        if at == len(words) or words[at].forms != words[begin].forms:
+            if at - begin >= _MOST_REPEATS:
+                yield Span(category="spam", start=words[begin].start, end=words[at - 1].end)
+            begin = at
+
+
+def _told(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
+    """A link that is told twice."""
+    links = [word for word in words if "#link" in word.forms][:2]
+    told = {text[each.start : each.end] for each in links}
+    if len(links) > len(told):
+        yield Span(category="spam", start=links[0].start, end=links[1].end)

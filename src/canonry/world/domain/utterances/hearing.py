@@ -1,0 +1,370 @@
+"""Hearing: one clause as frames, with what is named in it, and with what was named before."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.utterances import lexicon
+from canonry.world.domain.utterances.alternations import by_goal, without_question
+from canonry.world.domain.utterances.clauses import QUOTE, SpokenClause, SpokenWord
+from canonry.world.domain.utterances.frames import (
+    SURE,
+    UNKNOWN,
+    ActionFrame,
+    EntityRef,
+    unclear_in,
+)
+from canonry.world.domain.utterances.memory import Hearing
+from canonry.world.domain.utterances.naming import (
+    named,
+    phrase_of,
+    refers_to_person,
+    refers_to_place,
+    refers_to_thing,
+)
+from canonry.world.domain.utterances.segments import Segment, list_of, segments_of
+
+_RESPELLED: Final = 0.1
+_AT: Final = ("at", "on", "to", "through", "in", "into", "inside", "for", "under", "before", "mit")
+_TO: Final = ("to", "into", "in", "onto", "on", "against", "under", "behind", "inside", "toward",
+              "towards")  # fmt: skip
+_SECONDARY: Final = {
+    "throw": ("at", "to", "behind", "into", "onto", "over", "against", "toward", "towards", "in"),
+    "give": ("to", "with", "for"),
+    "put": _TO,
+    "push": _TO,
+    "use": ("on", "to", "with", "against", "in", "around"),
+    "take": ("from", "out", "off"),
+    "buy": ("from", "off"),
+    "cast": ("on", "at", "against", "over"),
+    "defend": ("from", "against", "with"),
+    "rest": ("to", "by", "beside", "near"),
+}
+_DIRECT: Final = {
+    "talk": ("to", "at", "with", "mit"),
+    "attack": ("at", "against", "into"),
+    "flee": ("from", "off"),
+    "move": ("to", "into", "toward", "towards", "through", "along", "onto", "for", "in", "nach",
+             "across", "over", "inside", "on"),
+    "hide": ("behind", "in", "under", "from", "beside", "inside", "into"),
+    "emote": ("at", "to", "on", "before", "with"),
+}  # fmt: skip
+PERSONS_FIRST: Final = ("person", "thing", "place")
+_THINGS_FIRST: Final = ("thing", "person", "place")
+_PLACES_FIRST: Final = ("place", "person", "thing")
+_KINDS: Final = {
+    "move": _PLACES_FIRST,
+    **dict.fromkeys(("talk", "attack", "follow", "flee", "emote", "defend"), PERSONS_FIRST),
+}
+_ONLY_THINGS: Final = frozenset(
+    {"open", "close", "unlock", "read", "eat", "drink", "light", "play"}
+)
+_WITH_THINGS: Final = {"move": "push", "leave": "drop"}
+_GOING: Final = frozenset({"move", "flee", "follow", "look"})
+_UPON: Final = ("on", "over", "against", "into")
+_SCENES: Final = frozenset({"here", "away", "back", "myself", "himself", "herself", "themselves"})
+_NOBODY: Final = _SCENES | {"to", "out", "at"}
+
+
+def heard(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
+    """The frames of a clause whose verb is known."""
+    return _Frame(clause, hearing).read()
+
+
+def finished(
+    verb: str,
+    clause: SpokenClause,
+    hearing: Hearing,
+    *,
+    direct: EntityRef | None = None,
+    secondary: EntityRef | None = None,
+    direction: Direction | None = None,
+    quantity: int | str | None = None,
+    topic: str | None = None,
+) -> ActionFrame:
+    """A frame with what is unclear in it, and how sure it is."""
+    guessed = clause.respelled or (clause.form is not None and clause.form.derived)
+    ambiguity, sure = unclear_in(direct, secondary, SURE - _RESPELLED * guessed)
+    return ActionFrame(
+        verb=verb,
+        subject=hearing.subject.id,
+        raw_text=hearing.raw(clause),
+        confidence=sure,
+        direct=direct,
+        secondary=secondary,
+        direction=direction,
+        quantity=quantity,
+        topic=topic,
+        modifiers=clause.modifiers,
+        negated=clause.negated,
+        conditional=clause.condition is not None,
+        ambiguity=ambiguity,
+    )
+
+
+class _Frame:
+    """One clause while it is read."""
+
+    def __init__(self, clause: SpokenClause, hearing: Hearing) -> None:
+        self.clause, self.hearing = clause, hearing
+        self.known, self.memory = hearing.known, hearing.memory
+        form = clause.form
+        self.verb = form.verb if form else UNKNOWN
+        self.said = form.words if form else ()
+        self.tool_first = form is not None and form.tool_first
+        self.direction = form.direction if form else None
+        self.loose: Direction | None = None
+        self.topic: str | None = None
+        self.count: int | str | None = None
+
+    def read(self) -> list[ActionFrame]:
+        words = list(without_question(self._without_topic(self.clause.rest)))
+        words = self._without_direction(words)
+        segments = segments_of(words)
+        if self.verb == "use" and (turned := self._tool_for(segments)):
+            return turned
+        lists = list_of(segments[0].words)
+        directs = [self._ref(part, "direct") for part in lists] or [None]
+        counts = [phrase_of(part).count for part in lists] or [None]
+        secondary, tool = self._secondary(segments[1:]), self._instrument(segments[1:])
+        if len(directs) == 1:
+            directs[0], secondary = self._placed(directs[0], secondary, segments)
+        if self.tool_first and secondary is None and tool is None:
+            target = self._first(segments[1:], _DIRECT["attack"])
+            if target is not None:
+                directs, tool = [target], directs[0]
+        named = refers_to_thing(directs[0]) and bool(segments[0].words)
+        if named and len(segments) > 1:
+            self.verb = by_goal(self.verb, directs[0], *self._goal(segments[1:]))
+            if self.verb in {"give", "put"} and secondary is None:
+                secondary = self._secondary(segments[1:])
+        self._settle_way(directs[0])
+        self._settle_going(directs[0], named=named)
+        if self.verb == "move" and refers_to_thing(directs[0]):
+            directs = [None]
+        if self.verb == "hide" and named and len(self.said) == 1:
+            self.verb = "put"  # what is hidden is put somewhere, nobody hides in it
+            secondary = self._first(segments[1:], _DIRECT["hide"], role="tool")
+        frames = []
+        for direct, count in zip(directs, counts, strict=False):
+            self.memory.note(direct)
+            frames.append(
+                finished(
+                    self._verb(direct), self.clause, self.hearing,
+                    direct=direct, secondary=secondary or tool,
+                    direction=self.direction or self._way(direct), quantity=self.count or count,
+                    topic=self.topic,
+                )
+            )  # fmt: skip
+        self.memory.note(secondary)
+        return frames
+
+    def _settle_way(self, direct: EntityRef | None) -> None:
+        """Up to somewhere is where the way to it leads; up to somebody is no way at all."""
+        if self.loose is not None and self.direction is None:
+            known = direct is not None and (bool(direct.candidates) or direct.id is not None)
+            self.direction = self._way(direct) if known else self.loose
+
+    def _settle_going(self, direct: EntityRef | None, *, named: bool) -> None:
+        """Who runs somewhere goes there, and who moves a thing pushes it."""
+        if self.verb == "flee" and self.said[:1] == ("run",):
+            away = any(word.text in {"away", "from"} for word in self.clause.words)
+            if not away and (self.direction or refers_to_place(direct)):
+                self.verb = "move"
+        if self.verb == "move" and named and self.said[0] in _WITH_THINGS:
+            self.verb, self.direction = _WITH_THINGS[self.said[0]], None
+
+    def _verb(self, direct: EntityRef | None) -> str:
+        """Looking at something is examining it."""
+        return "examine" if self.verb == "look" and direct is not None else self.verb
+
+    def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
+        """Whom or what something is moved to, and the word that says so."""
+        goal = next((each for each in segments if each.before in _TO and each.words), None)
+        return (self._ref(goal.words, "secondary"), goal.before) if goal else (None, "")
+
+    def _way(self, direct: EntityRef | None) -> Direction | None:
+        if self.verb not in {"move", "flee", "follow"} or direct is None:
+            return None
+        return next((each.direction for each in self.known if each.id == direct.id), None)
+
+    def _without_topic(self, words: Sequence[SpokenWord]) -> Sequence[SpokenWord]:
+        if self.verb != "talk":
+            return words
+        told = [word for word in words if word.text != QUOTE]
+        for at, word in enumerate(told):
+            if word.text not in lexicon.TOPICS or (word.text == "to" and at == 0):
+                continue
+            before = [each.text for each in told[:at]]
+            if word.text == "to" and not any(t not in _NOBODY for t in before):
+                continue
+            skip = (
+                1 if word.text in {"about", "regarding", "concerning", "for", "that", "über"} else 0
+            )
+            about = told[at + skip :]
+            if word.text == "for" and not before:  # "shout for help" speaks to nobody
+                about = []
+            if about:
+                self.topic = self.hearing.text[about[0].start : about[-1].end]
+            return told[:at]
+        return told
+
+    def _without_direction(self, words: list[SpokenWord]) -> list[SpokenWord]:
+        if self.verb not in _GOING:
+            return words
+        kept: list[SpokenWord] = []
+        for at, word in enumerate(words):
+            way = lexicon.direction_of(word.text)
+            last = at + 1 == len(words) or words[at + 1].text == ","
+            short = word.text in {"in", "out", "up", "down", "inside", "outside"}
+            if (
+                way is None
+                or self.direction is not None
+                or (word.text in {"in", "inside"} and not last)
+            ):
+                kept.append(word)
+            elif short and not last and words[at + 1].text in _UP_TO:
+                self.loose = way
+            elif short or last or not _noun_follows(words, at):
+                self.direction = way
+            else:
+                kept.append(word)
+        return kept if any(w.text not in _LOOSE for w in kept) else []
+
+    def _secondary(self, segments: Sequence[Segment]) -> EntityRef | None:
+        return self._first(segments, _SECONDARY.get(self.verb, ()), role="secondary")
+
+    def _instrument(self, segments: Sequence[Segment]) -> EntityRef | None:
+        if self.verb in {"emote", "give"}:
+            return None
+        ref = self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
+        return None if self.verb == "talk" and not refers_to_thing(ref) else ref
+
+    def _first(
+        self, segments: Sequence[Segment], before: Sequence[str], role: str = "direct"
+    ) -> EntityRef | None:
+        for segment in segments:
+            if segment.before in before and segment.words:
+                ref = self._ref(segment.words, role)
+                if ref is not None:
+                    return ref
+        return None
+
+    def _placed(
+        self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[Segment]
+    ) -> tuple[EntityRef | None, EntityRef | None]:
+        """What is named where: after which preposition the one that it is done to stands."""
+        after = segments[1:]
+        if self.verb in {"give", "throw"} and secondary is None:
+            both = self._two(segments[0].words)
+            if both is not None:
+                return both
+            if self.verb == "give" and refers_to_person(direct):
+                return self._paid(after), direct
+        if self.verb == "play" and direct is not None and direct.kind == "latent":
+            direct = self._first(after, ("on",)) or direct
+        if self.verb == "attack" and refers_to_thing(direct) and secondary is None:
+            hit = self._first(after, _UPON)
+            direct, secondary = (hit, direct) if refers_to_person(hit) else (direct, secondary)
+        if direct is None and self.verb == "use" and secondary is not None:
+            return secondary, None
+        if direct is None and self.verb not in {"throw", "put", "give", "wait", "rest", "defend"}:
+            direct = self._first(after, _DIRECT.get(self.verb, _AT))
+            if direct is None and self.verb == "flee":
+                direct = self._first(after, _DIRECT["move"])
+            if self.verb in _SECONDARY and self.verb != "attack" and direct == secondary:
+                direct = None
+        return direct, secondary
+
+    def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
+        """What somebody is bribed with."""
+        for segment in segments:
+            if segment.before in lexicon.INSTRUMENT:
+                self.count = phrase_of(segment.words).count
+        return self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
+
+    def _two(self, words: Sequence[SpokenWord]) -> tuple[EntityRef, EntityRef] | None:
+        """Both of "give Mara the map": who gets it stands first."""
+        for cut in range(1, len(words)):
+            got = self._ref(words[:cut], "secondary")
+            fits = refers_to_person(got) and got is not None and got.confidence >= 1.0 - _RESPELLED
+            pronoun = cut == 1 and words[0].text in lexicon.PRONOUNS
+            if not (fits or pronoun) or words[cut - 1].owns:
+                continue
+            if (
+                not pronoun
+                and words[cut].text not in lexicon.DETERMINERS | lexicon.ALL | set(lexicon.COUNTS)
+                and not words[cut].text.isdecimal()
+            ):
+                continue
+            given = self._ref(words[cut:], "direct")
+            if given is not None and got is not None:
+                self.count = phrase_of(words[cut:]).count
+                return given, got
+        return None
+
+    def _tool_for(self, segments: Sequence[Segment]) -> list[ActionFrame] | None:
+        """To use the torch to light the lantern is to light it with the torch."""
+        for at, segment in enumerate(segments[1:], 1):
+            if segment.before != "to" or not segment.words:
+                continue
+            forms, respelled = lexicon.forms_of(segment.words[0].text)
+            if not forms or respelled:
+                return None
+            tool = self._ref(segments[0].words, "tool")
+            done = replace(self.clause, form=forms[-1], rest=segment.words[1:])
+            frames = _Frame(done, self.hearing).read()
+            return [replace(frame, secondary=tool) for frame in frames] if at else None
+        return None
+
+    def _ref(self, words: Sequence[SpokenWord], role: str) -> EntityRef | None:
+        said = [word for word in words if word.text != QUOTE]
+        while len(said) > 1 and said[-1].text in _AFTER_NAMES:
+            said.pop()
+        phrase = phrase_of(said)
+        if not phrase.words:
+            return None
+        head = phrase.words[-1].text
+        animate = self.verb in lexicon.ANIMATE or (role == "secondary" and self.verb != "put")
+        if len(phrase.words) == 1 and head in lexicon.PRONOUNS:
+            meant = self.memory.meant(head, animate=animate and self._is_animate(role))
+            return meant or EntityRef(kind="latent", surface=head, confidence=0.2)
+        if head in _SCENES:
+            return None
+        kinds = (
+            _KINDS.get(self.verb, _THINGS_FIRST)
+            if role == "direct"
+            else (_THINGS_FIRST if role == "tool" else PERSONS_FIRST)
+        )
+        known = self.known
+        if role == "direct" and self.verb in _ONLY_THINGS:
+            known = [each for each in known if each.kind == "item"]
+        ref = named(phrase, known, kinds)
+        if ref is not None and ref.kind == "latent" and head in lexicon.SCENERY:
+            kept = role == "direct" and self.verb not in {"take", "attack"}
+            return ref if kept or self.verb == "throw" else None
+        return ref
+
+    def _is_animate(self, role: str) -> bool:
+        return role != "tool" and self.verb not in {"take", "search", "open"}
+
+
+_UP_TO: Final = frozenset({"to", "on", "toward", "towards", "behind", "beside", "next"})
+_AFTER_NAMES: Final = lexicon.PARTICLES | {
+    "straight",
+    "first",
+    "again",
+    "together",
+    "here",
+    "there",
+}
+_LOOSE: Final = lexicon.DETERMINERS | {"to", "toward", "towards", "nach", ","}
+
+
+def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether a direction is only the beginning of a name, as in "the east gate"."""
+    following = words[at + 1].text
+    if following in lexicon.PREPOSITIONS or following in {"then", "and"}:
+        return False
+    return at > 0 and words[at - 1].text in lexicon.DETERMINERS

@@ -1,0 +1,1 @@
+"""What a world asks of language models, and how each use is recorded."""

@@ -1,0 +1,11 @@
+"""Moderate content: whether a text may stand, in a world that many share or in a proposal."""
+
+from canonry.canon.session.canon import Canon
+from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
+
+
+async def moderate_content(canon: Canon, text: str) -> Moderation:
+    """What the moderator says; without one, what the rules say."""
+    if canon.moderator is None:
+        return moderate_by_words(text)
+    return await canon.moderator.moderate(text)

@@ -1,0 +1,152 @@
+"""The System Reference Document 5.1, from a package; it is read when somebody first asks."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.language.texts.stems import asked_stems, stems_of
+from canonry.language.texts.words import terms_of
+from canonry.world.domain.mechanics.rules import RuleEntry, RuleKind
+from canonry.world.ports.rulebook import Rulebook
+
+ATTRIBUTION: Final = (
+    "This work includes material taken from the System Reference Document 5.1 "
+    "(\u201cSRD 5.1\u201d) by Wizards of the Coast LLC and available at "
+    "https://dnd.wizards.com/resources/systems-reference-document. The SRD 5.1 is licensed under "
+    "the Creative Commons Attribution 4.0 International License available at "
+    "https://creativecommons.org/licenses/by/4.0/legalcode."
+)
+_MODULES: Final = (
+    ("Spells", RuleKind.SPELL),
+    ("Monsters", RuleKind.MONSTER),
+    ("Equipment", RuleKind.EQUIPMENT),
+    ("MagicItems", RuleKind.EQUIPMENT),
+    ("Conditions", RuleKind.CONDITION),
+    ("RuleSections", RuleKind.RULE),
+)
+_LEFT_OUT: Final = frozenset({"url", "image", "index", "desc", "subclasses"})
+_USUAL_LENGTH: Final = 200
+_DEPTH: Final = 8
+
+
+class SrdRulebook(Rulebook):
+    """Spells, monsters, equipment, conditions and sections of rules."""
+
+    @property
+    @override
+    def attribution(self) -> str:
+        return ATTRIBUTION
+
+    @override
+    def lookup(self, kind: RuleKind, name: str) -> RuleEntry | None:
+        return self._named.get((kind, " ".join(terms_of(name))))
+
+    @override
+    def search(self, query: str, kind: RuleKind | None, limit: int) -> Sequence[RuleEntry]:
+        scores: dict[int, float] = defaultdict(float)
+        for stem in asked_stems(query):
+            found = self._places.get(stem, {})
+            weight = math.log(1 + len(self._entries) / (1 + len(found)))
+            for place, share in found.items():
+                scores[place] += weight * share
+        fitting = [
+            (score, self._entries[place])
+            for place, score in scores.items()
+            if kind is None or self._entries[place].kind is kind
+        ]
+        best = sorted(fitting, key=lambda each: (-each[0], each[1].name, each[1].id))
+        return [entry for _, entry in best[:limit]]
+
+    @cached_property
+    def _entries(self) -> Sequence[RuleEntry]:
+        return [entry for module, kind in _MODULES for entry in _read(module, kind)]
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[RuleKind, str], RuleEntry]:
+        return {(each.kind, " ".join(terms_of(each.name))): each for each in self._entries}
+
+    @cached_property
+    def _places(self) -> Mapping[str, Mapping[int, float]]:
+        """By stem: in which entries it stands, and what it adds there; a name counts most."""
+        found: dict[str, dict[int, float]] = defaultdict(dict)
+        for place, entry in enumerate(self._entries):
+            told = stems_of(f"{entry.text}\n{' '.join(_texts(entry.details))}")
+            named = frozenset(stems_of(entry.name))
+            counts = Counter(told) | Counter(named)
+            for stem, count in counts.items():
+                long = len(told) / _USUAL_LENGTH
+                found[stem][place] = count / (count + 1.0 + long) + (stem in named)
+        return found
+
+
+def _read(module: str, kind: RuleKind) -> Iterator[RuleEntry]:
+    source = import_module(f"tinys_srd.{module}")
+    for key in source.entries:
+        told = vars(getattr(source, key))
+        desc = told.get("desc") or ()
+        text = desc if isinstance(desc, str) else "\n".join(map(str, desc))
+        details = {
+            name: _plain(value)
+            for name, value in told.items()
+            if name not in _LEFT_OUT and value not in (None, [], "", {})
+        }
+        yield RuleEntry(
+            kind=kind,
+            id=str(told["index"]),
+            name=str(told["name"]),
+            text=text or _told(details),
+            details={name: value for name, value in details.items() if name != "name"},
+        )
+
+
+def _plain(value: Any, depth: int = _DEPTH) -> Any:
+    """The value as JSON, with names in place of references."""
+    match value:
+        case {"name": str(name), "index": str()}:
+            return name
+        case Mapping() if depth:
+            return {str(k): _plain(v, depth - 1) for k, v in value.items() if k != "url"}
+        case list() | tuple() if depth:
+            return [_plain(each, depth - 1) for each in value]
+        case bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _told(details: Mapping[str, Any]) -> str:
+    """What an entry without prose says: what it can do, else the words within its values."""
+    return "\n".join(_abilities(details)) or ", ".join(_texts(details))
+
+
+def _abilities(value: Any) -> Iterator[str]:
+    match value:
+        case {"name": str(name), "desc": str(text)}:
+            yield f"{name}. {text}"
+        case Mapping():
+            for each in value.values():
+                yield from _abilities(each)
+        case list():
+            for each in value:
+                yield from _abilities(each)
+        case _:
+            return
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case _:
+            return

@@ -1,0 +1,215 @@
+"""Building tools: extensions by which world builders make places, ways, realms and people."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array, obj
+from canonry.gateway.tool import Arguments, Schema, Tool
+from canonry.log.schemas.world_types import (
+    ActorKind,
+    LayerType,
+    RealmScope,
+    RealmType,
+    TerrainType,
+)
+from canonry.readmodels.directions import Direction
+from canonry.world.domain.atlas import (
+    AtlasPart,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Mover,
+    Place,
+    Realm,
+)
+from canonry.world.toolset.extensions import (
+    ANYTHING,
+    DONE,
+    ID,
+    KEY,
+    KEYS,
+    NAME,
+    POSITIVE,
+    PROSE,
+    Request,
+    builders_tool,
+    word,
+)
+from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.usecases.build_world import create_exit, create_part, remove_exit, set_status
+
+
+def _listed(name: str, value: str, schema: Schema) -> Field:
+    """Values by name: such names are values, so that no error repeats them."""
+    each = obj({name: NAME, value: Field(schema)})
+    return Field(
+        {"type": "array", "items": each, "maxItems": 100},
+        lambda told: {one[name]: one[value] for one in told},
+    )
+
+
+_EXIT: Final = Request(
+    Exit,
+    {"direction": word(Direction), "toLocationId": KEY.of("to")},
+    {
+        "description": PROSE,
+        "travelDurationMs": COUNT.of("travel_ms"),
+        "oneWay": BOOLEAN.of("one_way"),
+        "hidden": BOOLEAN,
+        "blocked": PROSE,
+        "requiresItem": KEY.of("requires"),
+        "opensAtTick": COUNT.of("opens"),
+        "everyTicks": POSITIVE.of("every"),
+        "lastingTicks": POSITIVE.of("lasting"),
+    },
+)
+_EXITS: Final = array(Field(_EXIT.schema, _EXIT.read)).but(maxItems=len(Direction))
+_FROM: Final = {"fromLocationId": KEY.of("key")}
+_STATUS: Final = {
+    "alive": BOOLEAN,
+    "present": BOOLEAN,
+    "conditions": _listed("condition", "untilTick", {"type": ["integer", "null"], "minimum": 0}),
+    "resources": _listed("resource", "amount", {"type": "integer", "minimum": 0}),
+}
+_MOVER: Final = (
+    {"name": NAME, "locationId": KEY.of("location")},
+    {"description": PROSE, "tags": KEYS, "attributes": ANYTHING, **_STATUS},
+)
+
+
+def _part_tool(
+    name: str,
+    description: str,
+    kind: Callable[..., AtlasPart],
+    required: Mapping[str, Field],
+    optional: Mapping[str, Field],
+    *,
+    create: Callable[[Canon, Caller, BoundWorld, AtlasPart], Awaitable[str]] = create_part,
+) -> Tool:
+    """A tool that creates a part of the world under a key that the builder may choose."""
+    request = Request(partial(kind, key=""), required, {"key": KEY, **optional})
+    return builders_tool(name, description, request, create, ID)
+
+
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, fields: Arguments) -> str:
+    now = {"key": "", "description": "", "tick": world.now}
+    return await create_part(canon, caller, world, Happening(**{**now, **fields}))
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    _part_tool(
+        "create-location",
+        "Create a place, with the realms that it lies in and exits to places that exist.",
+        Place,
+        {"name": NAME, "description": PROSE},
+        {
+            "terrain": word(TerrainType),
+            "tags": KEYS,
+            "realmIds": KEYS.of("realms"),
+            "memberOfIds": KEYS.of("member_of"),
+            "exits": _EXITS,
+        },
+    ),
+    builders_tool(
+        "create-exit",
+        "Create an exit, and the way back unless it leads one way only.",
+        Request(
+            lambda key, **way: {"key": key, "way": Exit(**way)},
+            {**_FROM, **_EXIT.required},
+            _EXIT.optional,
+        ),
+        lambda canon, caller, world, new: create_exit(canon, caller, world, **new),
+        DONE,
+    ),
+    builders_tool(
+        "remove-exit",
+        "End an exit, and the way back that belongs to it; the past keeps them.",
+        Request(dict, {**_FROM, "direction": word(Direction)}),
+        lambda canon, caller, world, old: remove_exit(canon, caller, world, **old),
+        DONE,
+    ),
+    _part_tool(
+        "create-realm",
+        "Create a region, power, weather zone or network, and how it stands to other realms.",
+        Realm,
+        {
+            "name": NAME,
+            "realmType": word(RealmType).of("realm_type"),
+            "scope": word(RealmScope),
+        },
+        {
+            "description": PROSE,
+            "narrativeTags": KEYS.of("narrative_tags"),
+            "withinIds": KEYS.of("within"),
+            "memberOfIds": KEYS.of("member_of"),
+            "bordersIds": KEYS.of("borders"),
+            "vassalOfIds": KEYS.of("vassal_of"),
+            "alliedWithIds": KEYS.of("allied_with"),
+            "atWarWithIds": KEYS.of("at_war_with"),
+        },
+    ),
+    _part_tool(
+        "create-layer",
+        "Lay weather, light, mood or another text upon a place or realm for a time.",
+        Layer,
+        {
+            "scopeId": KEY.of("scope"),
+            "layerType": word(LayerType).of("layer_type"),
+            "value": PROSE,
+            "fromTick": INTEGER.of("from_tick"),
+        },
+        {
+            "toTick": INTEGER.of("to_tick"),
+            "everyTicks": POSITIVE.of("every"),
+            "lastingTicks": POSITIVE.of("lasting"),
+        },
+    ),
+    _part_tool("create-character", "Put a new character into a place.", Mover, *_MOVER),
+    _part_tool(
+        "create-player",
+        "Put a new player into a place.",
+        Mover,
+        *_MOVER,
+        create=partial(create_part, player=True),
+    ),
+    builders_tool(
+        "set-status",
+        "Say how a player or character is from now on: alive, present, in which conditions until "
+        "which tick, and with which resources; what is not given stays.",
+        Request(
+            lambda key, **status: {"key": key, "status": status},
+            {"moverId": KEY.of("key")},
+            _STATUS,
+        ),
+        lambda canon, caller, world, new: set_status(canon, caller, world, **new),
+        DONE,
+    ),
+    _part_tool(
+        "create-item",
+        "Create an item with a holder: a player, a character, or the place where it lies.",
+        Item,
+        {"name": NAME, "itemType": NAME.of("item_type"), "holderId": KEY.of("holder")},
+        {"quantity": POSITIVE, "description": PROSE},
+    ),
+    builders_tool(
+        "record-event",
+        "Record that something happened at a place or to somebody.",
+        Request(
+            dict,
+            {"eventType": NAME.of("event_type")},
+            {
+                "description": PROSE,
+                "tick": INTEGER,
+                "locationId": KEY.of("location"),
+                "participantIds": KEYS.of("participants"),
+                "actorKind": word(ActorKind).of("actor_kind"),
+            },
+        ),
+        _record,
+        ID,
+    ),
+)

@@ -1,0 +1,128 @@
+"""Rules tools: reference, dice, and whether a spell can be cast here and now."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.shapes import COUNT, INTEGER, TEXT, Field, Shape, array, enum, nullable, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.values.policy import NAME_MAX
+from canonry.world.domain.mechanics.dice import EXPRESSION_MAX, roll
+from canonry.world.domain.mechanics.rules import RuleEntry, RuleKind, excerpt_of
+from canonry.world.toolset.arguments import FOUND_MAX, tick_of
+from canonry.world.toolset.extensions import ANYTHING, KEY, POSITIVE
+from canonry.world.toolset.narration import TICK
+from canonry.world.toolset.shapes import NAMED
+from canonry.world.toolset.speech import asking_tool
+from canonry.world.usecases.bound_world import bound_world
+from canonry.world.usecases.mechanics.ask_rules import lookup_rule, rulebook_of, search_rules
+from canonry.world.usecases.mechanics.can_cast_here import can_cast_here
+
+PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
+_K: Final = 5
+_PREVIEW: Final = 240
+_KIND: Final = enum(*RuleKind)
+_ENTRY: Final = Shape(
+    kind=_KIND, id=TEXT, name=TEXT, text=TEXT, details=ANYTHING.by(dict), attribution=TEXT.of(None)
+)
+_FOUND: Final = Shape(
+    kind=_KIND.of("entry.kind"),
+    id=TEXT.of("entry.id"),
+    name=TEXT.of("entry.name"),
+    snippet=TEXT.of(lambda found: excerpt_of(found.entry, found.query, _PREVIEW)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """An entry, and what was asked."""
+
+    entry: RuleEntry
+    query: str
+
+
+_ROLLED: Final = Shape(rolls=array(Shape(sides=COUNT, value=INTEGER)), total=INTEGER, seed=TEXT)
+_SORTED: Final = array(TEXT).by(sorted)
+_STATE: Final = Shape(
+    tick=INTEGER,
+    location=nullable(NAMED).of("place"),
+    conditions=_SORTED.of("caster.conditions"),
+    tags=_SORTED.of("caster.marks"),
+    held=array(TEXT).of("caster.held"),
+)
+_CASTABLE: Final = Shape(
+    rules=nullable(Field(_ENTRY.schema)).of(None),
+    state=Field(_STATE.schema, _STATE).of(lambda found: found),
+    verdict=enum("yes", "no"),
+    reasons=array(TEXT),
+)
+
+
+async def _lookup(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    found = await lookup_rule(canon, RuleKind(arguments["kind"]), arguments["name"])
+    return None if found is None else _shown(canon, found)
+
+
+def _shown(canon: Canon, entry: RuleEntry) -> Reply:
+    return _ENTRY(entry, attribution=rulebook_of(canon).attribution)
+
+
+async def _search(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
+    limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
+    found = await search_rules(canon, arguments["query"], kind, limit)
+    return {
+        "results": [_FOUND(_Hit(each, arguments["query"])) for each in found],
+        "attribution": rulebook_of(canon).attribution,
+    }
+
+
+async def _roll(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    return _ROLLED(roll(arguments["expression"], arguments["seed"]))
+
+
+async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    tick = tick_of(arguments)
+    world = await bound_world(canon, caller)
+    found = await can_cast_here(canon, world, arguments["playerId"], arguments["spell"], tick)
+    rules = None if found.rules is None else _shown(canon, found.rules)
+    return _CASTABLE(found, rules=rules)
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    asking_tool(
+        "lookup-rule",
+        "Read what the rules say of a spell, monster, piece of equipment, condition or rule. "
+        "Null: they say nothing. It knows nothing of the world.",
+        _lookup,
+        roles=PLAYERS_OF_RULES,
+        takes=obj({"kind": _KIND, "name": KEY}),
+        gives={"anyOf": [_ENTRY.schema, {"type": "null"}]},
+    ),
+    asking_tool(
+        "search-rules",
+        "Find entries of the rules by words.",
+        _search,
+        roles=PLAYERS_OF_RULES,
+        takes=obj({"query": TEXT.but(maxLength=NAME_MAX)}, {"kind": _KIND, "limit": POSITIVE}),
+        gives=obj({"results": array(_FOUND), "attribution": TEXT}),
+    ),
+    asking_tool(
+        "roll-dice",
+        "Roll dice such as 2d6+3 or 4d6kh3; the same seed always rolls the same.",
+        _roll,
+        roles=PLAYERS_OF_RULES,
+        takes=obj({"expression": TEXT.but(maxLength=EXPRESSION_MAX), "seed": KEY}),
+        gives=_ROLLED.schema,
+    ),
+    asking_tool(
+        "can-cast-here",
+        "Tell whether a player can cast a spell here and now: what the rules ask, what the world "
+        "is like, and why not.",
+        _can_cast,
+        roles=PLAYERS_OF_RULES,
+        takes=obj({"playerId": KEY, "spell": KEY}, {"tick": TICK}),
+        gives=_CASTABLE.schema,
+    ),
+)

@@ -1,0 +1,155 @@
+"""Move a mover: through an exit, or anywhere for those who may say so; never in two places."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from canonry.canon.judging.making import make_event
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.receipts import the_made
+from canonry.log.items.facts import EventDraft
+from canonry.log.items.relations import RelationDraft
+from canonry.log.keys import thing_key
+from canonry.log.schemas.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
+from canonry.readmodels.directions import Direction, travel_ms
+from canonry.readmodels.edges import blocked_at
+from canonry.readmodels.ticks import Tick, tick_of
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import EntityId
+from canonry.values.observations import ObservationDraft
+from canonry.values.time import Instant
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.usecases.changing_world import change_world
+from canonry.world.usecases.world_draft import WorldDraft
+
+CLOCK: Final = "properties.clock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Who goes, and either in which direction or, past all exits, whereto and why."""
+
+    mover: str
+    direction: Direction | None = None
+    teleport_to: str | None = None
+    reason: str = ""
+    tick: Tick | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """From where to where a mover went, and how long the way took in milliseconds."""
+
+    mover: EntityId
+    from_id: EntityId
+    to_id: EntityId
+    tick: Tick
+    duration: int
+    clock: int | None
+
+
+async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move) -> Moved:
+    """Move the mover at `tick`, or now; a player's own clock advances by what the way takes.
+
+    Raises:
+        InvalidInput: `move.no-way`, neither or both of direction and destination are given.
+        NotFound: `player.unknown` or `location.unknown`.
+        Conflict: `exit.unknown`, `exit.blocked`, `exit.needs-item`, `move.nowhere`,
+            `move.before-arrival`, `move.stays` or `tick.future`.
+    """
+    if (move.direction is None) == (move.teleport_to is None):
+        message = "say either in which direction, or to which location to teleport"
+        raise InvalidInput("move.no-way", message, path="/direction")
+    write = partial(write_move, move=move)
+    receipt = await change_world(canon, caller, world, write, tick=move.tick)
+    event = the_made(receipt, EventDraft)
+    mover, from_id, to_id = event.involved
+    seen = receipt.made(ObservationDraft)
+    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, ObservationDraft)]
+    return Moved(
+        mover=mover,
+        from_id=from_id,
+        to_id=to_id,
+        tick=tick_of(event.time_ref or Instant(0)),
+        duration=event.properties["duration"],
+        clock=next(iter(clocks), None),
+    )
+
+
+async def write_move(draft: WorldDraft, move: Move) -> None:
+    """Write that a mover goes; raises as `move_mover` does."""
+    mover_id = thing_id_of(draft.space, move.mover)
+    kind = await draft.require(mover_id, *MOVERS)
+    position = await position_of(draft, mover_id)
+    if position.since is not None and position.since > draft.at:
+        message = "the mover arrived there later than this; give a later tick"
+        raise Conflict("move.before-arrival", message, path="/tick", conflicts=[position.id])
+    target, duration = await _target(draft, move, mover_id, position.to_id)
+    if target == position.to_id:
+        raise Conflict("move.stays", "the mover is there already", conflicts=[position.id])
+    heir = draft.join(LOCATED_IN, mover_id, target, kind=kind)
+    draft.end(position, heir=heir, reason=move.reason or "went on")
+    if kind is WorldType.PLAYER:
+        before = int(await draft.own(mover_id, "clock") or 0)
+        draft.observe(mover_id, {CLOCK: max(before, tick_of(draft.at)) + duration}, label="/clock")
+    draft.add(
+        make_event(
+            lambda _: draft.new_id(f"moved/{mover_id}"),
+            draft.backing,
+            title="Player.Move" if kind is WorldType.PLAYER else "NPC.Move",
+            description=move.reason,
+            involved=(mover_id, position.to_id, target),
+            time_ref=draft.at,
+            severity=1,
+            properties={
+                "actor_kind": "player" if kind is WorldType.PLAYER else "npc",
+                "direction": None if move.direction is None else str(move.direction),
+                "teleport": move.teleport_to is not None,
+                "duration": duration,
+            },
+        )
+    )
+
+
+async def position_of(draft: WorldDraft, mover: EntityId) -> RelationDraft:
+    """The edge by which a mover is where they are, also if it begins later than the draft.
+
+    Raises:
+        Conflict: `move.nowhere`.
+    """
+    edges = await draft.latest_edges(LOCATED_IN, mover, kinds=(*MOVERS, ""))
+    if not edges:
+        raise Conflict("move.nowhere", "nobody knows where this mover is", conflicts=[mover])
+    return edges[0]
+
+
+async def _target(
+    draft: WorldDraft, move: Move, mover: EntityId, here: EntityId
+) -> tuple[EntityId, int]:
+    if move.teleport_to is not None:
+        target = thing_id_of(draft.space, move.teleport_to)
+        await draft.require(target, WorldType.LOCATION)
+        return target, 0
+    direction = Direction(move.direction or "")
+    for way in await draft.edges(EXIT, here, kinds=(direction,)):
+        draft.reads.add(thing_key(way.id))
+        await _require_open(draft, way, mover)
+        await draft.require(way.to_id, WorldType.LOCATION)
+        return way.to_id, travel_ms(direction, way.properties.get("travel_ms"))
+    message = f"no exit leads {direction} from there"
+    raise Conflict("exit.unknown", message, path="/direction", conflicts=[here])
+
+
+async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
+    if blocked_at(way, tick_of(draft.at)):
+        message = "this exit is blocked; its context says why"
+        raise Conflict("exit.blocked", message, path="/direction", conflicts=[way.id])
+    item = way.properties.get("requires")
+    if item is None:
+        return
+    holders = {edge.to_id for edge in await draft.edges(HELD_BY, EntityId(str(item)))}
+    if mover not in holders:
+        message = "this exit is passed only with an item that the mover does not hold"
+        raise Conflict("exit.needs-item", message, path="/direction", conflicts=[str(item)])

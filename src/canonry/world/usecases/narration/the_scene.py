@@ -1,0 +1,149 @@
+"""The scene of a narration: whatever of the world it names, as it is at a tick."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, WorldType
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ticks import time_of_day
+from canonry.values.ids import EntityId
+from canonry.world.domain.admission.constraints import no_passage
+from canonry.world.domain.narration.scene import NarratedScene, Somewhere, ToldOfWorld
+from canonry.world.domain.standing import Stack, person_of, stack_of, way_of
+from canonry.world.usecases.get_location_context import exits_of
+from canonry.world.usecases.layers_upon import layers_upon
+from canonry.world.usecases.speech.surroundings import held_by, nameable
+from canonry.world.usecases.world_at import WorldAt
+
+_NAMED_MAX: Final = 60
+_LORE_MAX: Final = 20
+_STEPS: Final = 5
+_PLACES_MAX: Final = 200
+_TYPES: Final = (*MOVERS, WorldType.ITEM, WorldType.LOCATION)
+NAMES: Final = ("name", "title")
+
+
+async def scene_of(
+    then: WorldAt, place: Entity, player: Entity | None, narration: str
+) -> NarratedScene:
+    """What bears on a narration that takes place there."""
+    named = await _named(then, narration)
+    realms = await then.realms_of(place.id)
+    layers = await layers_upon(then, place.id, realms)
+    here = await _movers_at(then, place.id)
+    movers = {**here, **{name: t for name, t in named.items() if t.entity_type in MOVERS}}
+    if player is not None:
+        movers.pop(player.id, None)
+    own = () if player is None else await held_by(then, player.id)
+    reached = await _reached(then, place, frozenset(item.id for item in own))
+    exits = await exits_of(then, place)
+    ends = await then.all({*(edge.to_id for edge in exits), *reached}, WorldType.LOCATION)
+    places = {**ends, **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION}}
+    ways = (way_of(edge, then.tick) for edge in exits if edge.to_id in ends)
+    return NarratedScene(
+        place=nameable(place),
+        player=None if player is None else player.id,
+        time_of_day=None if then.world.tick is None else time_of_day(then.tick),
+        people=tuple(
+            person_of(thing, place.id if name in here else None) for name, thing in movers.items()
+        ),
+        items=tuple(await _items(then, place, player, named, own)),
+        ways=tuple(way for way in ways if way is not None),
+        places=tuple(
+            Somewhere(place=nameable(thing), travel_ms=reached.get(thing.id))
+            for thing in places.values()
+        ),
+        layers=tuple(ToldOfWorld(id=upon.layer.id, text=upon.value) for upon in layers.values()),
+        lore=tuple(await _lore(then, narration)),
+    )
+
+
+async def _named(then: WorldAt, narration: str) -> Mapping[str, Entity]:
+    """The things of the world that share words of their name with a narration."""
+    asked = TextQuery(
+        collection=Collection.ENTITIES,
+        text=narration[: then.canon.policy.limits.query],
+        spaces=frozenset((then.world.space,)),
+        limit=_NAMED_MAX,
+    )
+    found = await then.canon.text.search(asked)
+    return await then.all([hit.id for hit in found.hits], *_TYPES)
+
+
+async def _movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
+    edges = await then.edges(LOCATED_IN, place, outward=False, kinds=MOVERS, limit=_PLACES_MAX)
+    return await then.all((edge.from_id for edge in edges), *MOVERS)
+
+
+async def _items(
+    then: WorldAt,
+    place: Entity,
+    player: Entity | None,
+    named: Mapping[str, Entity],
+    own: Sequence[Entity],
+) -> Iterable[Stack]:
+    lying = await held_by(then, place.id)
+    known = {item.id for item in (*own, *lying)}
+    others = [
+        thing
+        for name, thing in named.items()
+        if thing.entity_type == WorldType.ITEM and name not in known
+    ]
+    holder = None if player is None else player.id
+    return (
+        *(stack_of(item, holder) for item in own),
+        *(stack_of(item, place.id) for item in lying),
+        *(stack_of(item, None) for item in others),
+    )
+
+
+async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mapping[EntityId, int]:
+    """How long the shortest open way to each place near takes, in milliseconds."""
+    found: dict[EntityId, int] = {place.id: 0}
+    ring = {place.id: 0}
+    for _step in range(_STEPS):
+        onward: dict[EntityId, int] = {}
+        for edge in await then.edges(EXIT, *ring, kinds=None, limit=_PLACES_MAX):
+            way = way_of(edge, then.tick)
+            if way is None or no_passage(way, way.direction, items) is not None:
+                continue
+            spent = ring[way.start] + way.travel_ms
+            if spent < min(found.get(way.to, spent + 1), onward.get(way.to, spent + 1)):
+                onward[way.to] = spent
+        found |= onward
+        if not onward or len(found) > _PLACES_MAX:
+            break
+        ring = onward
+    return found
+
+
+async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
+    asked = TextQuery(
+        collection=Collection.LORE,
+        text=narration[: then.canon.policy.limits.query],
+        spaces=frozenset((then.world.space,)),
+        limit=_LORE_MAX,
+    )
+    found = await then.canon.text.search(asked)
+    facts = await then.all(
+        [hit.id for hit in found.hits],
+        WorldType.LORE_FACT,
+    )
+    told: list[ToldOfWorld] = []
+    for fact in facts.values():
+        if fact.properties.get("archived"):
+            continue
+        fields: Mapping[str, object] = fact.properties.get("fields") or {}
+        name = str(next((fields[each] for each in NAMES if fields.get(each)), ""))
+        prose = [
+            value for key, value in fields.items() if isinstance(value, str) and key not in NAMES
+        ]
+        status = str(fields.get("status", ""))
+        told += [
+            ToldOfWorld(id=str(fact.properties["key"]), text=text, about=name, status=status)
+            for text in prose
+            if text != status or len(prose) == 1
+        ]
+    return told

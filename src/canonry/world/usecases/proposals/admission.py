@@ -1,0 +1,258 @@
+"""Admission: a proposal passes the gates, is recorded as admitted, and then becomes true.
+
+Three things happen one after the other, and each by itself leaves the world in order: the verdict;
+the record of it, which is the audit and without which nothing follows; and one commit with all that
+was proposed. Who stops between the last two is found by `settle`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.receipts import the_made
+from canonry.log.entries import Made
+from canonry.log.items.proposals import Proposal, ProposalDraft
+from canonry.log.keys import proposals_key, thing_key
+from canonry.values.errors import CanonryError, Conflict, Unavailable
+from canonry.values.ids import CommitId, NewId, SpaceId, is_uuid
+from canonry.values.json_values import canonical_json, decode_json
+from canonry.world.domain.admission.budgets import MINUTE
+from canonry.world.domain.admission.duplication import content_of, digest
+from canonry.world.domain.admission.envelope import Proposed
+from canonry.world.domain.admission.kit import Rejection, passed_before, refusal
+from canonry.world.domain.admission.schema import ENVELOPE_BYTES, read_proposal
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.telemetry import invocation_of
+from canonry.world.usecases.bound_world import BoundWorld, require_world
+from canonry.world.usecases.proposals.decided import Decided, decided, draft_of, refused_by
+from canonry.world.usecases.proposals.lately import lately_admitted
+from canonry.world.usecases.proposals.settling import apply_admitted, proposal_in, settle
+from canonry.world.usecases.proposals.verdict import Same, verdict_on
+
+_LEFT_BEHIND: Final = MINUTE
+"""What was admitted so long ago and not applied, nobody is applying any more."""
+
+
+class _StoppedError(Exception):
+    """There is nothing to record as admitted: it is refused, or was admitted before."""
+
+    def __init__(self, verdict: Rejection | Same) -> None:
+        super().__init__(verdict)
+        self.verdict = verdict
+
+
+async def propose(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    player: str,
+    sent: Any,
+    *,
+    due: int | None = None,
+) -> Decided:
+    """Judge what is proposed on behalf of a player; what passes becomes true, at once or when due.
+
+    A refusal is an answer. Without a `player` it is proposed on behalf of the world.
+    """
+    read = read_proposal(player, sent, canon.clock.now())
+    if isinstance(read, Rejection):
+        return await _refuse(canon, caller, world, player=player, sent=sent, rejection=read)
+    await _settle_left_behind(canon, caller, world)
+    try:
+        known = await _admit(canon, caller, world, read, sent=sent, due=due)
+    except _StoppedError as stopped:
+        if isinstance(stopped.verdict, Rejection):
+            return await _refuse(
+                canon,
+                caller,
+                world,
+                player=player,
+                sent=sent,
+                rejection=stopped.verdict,
+                proposed=read,
+            )
+        _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
+        return await _answer(canon, world.space, read, stopped.verdict.proposal)
+    except Unavailable:
+        reason = "the record of this proposal could not be written"
+        proposal_id = read.envelope.proposal_id.lower()
+        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
+    _tell(canon, world, EventName.PROPOSAL_ACCEPTED, read)
+    if due is None or due <= world.now:
+        await _apply(canon, caller, world, known)
+    return await _answer(canon, world.space, read, known)
+
+
+def _tell(
+    canon: Canon,
+    world: BoundWorld,
+    event: EventName,
+    proposed: Proposed | None,
+    rejection: Rejection | None = None,
+) -> None:
+    rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
+    told = invocation_of(proposed, rejection, canon.policy.models)
+    budget = canon.policy.models.hourly_budget
+    canon.telemetry.tell(event, canon.clock.now(), told, rule, budget, space=world.space)
+
+
+async def _apply(canon: Canon, caller: Caller, world: BoundWorld, proposal: str) -> None:
+    try:
+        await apply_admitted(canon, caller, world, proposal)
+    except Unavailable:
+        return  # it is recorded as admitted: whoever settles next applies it
+
+
+async def _settle_left_behind(canon: Canon, caller: Caller, world: BoundWorld) -> None:
+    lately = await lately_admitted(canon, world.space)
+    oldest = canon.clock.now() - _LEFT_BEHIND
+    if any(at < oldest for at in lately.pending.values()):
+        await settle(canon, caller, world)
+
+
+async def _admit(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    proposed: Proposed,
+    *,
+    sent: Any,
+    due: int | None,
+) -> str:
+    """Record a proposal as admitted; its id. The record is the audit, ahead of all else.
+
+    Raises:
+        _StoppedError: a gate refuses it, or it was admitted before.
+        Unavailable: nothing could be recorded.
+    """
+    envelope, space = proposed.envelope, world.space
+    keyed = replace(
+        caller,
+        tool="propose-action",
+        idempotency_key=envelope.idempotency_key,
+        request=content_of(proposed),
+    )
+    commit_id = keyed.commit_id(space, canon.identities.fresh)
+
+    async def prepare(new_id: NewId) -> Change:
+        current = await require_world(canon, caller, space)
+        lately = await lately_admitted(canon, space)
+        earlier = await _earlier(canon, space, envelope.proposal_id.lower(), commit_id)
+        later = due is not None and due > current.now
+        verdict = await verdict_on(canon, current, proposed, lately, earlier, scheduled=later)
+        if verdict is not None:
+            raise _StoppedError(verdict)
+        taken = (await canon.state.things((envelope.proposal_id.lower(),))).values()
+        proposal_id = new_id("proposal") if taken else envelope.proposal_id.lower()
+        content = _content(canon, space, proposed, sent)
+        made = draft_of(
+            caller, space, proposal_id, content if due is None else {**content, "dueTick": due}
+        )
+        reads = {proposals_key(space), thing_key(proposal_id)}
+        return Change(entries=(made,), reads=frozenset(reads))
+
+    try:
+        return the_made(await commit_change(canon, keyed, space, prepare), ProposalDraft).id
+    except Conflict:  # the key was used for something else: say so by the gates, in their order
+        lately = await lately_admitted(canon, space)
+        earlier = await _earlier(canon, space, envelope.proposal_id.lower(), commit_id)
+        verdict = await verdict_on(canon, world, proposed, lately, earlier)
+        raise _StoppedError(verdict or refusal("audit.unavailable", "try again")) from None
+
+
+def _content(canon: Canon, space: SpaceId, proposed: Proposed, sent: Any) -> dict[str, Any]:
+    """What the record of an admitted proposal says, with the context that a model was told."""
+    generation = proposed.envelope.generation
+    told = None if generation is None else canon.admissions.context(space, generation.context_hash)
+    return {
+        "player": thing_id_of(space, proposed.player) if proposed.player else "",
+        "playerId": proposed.player,
+        "correlationId": proposed.envelope.correlation_id,
+        "envelope": decode_json(canonical_json(sent)),
+        "contentHash": content_of(proposed),
+        **({} if told is None else {"context": decode_json(told)}),
+    }
+
+
+async def _earlier(
+    canon: Canon, space: SpaceId, proposal_id: str, commit_id: CommitId
+) -> Proposal | None:
+    """The admitted proposal that has the key or the id of this one."""
+    commit = await canon.ledger.find(commit_id)
+    made = () if commit is None else [e.thing for e in commit.entries if isinstance(e, Made)]
+    for each in (*(draft.id for draft in made), proposal_id):
+        found = await proposal_in(canon, space, each)
+        if found is not None and "contentHash" in found.content:
+            return found
+    return None
+
+
+async def _answer(canon: Canon, space: SpaceId, proposed: Proposed, known: str) -> Decided:
+    """How the proposal fares that this is, or that it is the same as."""
+    found = await proposal_in(canon, space, known)
+    if found is None:
+        raise Unavailable("proposal.unread", "the proposal cannot be read now; ask for it again")
+    same = known == proposed.envelope.proposal_id.lower()
+    return decided(found) if same else replace(decided(found), duplicate_of=known)
+
+
+async def _refuse(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    *,
+    player: str,
+    sent: Any,
+    rejection: Rejection,
+    proposed: Proposed | None = None,
+) -> Decided:
+    """Record a refusal and answer with it; the very same refusal is recorded once."""
+    _tell(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
+    wanted = _uuid_in(sent, "proposalId")
+    taken = (await canon.state.things((wanted,))).get(wanted) if wanted else None
+    told = digest(sent)
+    if isinstance(taken, Proposal) and taken.content.get("sent") == told:
+        known = decided(taken)
+        if taken.space == world.space and known.rejection == rejection:
+            return known
+    proposal_id = wanted if wanted and taken is None else canon.identities.fresh()
+    content: dict[str, Any] = {
+        "player": thing_id_of(world.space, player) if player else "",
+        "correlationId": _uuid_in(sent, "correlationId"),
+        "sent": told,
+    }
+    plain = canonical_json(sent)
+    if len(plain) <= ENVELOPE_BYTES:
+        content["envelope"] = decode_json(plain)
+    made = draft_of(caller, world.space, proposal_id, content)
+    entries = (made, refused_by(caller, proposal_id, rejection))
+
+    async def prepare(_: NewId) -> Change:
+        return Change(entries=entries, reads=frozenset((thing_key(proposal_id),)))
+
+    try:
+        unkeyed = replace(caller, idempotency_key=None, request="")
+        await commit_change(canon, unkeyed, world.space, prepare)
+    except CanonryError:
+        reason = "the record of this refusal could not be written"
+        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
+    return _refused(sent, rejection, proposal_id)
+
+
+def _refused(sent: Any, rejection: Rejection, proposal_id: str) -> Decided:
+    return Decided(
+        proposal_id=proposal_id,
+        correlation_id=_uuid_in(sent, "correlationId") or proposal_id,
+        accepted=False,
+        gates_passed=passed_before(rejection),
+        rejection=rejection,
+    )
+
+
+def _uuid_in(sent: Any, name: str) -> str:
+    value = sent.get(name) if isinstance(sent, Mapping) else None
+    return value.lower() if isinstance(value, str) and is_uuid(value) else ""

@@ -1,0 +1,138 @@
+"""Pass gates: what is staged is held against the gates of the kit that the operator has opened."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
+
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
+from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.policy import STAGED_MAX, StagingGates
+from canonry.values.time import DAY
+from canonry.world.domain.admission.kit import POLICY_VERSION, GateName, Rejection
+from canonry.world.domain.admission.staged import (
+    StagedBefore,
+    StagedContent,
+    flagged,
+    passed_of,
+    repeated,
+    too_many,
+    values_in,
+)
+from canonry.world.models.moderate_content import moderate_content
+
+
+def staging_turn(canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
+    """Held while something is judged and staged, so that the same cannot pass twice at once."""
+    return canon.admissions.of(space).turn if canon.policy.staging.opened else nullcontext()
+
+
+async def pass_gates(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: Sequence[StagedContent],
+    *,
+    instead_of: str | None = None,
+) -> None:
+    """Refuse what one of the gates that are on refuses; none is on by itself.
+
+    What is staged instead of another proposal is no repetition of that one.
+
+    Raises:
+        InvalidInput: `proposal.unsafe`, a text may not stand.
+        Conflict: `proposal.repeated`, the same was staged already.
+        Unavailable: `proposal.too-many`, there is no room within the minute.
+    """
+    gates = canon.policy.staging
+    if not gates.opened:
+        return
+    rejection = await _judged(canon, caller, space, staged, instead_of)
+    if rejection is not None:
+        rule = f"{rejection.gate}:{rejection.rule}"
+        now = canon.clock.now()
+        canon.telemetry.tell(EventName.PROPOSAL_REJECTED, now, rule=rule, space=space)
+        raise _refusing(rejection, gates)
+
+
+async def _judged(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: Sequence[StagedContent],
+    instead_of: str | None,
+) -> Rejection | None:
+    """Each gate judges all that is staged before the next one does."""
+    gates, now, by = canon.policy.staging, canon.clock.now(), caller.actor.agent_id
+    if gates.safety:
+        texts = [
+            (path, value)
+            for each in staged
+            for path, value in values_in(each.content, each.path)
+            if isinstance(value, str) and not is_uuid(value)
+        ]
+        found = await asyncio.gather(*(moderate_content(canon, text) for _, text in texts))
+        for (path, _), moderated in zip(texts, found, strict=True):
+            if (unsafe := flagged(path, moderated.categories)) is not None:
+                return unsafe
+    earlier = await _earlier(canon, space)
+    own = [StagedBefore(id="", by=by, at=now, stands=True, told=each) for each in staged]
+    if gates.duplication:
+        for number, each in enumerate(staged):
+            others = [one for one in earlier if one.id != instead_of]
+            refused = repeated(each, [*others, *own[:number]])
+            if refused is not None:
+                return refused
+    for number in range(len(staged)):
+        refused = too_many(by, [*earlier, *own[:number]], now, gates)
+        if refused is not None:
+            return refused
+    return None
+
+
+async def _earlier(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
+    """What was staged within a day, as far as whoever proposes may know of it."""
+    spaces = frozenset((space,))
+    total = (await canon.documents.proposals(ProposalQuery(spaces=spaces, limit=1))).total
+    query = ProposalQuery(spaces=spaces, limit=STAGED_MAX, offset=max(0, total - STAGED_MAX))
+    since = canon.clock.now() - DAY
+    found = (await canon.documents.proposals(query)).items
+    return [_before(each) for each in found if each.created_at >= since]
+
+
+def _before(proposal: Proposal) -> StagedBefore:
+    return StagedBefore(
+        id=proposal.id,
+        by=proposal.proposed_by,
+        at=proposal.created_at,
+        stands=proposal.status is not ProposalStatus.REJECTED,
+        told=StagedContent(kind=proposal.type, scene=proposal.scene_id, content=proposal.content),
+    )
+
+
+def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
+    told = {
+        "gate": rejection.gate,
+        "gateIndex": rejection.gate_index,
+        "rule": rejection.rule,
+        "reason": rejection.reason,
+        "path": rejection.path,
+        "admissible": rejection.admissible,
+        "transient": rejection.transient,
+        "gatesPassed": list(passed_of(gates, rejection)),
+        "policyVersion": POLICY_VERSION,
+    }
+    if rejection.gate is GateName.SAFETY:
+        message = f"{rejection.reason}; propose it in other words"
+        return InvalidInput("proposal.unsafe", message, **told)
+    if rejection.gate is GateName.DUPLICATION:
+        message = f"{rejection.reason}; go on with that one, or say what is different"
+        return Conflict("proposal.repeated", message, **told)
+    message = f"{rejection.reason}; send the same again in {rejection.retry_after_ms} ms"
+    wait = {"retryAfterMs": rejection.retry_after_ms}
+    return Unavailable("proposal.too-many", message, **told, **wait)

@@ -1,0 +1,84 @@
+"""Recounting: what models were asked for before this process began, as the records of worlds tell.
+
+Proposals and dialogues are recorded with what they cost, so that a restart loses nothing of it.
+Counts of calls begin anew with each process, as those of the metrics do.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.canon import Canon
+from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.readmodels.edges import FOREVER
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.values.time import Instant
+from canonry.world.domain.admission.envelope import Envelope, Proposed, read_strictly
+from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
+from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.usecases.dialogue.conversation import TITLE, is_exchange, spoken_as
+from canonry.world.usecases.proposals.decided import decided
+from canonry.world.usecases.query_worlds import query_worlds
+from canonry.world.usecases.viewing.search_events import LOOKED_AT, EventsWanted, search_events
+
+
+async def recount_usage(canon: Canon) -> None:
+    """Add to telemetry what was recorded before its process told it anything; done once."""
+    telemetry = canon.telemetry
+    if telemetry.recounted:
+        return
+    telemetry.recounted = True
+    since = Instant(canon.clock.now() - HOURS_MAX * HOUR)
+    until = Instant(FOREVER) if telemetry.began is None else telemetry.began
+    telemetry.began = canon.clock.now() if telemetry.began is None else telemetry.began
+    for space in await query_worlds(canon):
+        world = await find_world(canon, space.id)
+        if world is not None:
+            await _recount(canon, world, since, until)
+
+
+async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
+    tiers, telemetry = canon.policy.models, canon.telemetry
+    events, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), LOOKED_AT)
+    for event in events:
+        if is_exchange(event) and since <= event.created_at < until:
+            name, told = spoken_as(event.properties, tiers)
+            telemetry.tell(name, event.created_at, told, space=world.space)
+    async for proposal in _proposals(canon, world, since):
+        if proposal.created_at >= until:
+            continue
+        rejection = decided(proposal).rejection
+        envelope, _ = read_strictly(proposal.content.get("envelope"), Envelope)
+        read = None if envelope is None else Proposed(player="", envelope=envelope, actions=())
+        refused = rejection is not None
+        name = EventName.PROPOSAL_REJECTED if refused else EventName.PROPOSAL_ACCEPTED
+        rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
+        told_of = invocation_of(read, rejection, tiers)
+        telemetry.tell(name, proposal.created_at, told_of, rule, space=world.space)
+        if proposal.status is ProposalStatus.ACCEPTED:
+            applied = EventName.PROPOSAL_APPLIED
+            telemetry.tell(applied, proposal.created_at, space=world.space)
+
+
+async def _proposals(canon: Canon, world: BoundWorld, since: Instant) -> AsyncIterator[Proposal]:
+    """The proposals of a world since then, the newest pages first."""
+    spaces = frozenset((world.space,))
+    query = ProposalQuery(spaces=spaces, types=frozenset((ProposalType.WORLD,)), limit=1)
+    left = (await canon.documents.proposals(query)).total
+    for _ in range(0, min(left, _MOST), PAGE_MAX):
+        size = min(PAGE_MAX, left)
+        left -= size
+        page = ProposalQuery(
+            spaces=spaces, types=frozenset((ProposalType.WORLD,)), limit=size, offset=left
+        )
+        found = (await canon.documents.proposals(page)).items
+        for proposal in found:
+            if proposal.created_at >= since:
+                yield proposal
+        if not found or found[0].created_at < since:
+            return
+
+
+_MOST: Final = 50_000
+"""So many proposals of a world are counted again, the newest."""

@@ -1,0 +1,201 @@
+"""Ties and routes: how realms stand to each other, and what joins places, as it is changed.
+
+A border is one edge, from the smaller id to the larger, so that both sides always agree on it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from canonry.log.items.relations import RelationDraft
+from canonry.log.keys import edge_key, thing_key
+from canonry.log.schemas.world_types import (
+    ON_ROUTE,
+    OPPOSED,
+    TIED_TO,
+    Tie,
+    WorldType,
+    relation_of,
+)
+from canonry.readmodels.edges import kind_of
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import EntityId
+from canonry.world.domain.atlas import Route
+from canonry.world.domain.checks import TIES_MAX
+from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.routes import Leg, legs_of
+from canonry.world.usecases.changing_world import changing
+from canonry.world.usecases.world_draft import WorldDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieBetween:
+    """What ties the realm or location `start` to a realm; both are named by key or id."""
+
+    start: str
+    kind: Tie
+    realm: str
+
+
+async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterable[str]]) -> bool:
+    """Tie a location or realm by each of these ties to these realms, and to no others.
+
+    Raises:
+        NotFound: `realm.unknown`.
+        Conflict: `tie.to-itself` or `tie.opposed`.
+        InvalidInput: `tie.too-many`.
+    """
+    asked = [(tie, thing_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
+    standing = {
+        (tie, realm): edge
+        for tie in wanted
+        for realm, edge in (await _standing(draft, start, tie)).items()
+    }
+
+    async def join(each: tuple[Tie, EntityId]) -> None:
+        await _tie(draft, start, *each)
+
+    return await draft.settle(asked, standing, join, reason="it stands so no longer")
+
+
+@changing
+async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
+    """Tie a location or realm to one more realm.
+
+    Raises:
+        NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
+        Conflict: `tie.stands`, `tie.to-itself` or `tie.opposed`.
+        InvalidInput: `tie.too-many`.
+    """
+    start, realm = await _ends(draft, new)
+    standing = await _standing(draft, start, new.kind)
+    if realm in standing:
+        raise Conflict("tie.stands", "this tie holds already", conflicts=[standing[realm].id])
+    await _tie(draft, start, new.kind, realm)
+
+
+@changing
+async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
+    """End the tie of a location or realm to a realm.
+
+    Raises:
+        NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
+        Conflict: `tie.unknown`.
+    """
+    start, realm = await _ends(draft, old)
+    edge = (await _standing(draft, start, old.kind)).get(realm)
+    if edge is None:
+        message = "there is no such tie; look at the realm's context"
+        raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[start])
+    draft.end(edge, reason="the tie was removed")
+
+
+async def _ends(draft: WorldDraft, between: TieBetween) -> tuple[EntityId, EntityId]:
+    start, realm = (thing_id_of(draft.space, key) for key in (between.start, between.realm))
+    places = (WorldType.LOCATION,) if between.kind is Tie.MEMBER_OF else ()
+    await draft.require(start, WorldType.REALM, *places)
+    await draft.require(realm, WorldType.REALM)
+    return start, realm
+
+
+async def _standing(
+    draft: WorldDraft, start: EntityId, kind: Tie
+) -> Mapping[EntityId, RelationDraft]:
+    """The realms to which a tie leads now, each with its edge."""
+    outward = await draft.edges(relation_of(kind), start, kinds=(kind,))
+    found = {edge.to_id: edge for edge in outward}
+    if kind is Tie.BORDERS:
+        for edge in await draft.edges(TIED_TO, start, outward=False, kinds=(kind,)):
+            draft.reads |= {thing_key(edge.id), edge_key(edge.from_id, TIED_TO)}
+            found[edge.from_id] = edge
+    return found
+
+
+async def _tie(draft: WorldDraft, start: EntityId, kind: Tie, realm: EntityId) -> None:
+    await draft.require(realm, WorldType.REALM)
+    if realm == start:
+        raise Conflict("tie.to-itself", "a realm is not tied to itself", conflicts=[start])
+    first, second = sorted((start, realm)) if kind is Tie.BORDERS else (start, realm)
+    for end in (first, second) if kind is Tie.BORDERS else (first,):
+        if len(await _standing(draft, end, kind)) >= TIES_MAX:
+            message = f"it has {TIES_MAX} ties of this kind already; remove one first"
+            raise InvalidInput("tie.too-many", message, path="/tie")
+    if kind in OPPOSED and second in await _standing(draft, first, OPPOSED[kind]):
+        message = f"it is {OPPOSED[kind]} that realm; remove this tie first"
+        raise Conflict("tie.opposed", message, conflicts=[first, second])
+    draft.join(relation_of(kind), first, second, kind=kind)
+
+
+async def join_legs(
+    draft: WorldDraft, start: EntityId, legs: Sequence[Leg], names: Iterable[str]
+) -> bool:
+    """Of the routes of these names let these legs, and no others, lead on from a location.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `route.to-itself`.
+        InvalidInput: `route.too-many`.
+    """
+    wanted = [(leg.route, thing_id_of(draft.space, leg.end)) for leg in legs]
+    standing = await _legs(draft, start, names)
+
+    async def join(leg: tuple[str, EntityId]) -> None:
+        await _join_leg(draft, start, *leg)
+
+    return await draft.settle(wanted, standing, join, reason="the route leads there no longer")
+
+
+@changing
+async def create_route(draft: WorldDraft, route: Route) -> None:
+    """Let a route lead from stop to stop; where it does already, it stays.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `route.to-itself`, or `route.stands`: all of it is there.
+        InvalidInput: `route.too-many`.
+    """
+    added = 0
+    for leg in legs_of((route,)):
+        start, end = (thing_id_of(draft.space, key) for key in (leg.start, leg.end))
+        await draft.require(start, WorldType.LOCATION)
+        if (leg.route, end) not in await _legs(draft, start):
+            await _join_leg(draft, start, leg.route, end)
+            added += 1
+    if not added:
+        message = "this route leads there already"
+        raise Conflict("route.stands", message, path="/stopIds")
+
+
+@changing
+async def end_route(draft: WorldDraft, route: Route) -> None:
+    """End a route from stop to stop.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `route.unknown`, it does not lead from a stop to the next.
+    """
+    for leg in legs_of((route,)):
+        start, end = (thing_id_of(draft.space, key) for key in (leg.start, leg.end))
+        await draft.require(start, WorldType.LOCATION)
+        edge = (await _legs(draft, start)).get((leg.route, end))
+        if edge is None:
+            message = f"this route does not lead from {leg.start} to {leg.end}"
+            raise Conflict("route.unknown", message, path="/stopIds", conflicts=[start])
+        draft.end(edge, reason="the route was removed")
+
+
+async def _legs(
+    draft: WorldDraft, start: EntityId, names: Iterable[str] | None = None
+) -> Mapping[tuple[str, EntityId], RelationDraft]:
+    edges = await draft.edges(ON_ROUTE, start, kinds=names)
+    return {(kind_of(edge), edge.to_id): edge for edge in edges}
+
+
+async def _join_leg(draft: WorldDraft, start: EntityId, route: str, end: EntityId) -> None:
+    await draft.require(end, WorldType.LOCATION)
+    if start == end:
+        message = "a route leads from a stop to another one"
+        raise Conflict("route.to-itself", message, path="/stopIds", conflicts=[start])
+    if len(await _legs(draft, start)) >= TIES_MAX:
+        message = f"{TIES_MAX} legs of routes lead on from there already; remove one first"
+        raise InvalidInput("route.too-many", message, path="/stopIds")
+    draft.join(ON_ROUTE, start, end, kind=route)
