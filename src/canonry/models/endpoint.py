@@ -12,15 +12,12 @@ from typing import Any, Final
 
 import httpx2
 
-from canonry.documents.interpreters.prompt import CODE_VERSION, PROMPT_HASH
 from canonry.models.outside_services import PROBE_SECONDS, OutsideService
-from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_HOTTEST: Final = 2.0
-_NAME_MAX: Final = 200
 HELLO: Final = ({"role": "user", "content": "hello"},)
 """The messages of a probe."""
 ANSWER_MAX: Final = 16 * 1024 * 1024
@@ -132,41 +129,10 @@ class Connection:
         return min(max(pause, wanted), self.endpoint.patience)
 
 
-def configuration_of(
-    provider: str, endpoint: ModelEndpoint, asked: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """The configuration of a model, with the model and temperature that were asked for.
-
-    Raises:
-        InvalidInput: `interpretation.configuration`.
-    """
-    model = asked.get("model_id") or endpoint.model
-    temperature = asked.get("temperature", 0)
-    temperature = 0 if temperature is None else temperature
-    if not isinstance(model, str) or not 0 < len(model) <= _NAME_MAX:
-        raise _malformed("model_id", f"must be 1 to {_NAME_MAX} characters")
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise _malformed("temperature", "must be a number")
-    if not 0 <= temperature <= _HOTTEST:
-        raise _malformed("temperature", f"must be 0 to {_HOTTEST:g}")
-    return {
-        "provider": provider,
-        "model_id": model,
-        "temperature": temperature,
-        "prompt_hash": PROMPT_HASH,
-        "code_version": CODE_VERSION,
-    }
-
-
 def failed(what: str, **details: Any) -> Unavailable:
     """The error of an interpretation that did not come about."""
     message = f"the language model {what}; the file is kept and can be read again later"
     return Unavailable("interpretation.failed", message, **details)
-
-
-def _malformed(name: str, what: str) -> InvalidInput:
-    path = f"/interpretation_config/{name}"
-    return InvalidInput("interpretation.configuration", f"{name} {what}", path=path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,7 @@ async def open_polyglot(
 
 
 def _upkeep(
-    joined: Joined,
+    joined: Joined[Canon],
     copy: KeptStore,
     store: MongoStore,
     graph: GraphBeside | None,

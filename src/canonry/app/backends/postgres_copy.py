@@ -96,7 +96,7 @@ async def with_copy(shared: Shared, folder: Path) -> Shared:
     )
 
 
-def followed(server: Canon, copy: Canon, follower: Follower) -> Joined:
+def followed(server: Canon, copy: Canon, follower: Follower) -> Joined[Canon]:
     """The records of the server, which folds what is appended, before the views of the copy."""
     views = {
         name: follower.view(getattr(copy, name))

@@ -3,17 +3,27 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from typing_extensions import override
 
 from canonry.canon.ports.files import Reading
-from canonry.documents.interpreters.prompt import UnusableAnswer, interpretation, question
+from canonry.documents.interpreters.prompt import (
+    CODE_VERSION,
+    PROMPT_HASH,
+    UnusableAnswer,
+    interpretation,
+    question,
+)
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, configuration_of, failed
+from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, failed
 from canonry.models.outside_services import OutsideService
 from canonry.records.domain.interpretations import Interpretation
 from canonry.records.ports.interpreter import Interpreter
+from canonry.values.errors import InvalidInput
+
+_HOTTEST: Final = 2.0
+_NAME_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +96,34 @@ _UNUSABLE = (
     *(LookupError, TypeError, AttributeError, ValueError, RecursionError, StopIteration),
     UnusableAnswer,
 )
+
+
+def configuration_of(
+    provider: str, endpoint: ModelEndpoint, asked: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The configuration of a model, with the model and temperature that were asked for.
+
+    Raises:
+        InvalidInput: `interpretation.configuration`.
+    """
+    model = asked.get("model_id") or endpoint.model
+    temperature = asked.get("temperature", 0)
+    temperature = 0 if temperature is None else temperature
+    if not isinstance(model, str) or not 0 < len(model) <= _NAME_MAX:
+        raise _malformed("model_id", f"must be 1 to {_NAME_MAX} characters")
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+        raise _malformed("temperature", "must be a number")
+    if not 0 <= temperature <= _HOTTEST:
+        raise _malformed("temperature", f"must be 0 to {_HOTTEST:g}")
+    return {
+        "provider": provider,
+        "model_id": model,
+        "temperature": temperature,
+        "prompt_hash": PROMPT_HASH,
+        "code_version": CODE_VERSION,
+    }
+
+
+def _malformed(name: str, what: str) -> InvalidInput:
+    path = f"/interpretation_config/{name}"
+    return InvalidInput("interpretation.configuration", f"{name} {what}", path=path)

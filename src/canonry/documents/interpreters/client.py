@@ -12,6 +12,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from canonry.canon.ports.files import Reading
+from canonry.documents.interpreters.answering import configuration_of
 from canonry.documents.interpreters.prompt import (
     ANSWER_SCHEMA,
     INSTRUCTIONS,
@@ -21,7 +22,7 @@ from canonry.documents.interpreters.prompt import (
 )
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.client_model import ClientModel
-from canonry.models.endpoint import ModelEndpoint, configuration_of, failed
+from canonry.models.endpoint import ModelEndpoint, failed
 from canonry.records.domain.interpretations import Interpretation
 from canonry.records.ports.interpreter import Interpreter
 

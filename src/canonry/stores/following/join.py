@@ -3,29 +3,53 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from canonry.canon.session.canon import Canon
 from canonry.log.ports.ledger import Ledger
+from canonry.readmodels.ports.catalog import Catalog
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.places import Places
+from canonry.readmodels.ports.state import State
+from canonry.readmodels.ports.text import Text
 from canonry.stores.following.joined_ledger import JoinedLedger
 from canonry.stores.following.projector import Projector
 
 P = TypeVar("P")
 
 
+class Ports(Protocol):
+    """A dataclass that holds a ledger and the views of it, as a `Canon` does."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def text(self) -> Text: ...
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def places(self) -> Places: ...
+
+
+C = TypeVar("C", bound=Ports)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class Joined(Generic[C]):
     """The canon, and the projector that a process may also run in the background.
 
-    `finish` is awaited before the engines are closed, which what was begun still needs.
+    Await `finish` before you close the engines: it waits for calls that have begun.
     """
 
-    canon: Canon
+    canon: C
     projector: Projector
     finish: Callable[[], Awaitable[None]]
 
 
-def join(canon: Canon, *, foresees: bool = True, copied: Ledger | None = None) -> Joined:
+def join(canon: C, *, foresees: bool = True, copied: Ledger | None = None) -> Joined[C]:
     """A canon over the same ports that waits for views which the ledger does not write itself.
 
     A ledger that folds drafts by itself, because it has views beside these, needs nobody who
@@ -35,7 +59,7 @@ def join(canon: Canon, *, foresees: bool = True, copied: Ledger | None = None) -
     projector = Projector(ledger=canon.ledger, state=canon.state, others=others, copied=copied)
     ledger = JoinedLedger(projector, foresees=foresees)
     joined = replace(
-        canon,
+        cast("Any", canon),
         ledger=ledger,
         state=_settled(canon.state, ledger),
         documents=_settled(canon.documents, ledger),
