@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from typing_extensions import override
@@ -23,7 +22,7 @@ from canonry.app.embedded import open_embedded
 from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders import OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 
 SECTION = "indexing"
@@ -81,7 +80,7 @@ async def _measured(folder: Path) -> list[Row]:
         indexer = PassageIndexer(recall)
         await indexer.step()  # loads the model
         share, speed = await _alone(indexer, timed)
-        canon = replace(canon, recall=recall)
+        canon = canon.revise_service(RecallServices, recall=recall)
         rates: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
             alone = sum((await phase(canon, world, WRITERS, SECONDS)).values())

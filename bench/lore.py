@@ -7,7 +7,6 @@ how it does in general. The questions were written before the search was first r
 import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from canonry.app.recalling import recall_folder, recall_for
 from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.files import demo_atlas
+from canonry.recall.usecases.recall import RecallServices
 from canonry.testing.worlds import a_caller
 from canonry.world.usecases.bound_world import BoundWorld, find_world
 from canonry.world.usecases.import_world import import_world
@@ -92,7 +92,7 @@ async def _run(folder: Path) -> list[Row]:
     assert recall is not None
     await rebuild_index(recall, recall_folder(settings), lambda *_: None)
     words = await _measured(store.canon, world)
-    both = await _measured(replace(store.canon, recall=recall), world)
+    both = await _measured(store.canon.revise_service(RecallServices, recall=recall), world)
     await recall.close()
     await store.close()
     note = f"{len(LABELLED)} questions, {len(demo_atlas().lore)} facts"

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose,
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import find_passages
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import SpaceId
@@ -110,11 +110,11 @@ async def _measured(count: int) -> list[Row]:
             indexed = time.perf_counter() - began
             times = await _asked(
                 {
-                    "large, words": (replace(large, recall=None), whole),
+                    "large, words": (large.revise_service(RecallServices, recall=None), whole),
                     "large": (large, whole),
-                    "inside, words": (replace(large, recall=None), within),
+                    "inside, words": (large.revise_service(RecallServices, recall=None), within),
                     "inside": (large, within),
-                    "alone, words": (replace(alone, recall=None), without),
+                    "alone, words": (alone.revise_service(RecallServices, recall=None), without),
                     "alone": (alone, without),
                 },
                 questions,
@@ -162,12 +162,13 @@ async def _opened(closing: AsyncExitStack, folder: Path, drawn: Drawn) -> Canon:
         clock=canon.clock,
     )
     closing.push_async_callback(recall.close)
-    return replace(canon, recall=recall)
+    return canon.revise_service(RecallServices, recall=recall)
 
 
 async def _index(canon: Canon) -> None:
-    assert canon.recall is not None
-    indexer = PassageIndexer(canon.recall, things=STEP)
+    recall = canon.service(RecallServices).recall
+    assert recall is not None
+    indexer = PassageIndexer(recall, things=STEP)
     while (await indexer.step()).commits:
         pass
     await indexer.tend()
@@ -190,7 +191,7 @@ async def _ask(canon: Canon, space: SpaceId, text: str) -> float:
     found = await find_passages(canon, query)
     took = time.perf_counter() - began
     assert len(found.hits) == LIMIT
-    assert canon.recall is None or not found.degraded
+    assert canon.service(RecallServices).recall is None or not found.degraded
     return took
 
 

@@ -7,7 +7,6 @@ so that the figures say nothing about how near an approximate index comes.
 import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from canonry.log.schemas.narrative_types import EntityType
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import find_passages
+from canonry.recall.usecases.recall import RecallServices
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
@@ -65,7 +65,7 @@ async def _orders(
             space, ids = await _fill(store.canon, conversation)
             exact = _Exact(ids)
             recall: Any = exact
-            canon = replace(store.canon, recall=recall)
+            canon = store.canon.revise_service(RecallServices, recall=recall)
             number_of = {each: number for number, each in enumerate(ids)}
             orders: list[Sequence[int]] = []
             for row, question in zip(likeness, conversation.questions, strict=True):

@@ -17,6 +17,7 @@ from canonry.app.stores import (
 )
 from canonry.canon.commands.create_universe import create_universe
 from canonry.canon.session.canon import Canon
+from canonry.recall.usecases.recall import RecallServices
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.spaces import SpaceKind
@@ -77,7 +78,9 @@ async def test_a_store_that_is_kept_is_there_when_it_is_opened_again(tmp_path: P
     again = await open_kept_store(settings, existing=True)
 
     assert await names_in(again.canon) == {"Home"}
-    assert again.canon.recall is None, "the settings want no search by meaning"
+    assert again.canon.service(RecallServices).recall is None, (
+        "the settings want no search by meaning"
+    )
     await again.close()
 
 

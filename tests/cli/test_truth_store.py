@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import open_embedded
+from canonry.records.usecases.store_file import filing_of
 from tests.cli.run import Done, canonry
 from tests.usecases.test_check_files import aged, path_of
 from tests.usecases.test_forget_files import ADA, SECRET, bytes_below, kept
@@ -67,8 +68,7 @@ def test_an_altered_file_is_found_by_verify(data: Path) -> None:
 def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> None:
     async def leave() -> None:
         store = await open_embedded(data)
-        assert store.canon.filing is not None
-        await store.canon.filing.blobs_of(ADA).put(b"left behind")
+        await filing_of(store.canon).blobs_of(ADA).put(b"left behind")
         await store.close()
 
     asyncio.run(leave())

@@ -14,10 +14,9 @@ import pytest
 from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.app.embedded import open_embedded
 from canonry.app.moving import move_store, quietly
-from canonry.canon.session.canon import Canon
 from canonry.records.usecases.check_files import check_files
-from canonry.records.usecases.filing import Filing
 from canonry.records.usecases.sign_url import sign_url
+from canonry.records.usecases.store_file import filing_of
 from canonry.stores.objects import ObjectStore
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.cli.run import canonry
@@ -46,11 +45,6 @@ async def store(place: ObjectStore, tmp_path: Path) -> AsyncIterator[Shared]:
                 URL, schema=schema, folder=tmp_path / "own", connections=3, objects=place
             )
         )
-
-
-def filing_of(canon: Canon) -> Filing:
-    assert canon.filing is not None
-    return canon.filing
 
 
 async def test_a_signed_link_gives_a_file_of_the_object_store(

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from canonry.world.models.services import WorldServices
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
@@ -202,7 +203,7 @@ async def test_t1_sums_are_told_of_the_spaces_that_the_caller_sees_alone() -> No
 async def test_t1_what_is_counted_again_after_a_restart_stays_apart_by_space() -> None:
     isle = await the_isle()
     await isle.call("propose-action", "Narrative", playerId="ann", actionEnvelope=envelope(GO))
-    again = revised(isle.canon, telemetry=Telemetry())
+    again = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     await recount_usage(again)
 
     assert [each["count"] for each in usage_report(again.telemetry, Instant(0), None, {isle.world})]

@@ -14,6 +14,7 @@ from canonry.app.settings import Settings
 from canonry.app.toolsets import load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.records.usecases.store_file import filing_of
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
 from tests.said import said
@@ -39,8 +40,7 @@ async def told(client: Client, **more: Any) -> Any:
 
 def a_server() -> Any:
     canon = compose_memory()
-    assert canon.filing is not None
-    set_up(canon.filing, Settings())
+    set_up(filing_of(canon), Settings())
     gateway = Gateway(canon, load_toolsets(["truth"]))
     return bind(gateway, lambda: Principal(agent_id="a-1"), ServerOptions())
 

@@ -18,12 +18,12 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.models.endpoint import ModelEndpoint
 from canonry.models.endpoint_speaker import EndpointSpeaker
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import a_caller
-from canonry.values.revising import revised
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.bound_world import require_world
 from canonry.world.usecases.dialogue.take_turn import SaidToCharacter, Voices, take_turn
@@ -59,7 +59,7 @@ class Table:
         async def propose(_: Mapping[str, Any]) -> Any:
             raise AssertionError("nothing is implied")
 
-        voices = Voices(speaker=canon.speaker, propose=propose)
+        voices = Voices(speaker=canon.service(WorldServices).speaker, propose=propose)
         assert (await take_turn(canon, a_caller("Narrative"), world, turn, voices)).fallback
 
     async def settled(self) -> None:
@@ -98,7 +98,7 @@ async def a_table(
     with a_model() as model:
         isle = await a_world(scene())
         speaker = EndpointSpeaker(ModelEndpoint(base_url=model.url, model="m", attempts=1))
-        canon = change(revised(isle.canon, speaker=speaker))
+        canon = change(isle.canon.revise_service(WorldServices, speaker=speaker))
         principal = Principal(agent_id="game", agent_type=agent_type, world=isle.world)
         app: Any = http_app(Gateway(canon, (WORLD,)), principal, server_options=ServerOptions())
         transport = httpx2.ASGITransport(app=app)
@@ -251,7 +251,7 @@ async def test_what_a_player_may_not_say_reaches_no_model() -> None:
 
 
 async def test_without_a_model_there_are_words_at_once() -> None:
-    async with a_table(lambda canon: revised(canon, speaker=None)) as table:
+    async with a_table(lambda canon: canon.revise_service(WorldServices, speaker=None)) as table:
         told = await table.turn(correlationId="one")
         assert told["fallback"]
         assert told["reply"] == (await table.turn(correlationId="one"))["reply"]
@@ -306,7 +306,7 @@ async def test_lore_is_found_by_words_where_meaning_would_be_waited_for() -> Non
             documents=canon.documents,
             clock=canon.clock,
         )
-        return revised(canon, recall=recall)
+        return canon.revise_service(RecallServices, recall=recall)
 
     async with a_table(slow) as table:
         table.model.says(asks(("search-lore", {"query": "council"})), said("Nine."))

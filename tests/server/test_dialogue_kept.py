@@ -8,6 +8,7 @@ from canonry.canon.session.canon import Canon
 from canonry.values.policy import ModelTiers
 from canonry.values.revising import revised
 from canonry.values.time import Instant
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import Telemetry
 from canonry.world.models.usage_report import usage_report
 from canonry.world.usecases.telemetry.recounting import recount_usage
@@ -23,7 +24,9 @@ async def test_a_turn_that_is_sent_again_is_answered_as_before_and_kept_once() -
         first = await table.turn(correlationId="mine")
 
         again = await table.turn(correlationId="mine")
-        object.__setattr__(table.isle.canon.generated, "_kept", {})  # as after a restart
+        object.__setattr__(
+            table.isle.canon.service(WorldServices).generated, "_kept", {}
+        )  # as after a restart
         after = await table.turn(correlationId="mine")
         other = await table.turn("And the crown?", correlationId="mine")
 
@@ -69,7 +72,7 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
         await table.turn("Where now?")
 
         assert {each["model"] for each in table.model.asked} == {"large"}
-        telemetry = table.canon.telemetry
+        telemetry = table.canon.service(WorldServices).telemetry
         rows = {row["eventType"]: row for row in usage_report(telemetry, Instant(0))}
         turn = rows["Agent.Dialogue.Turn"]
         assert (turn["purpose"], turn["model"], turn["toolCalls"]) == ("npc_dialogue", "large", 1)
@@ -79,8 +82,11 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
         assert rows["Prompt.Cost.BudgetThreshold"]["count"] == 1
         assert rows["MCP.Tool.Invoked"]["count"] == 1
 
-        canon = revised(table.canon, telemetry=Telemetry())
+        canon = table.canon.revise_service(WorldServices, telemetry=Telemetry())
         await recount_usage(canon)
-        again = {row["eventType"]: row for row in usage_report(canon.telemetry, Instant(0))}
+        again = {
+            row["eventType"]: row
+            for row in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+        }
         for event in ("Agent.Dialogue.Turn", "Agent.Dialogue.Fallback"):
             assert again[event] == rows[event]

@@ -15,7 +15,7 @@ from canonry.gateway.call import Gateway
 from canonry.log.items.accounts import account_space
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.sign_url import sign_url
-from canonry.records.usecases.store_file import given_file
+from canonry.records.usecases.store_file import filing_of, given_file
 from canonry.server.file_hosts import KnownHost, LoopbackHost, host_files
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
@@ -94,8 +94,7 @@ async def test_a_link_that_ended_or_was_changed_is_refused_whatever_it_names() -
 async def test_a_file_whose_bytes_are_gone_is_not_found() -> None:
     canon = compose_memory()
     signed = await sign_url(canon, ADA, key := await kept(canon))
-    assert canon.filing is not None
-    await canon.filing.blobs_of(ADA).delete(key.rpartition("/")[2])
+    await filing_of(canon).blobs_of(ADA).delete(key.rpartition("/")[2])
 
     async with asking(canon) as client:
         answer = await client.get(signed.url)
@@ -117,15 +116,14 @@ async def test_a_local_host_starts_with_the_first_link_and_stops_with_the_store(
     canon = compose_memory()
     key = await kept(canon)
     host_files(canon, None)
-    assert canon.filing is not None
-    assert isinstance(canon.filing.host, LoopbackHost)
+    assert isinstance(filing_of(canon).host, LoopbackHost)
 
     signed = await sign_url(canon, ADA, key)
     again = await sign_url(canon, ADA, key)
     async with httpx2.AsyncClient() as client:
         answer = await client.get(signed.url)
         elsewhere = await client.get(signed.url.partition("/files")[0])
-        await canon.filing.close()
+        await filing_of(canon).close()
         with pytest.raises(httpx2.TransportError):
             await client.get(signed.url)
 
@@ -140,8 +138,7 @@ async def test_links_lead_to_the_public_address_where_there_is_one() -> None:
     key = await kept(canon)
     host_files(canon, "https://files.example/")
     host_files(canon, None)
-    assert canon.filing is not None
 
-    assert isinstance(canon.filing.host, KnownHost)
+    assert isinstance(filing_of(canon).host, KnownHost)
     signed = await sign_url(canon, ADA, key)
     assert signed.url.startswith(f"https://files.example/files/{ADA}/")

@@ -7,6 +7,7 @@ import pytest
 
 from canonry.world.domain.identity import thing_id_of
 from canonry.world.domain.prompts.templates import find_template
+from canonry.world.models.services import WorldServices
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import Table, a_table
 
@@ -56,7 +57,9 @@ async def test_what_follows_from_the_words_is_proposed_and_comes_true_where_it_i
         template = find_template(generation["templateName"], generation["templateVersion"])
         assert template is not None
         assert template.hash == generation["templateHash"]
-        context = table.isle.canon.admissions.context(table.isle.world, generation["contextHash"])
+        context = table.isle.canon.service(WorldServices).admissions.context(
+            table.isle.world, generation["contextHash"]
+        )
         assert context is not None
         system = {"role": "system", "content": template.template}
         assert [system, *json.loads(context)["messages"]] == table.model.asked[-1]["messages"]

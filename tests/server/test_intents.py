@@ -19,6 +19,7 @@ from canonry.values.policy import ModelTiers
 from canonry.values.revising import revised
 from canonry.values.time import Instant
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.models.usage_report import usage_report
 from canonry.world.toolset import WORLD
 from tests.server.speaking_model import Model, a_model, words
@@ -59,7 +60,7 @@ class Heard:
 
     def usage(self) -> list[Any]:
         """What telemetry tells of it."""
-        telemetry = self.isle.gateway.canon.telemetry
+        telemetry = self.isle.gateway.canon.service(WorldServices).telemetry
         return list(usage_report(telemetry, Instant(0), ModelPurpose.CLASSIFICATION))
 
 
@@ -71,7 +72,10 @@ async def a_listener(tiers: ModelTiers | None = None, wait: float = 20.0) -> Asy
         endpoint = ModelEndpoint(base_url=model.url, model="m", attempts=1, timeout=wait)
         listener = EndpointSpeaker(endpoint, temperature=0.0)
         policy = revised(isle.canon.policy, models=tiers or ModelTiers())
-        isle.gateway = Gateway(revised(isle.canon, listener=listener, policy=policy), (WORLD,))
+        isle.gateway = Gateway(
+            revised(isle.canon, policy=policy).revise_service(WorldServices, listener=listener),
+            (WORLD,),
+        )
         heard = Heard(isle, model)
         heard.answers("unclear")
         await heard.read("hm")  # and from now on it is known what things are called

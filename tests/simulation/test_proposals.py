@@ -21,6 +21,8 @@ from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulat
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.admissions import Admissions
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld, find_world
 from canonry.world.usecases.import_world import import_world
 from canonry.world.usecases.proposals.admission import propose
@@ -165,7 +167,7 @@ async def race(simulation: Simulation) -> None:
 
     async def agent(number: int) -> None:
         # Each agent is a process of its own: it shares the log with the others and nothing else.
-        canon = replace(truth, ledger=line, admissions=type(truth.admissions)())
+        canon = replace(truth, ledger=line).revise_service(WorldServices, admissions=Admissions())
         caller = a_caller("Narrative")
         for turn, steps in enumerate(plan[number]):
             player, sent = an_envelope(number * 100 + turn + 1, steps)

@@ -74,12 +74,7 @@ def in_folders(closing: AsyncExitStack) -> Compose:
         opening.join()
         closing.push_async_callback(opened[0].close)
         ports = compose_memory(**given)
-        return replace(
-            opened[0].canon,
-            identities=ports.identities,
-            filing=ports.filing,
-            rulebook=ports.rulebook,
-        )
+        return replace(opened[0].canon, identities=ports.identities, services=ports.services)
 
     return compose
 

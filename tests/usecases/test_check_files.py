@@ -1,7 +1,6 @@
 """Checking files: what is missing or altered is told, and what nobody names is collected."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ from canonry.app.embedded import open_embedded
 from canonry.app.filing import users_in
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.records.usecases.check_files import check_files, collect_files
+from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.store_file import filing_of
 from canonry.testing.worlds import a_caller
 from canonry.values.time import DAY, SECOND
 from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
@@ -59,9 +60,8 @@ async def test_bytes_that_nobody_names_are_collected_after_a_day(tmp_path: Path)
     store = await open_embedded(tmp_path)
     try:
         await kept(store.canon, ADA, SECRET)
-        assert store.canon.filing is not None
         for data in (b"left today", b"left long ago"):
-            await store.canon.filing.blobs_of(ADA).put(data)
+            await filing_of(store.canon).blobs_of(ADA).put(data)
         aged(path_of(tmp_path, ADA, SECRET), 9)
         aged(path_of(tmp_path, ADA, b"left long ago"), 2)
 
@@ -87,7 +87,7 @@ async def test_an_erased_source_names_no_file(tmp_path: Path) -> None:
 
 
 async def test_a_store_without_files_has_none_to_check_or_to_collect() -> None:
-    canon = replace(compose_memory(), filing=None)
+    canon = compose_memory().revise_service(RecordServices, filing=None)
 
     seen = await check_files(canon, whole=True)
 

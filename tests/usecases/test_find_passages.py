@@ -17,7 +17,7 @@ from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.find_passages import FoundPassages, find_passages
 from canonry.recall.usecases.fresh_passages import FRESH
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.scribe import Scribe
@@ -112,7 +112,7 @@ async def test_words_alone_find_and_the_lack_of_meaning_is_told(stage: Stage) ->
 
 async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find(canon, "the dragon sleeps")
 
@@ -127,7 +127,9 @@ async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) 
 
 async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
-    canon = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
+    canon = replace(stage.canon, text=Silent(MemoryStore())).revise_service(
+        RecallServices, recall=recall
+    )
 
     found = await find(canon, "the dragon sleeps")
 
@@ -143,7 +145,9 @@ async def test_without_both_nothing_is_found_and_both_are_told(
     await stage.make(a_turn("one", text="The dragon sleeps"))
     recall = recall_over(stage.canon, tmp_path, Absent())
 
-    silent = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
+    silent = replace(stage.canon, text=Silent(MemoryStore())).revise_service(
+        RecallServices, recall=recall
+    )
     found = await find(silent, "the dragon sleeps")
     await recall.close()
 
@@ -160,7 +164,7 @@ async def test_what_meaning_finds_keeps_to_the_filters(stage: Stage, recall: Rec
     )
     far = a_turn("far", "far", text="The dragon sleeps", space=elsewhere)
     await Scribe(stage.canon, "far", elsewhere).make(far)
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find(canon, "the dragon sleeps", without_scene=SceneId(ident("other scene")))
 
@@ -173,7 +177,7 @@ async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothi
 ) -> None:
     for n in range(FRESH + 40):
         await stage.make(a_turn(f"t{n}", text=f"The bell tolls {n} times."))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find(canon, "the bell tolls 7 times")
 
@@ -184,7 +188,7 @@ async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothi
 
 async def test_what_was_erased_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Dragons!"))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
     assert ident("one") in ids(await find(canon, "the dragon sleeps"))
 
     await stage.scribe.write(Erased(targets=(ident("one"),), reason="a right"))
@@ -229,7 +233,7 @@ async def test_who_is_named_by_the_query_is_preferred_as_speaker(stage: Stage) -
 
 async def test_a_smaller_limit_gives_the_first_of_more(stage: Stage, recall: Recall) -> None:
     await stage.make(*(a_turn(f"t{n}", text=f"dragon number {n}") for n in range(12)))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     many = ids(await find(canon, "dragon number", limit=12))
 
@@ -259,7 +263,7 @@ async def test_the_name_of_a_speaker_is_looked_up_as_a_word_and_kept_out_of_the_
     await stage.make(a_turn("one", text="Hello Gina here, I dance at the studio", **said))
     embedder = Listening()
     recall = recall_over(stage.canon, tmp_path, embedder)
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find(canon, "Where does Gina dance late every week?")
     await find(canon, "Where does Gina dance?", collection=Collection.FACTS)
@@ -275,7 +279,7 @@ async def test_what_others_are_nearer_than_is_as_like_as_the_last_of_the_nearest
 ) -> None:
     filler = (a_turn(f"t{n}", f"s{n}", text="ravens and crows in a row") for n in range(140))
     await stage.make(*filler, a_turn("word", "apart", text="crows bring ruin " + "oats " * 40))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find(canon, "ravens and crows in a row ruin", limit=200)
 
@@ -326,7 +330,9 @@ async def test_a_long_text_is_compared_by_its_ends_where_no_words_answer(
     stage: Stage, recall: Recall
 ) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"))
-    silent = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
+    silent = replace(stage.canon, text=Silent(MemoryStore())).revise_service(
+        RecallServices, recall=recall
+    )
 
     found = await find(silent, "The dragon sleeps. " + "On and on it went. " * 900)
 
@@ -383,8 +389,8 @@ async def test_likeness_is_counted_from_what_the_model_makes_of_unlike_texts(
     alike = recall_over(stage.canon, tmp_path / "alike", Alike())
     text = "who sleeps in the tower of old"
 
-    near = (await find(replace(stage.canon, recall=plain), text)).hits[0]
-    spread = (await find(replace(stage.canon, recall=alike), text)).hits[0]
+    near = (await find(stage.canon.revise_service(RecallServices, recall=plain), text)).hits[0]
+    spread = (await find(stage.canon.revise_service(RecallServices, recall=alike), text)).hits[0]
     await plain.close()
     await alike.close()
 

@@ -17,7 +17,7 @@ from canonry.log.schemas.narrative_fields import NAME
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
 from canonry.recall.usecases.index_passages import forget_passages
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search_canon import CanonKind, CanonRequest, search_canon
 from canonry.recall.usecases.search_passages import SearchRequest, search_passages
 from canonry.recall.vectors import FolderVectors
@@ -48,7 +48,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
 
 def canon_of(world: Scenario) -> Canon:
     """The canon as a server sees it that finds by meaning."""
-    return replace(world.stage.canon, recall=world.recall())
+    return world.stage.canon.revise_service(RecallServices, recall=world.recall())
 
 
 async def turns(canon: Canon, text: str, entity: str | None = None) -> list[str]:
@@ -70,8 +70,9 @@ async def test_what_was_erased_is_not_found(world: Scenario) -> None:
     await world.stage.scribe.write(Erased(targets=(ident("said"),), reason="asked"))
 
     assert ident("said") not in await turns(canon, "follow me")
-    assert canon.recall is not None
-    vectors = (await canon.recall.opened()).vectors
+    recall = canon.service(RecallServices).recall
+    assert recall is not None
+    vectors = (await recall.opened()).vectors
     head = await canon.ledger.head(MIDDLE_EARTH)
     ids = (ident("said"),)
     await forget_passages(vectors, canon.documents, MIDDLE_EARTH, ids, erased_at=head)

@@ -1,7 +1,6 @@
 """Canon by meaning: the index follows what is retconned, merged and erased, and begins anew."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.vectors import VectorBatch
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search_canon import CanonKind, find_canon
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
@@ -70,7 +69,7 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
         an_axiom("a", statement="A beacon answers a beacon"),
     )
     await index(recall)
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await find_canon(canon, HERE, "the beacons are lit", KINDS, limit=10)
 
@@ -104,7 +103,7 @@ async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: R
     await index(recall)
     kept, merged = EntityId(id_of("Frodo")), EntityId(id_of("Underhill"))
     await stage.scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason="same"))
-    canon = replace(stage.canon, recall=recall)
+    canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     for name in ("Underhill", "Frodo"):
         found = await find_canon(canon, HERE, name, KINDS, limit=10)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -11,7 +10,7 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
 from canonry.recall.usecases.find_passages import SECOND_LOOK, FoundPassages, find_passages
-from canonry.recall.usecases.recall import Reranking
+from canonry.recall.usecases.recall import RecallServices, Reranking
 from canonry.recall.usecases.search_canon import degraded_of
 from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
 from canonry.testing.worlds import HandClock
@@ -45,7 +44,7 @@ async def looking(stage: Stage, server: Said) -> AsyncIterator[Canon]:
     """A canon whose reranker holds the longer text for the better answer."""
     reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
     reranking = Reranking(reranker, clock=stage.canon.clock, patience=PATIENCE)
-    yield replace(stage.canon, reranking=reranking)
+    yield stage.canon.revise_service(RecallServices, reranking=reranking)
     await reranking.close()
 
 
@@ -115,7 +114,9 @@ async def test_a_slow_one_keeps_nobody_waiting(stage: Stage, server: Said) -> No
     reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
     reranking = Reranking(reranker, clock=stage.canon.clock, patience=0.05)
 
-    found = await find(replace(stage.canon, reranking=reranking), "the dragon sleeps")
+    found = await find(
+        stage.canon.revise_service(RecallServices, reranking=reranking), "the dragon sleeps"
+    )
     await reranking.close()
 
     assert ids(found)[0] == ident("short")

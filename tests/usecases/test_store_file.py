@@ -19,6 +19,7 @@ from canonry.records.usecases.sign_url import open_link, sign_url
 from canonry.records.usecases.store_file import (
     GivenFile,
     decoded,
+    filing_of,
     given_file,
     hint_of,
     store_file,
@@ -110,8 +111,7 @@ async def test_a_program_and_a_bad_bucket_are_refused_before_anything_is_kept() 
         with pytest.raises(InvalidInput) as refused:
             await store_file(canon, ADA, given, bucket=bucket)
         assert refused.value.code == code
-    assert canon.filing is not None
-    assert await canon.filing.blobs_of(ADA).digests(limit=9) == []
+    assert await filing_of(canon).blobs_of(ADA).digests(limit=9) == []
 
 
 async def test_a_link_leads_to_the_file_until_it_ends() -> None:
@@ -188,11 +188,10 @@ async def test_a_link_to_bytes_that_no_source_names_any_longer_leads_nowhere() -
     canon = compose_memory()
     held = storage_key(await kept(canon))
     assert held is not None
-    assert canon.filing is not None
-    await canon.filing.blobs_of(EVE).put(WORDS)
+    await filing_of(canon).blobs_of(EVE).put(WORDS)
     stray = replace(held, user_id=EVE)
     expires = Instant((canon.clock.now() // SECOND + 60) * SECOND)
-    _, _, query = link_to(stray, canon.filing.secret, expires).partition("?")
+    _, _, query = link_to(stray, filing_of(canon).secret, expires).partition("?")
     told = parse_qs(query)
 
     with pytest.raises(NotFound) as refused:

@@ -1,22 +1,60 @@
-"""Compose a canon from concrete parts."""
+"""Compose a canon from the ports of an engine, and the services of the installed packages."""
+
+from dataclasses import dataclass
+from typing import Protocol
 
 from canonry.app.filing import memory_filing
+from canonry.app.packages import is_installed, with_packages
 from canonry.app.system import SystemClock, SystemIdentities
+from canonry.canon.ports.document_reader import DocumentReader
 from canonry.canon.session.canon import Canon
-from canonry.documents.readers import LocalReader
+from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.sealer import Sealer
 from canonry.log.ports.world import Clock, Identities
-from canonry.stores.memory import (
-    MemoryCatalog,
-    MemoryDocuments,
-    MemoryLedger,
-    MemoryPlaces,
-    MemoryState,
-    MemoryStore,
-    MemoryText,
-)
+from canonry.readmodels.ports.catalog import Catalog
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.places import Places
+from canonry.readmodels.ports.state import State
+from canonry.readmodels.ports.text import Text
+from canonry.records.usecases.filing import Filing
+from canonry.records.usecases.services import RecordServices
 from canonry.values.policy import Policy
-from canonry.world.rules.srd import SrdRulebook
+
+
+class Engine(Protocol):
+    """An open store of any engine."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def text(self) -> Text: ...
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def places(self) -> Places: ...
+
+
+def compose(
+    engine: Engine, *, clock: Clock, identities: Identities, policy: Policy | None, filing: Filing
+) -> Canon:
+    """The canon over an engine, with the services of the installed packages."""
+    canon = Canon(
+        ledger=engine.ledger,
+        state=engine.state,
+        documents=engine.documents,
+        text=engine.text,
+        catalog=engine.catalog,
+        places=engine.places,
+        clock=clock,
+        identities=identities,
+        policy=policy or Policy(),
+        reader=_reader(),
+    )
+    return with_packages(canon.with_service(RecordServices(filing=filing)))
 
 
 def compose_memory(
@@ -26,20 +64,50 @@ def compose_memory(
     policy: Policy | None = None,
 ) -> Canon:
     """A canon that lives as long as this process: for tests and trials."""
-    store = MemoryStore()
-    the_clock = clock or SystemClock()
+    from canonry.stores.memory import (  # noqa: PLC0415 - a kept store needs none of it
+        MemoryCatalog,
+        MemoryDocuments,
+        MemoryLedger,
+        MemoryPlaces,
+        MemoryState,
+        MemoryStore,
+        MemoryText,
+    )
+
+    store, the_clock = MemoryStore(), clock or SystemClock()
     the_identities = identities or SystemIdentities()
-    return Canon(
+    engine = _Ports(
         ledger=MemoryLedger(store, Sealer(the_clock, the_identities)),
         state=MemoryState(store),
         documents=MemoryDocuments(store),
         text=MemoryText(store),
         catalog=MemoryCatalog(store),
         places=MemoryPlaces(store),
+    )
+    return compose(
+        engine,
         clock=the_clock,
         identities=the_identities,
-        policy=policy or Policy(),
-        reader=LocalReader(),
+        policy=policy,
         filing=memory_filing(the_identities),
-        rulebook=SrdRulebook(),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ports:
+    ledger: Ledger
+    state: State
+    documents: Documents
+    text: Text
+    catalog: Catalog
+    places: Places
+
+
+def _reader() -> DocumentReader:
+    if is_installed("documents"):
+        from canonry.documents.readers import LocalReader  # noqa: PLC0415 - it can be left out
+
+        return LocalReader()
+    from canonry.app.plain_reader import PlainReader  # noqa: PLC0415 - as before
+
+    return PlainReader()

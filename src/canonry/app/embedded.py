@@ -4,26 +4,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from canonry.app.compose import compose
 from canonry.app.filing import copy_files, folder_filing
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemClock, SystemIdentities
-from canonry.canon.session.canon import Canon
-from canonry.documents.readers import LocalReader
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Clock, Identities
-from canonry.records.usecases.filing import Filing
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.sqlite import (
     Durability,
     LookingUpkeep,
-    SealedStore,
-    SqliteStore,
     SqliteUpkeep,
     open_sealed,
     open_store,
 )
 from canonry.values.policy import Policy
-from canonry.world.rules.srd import SrdRulebook
 
 BLOBS = "blobs"
 
@@ -66,7 +61,7 @@ async def open_embedded(
     except BaseException:
         await store.close()
         raise
-    canon = _canon(store, the_clock, the_identities, policy, filing)
+    canon = compose(store, clock=the_clock, identities=the_identities, policy=policy, filing=filing)
     upkeep = SqliteUpkeep(
         store,
         blobs=blobs,
@@ -90,7 +85,7 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
     store = await open_sealed(folder, blobs=blobs)
     identities = SystemIdentities()
     filing = folder_filing(folder, identities, syncs=False, signs=False)
-    canon = _canon(store, SystemClock(), identities, policy, filing)
+    canon = compose(store, clock=SystemClock(), identities=identities, policy=policy, filing=filing)
     upkeep = LookingUpkeep(
         store.path,
         store.readers,
@@ -100,26 +95,3 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
         way=store.way,
     )
     return KeptStore(canon=canon, upkeep=upkeep, close=store.close)
-
-
-def _canon(
-    store: SqliteStore | SealedStore,
-    clock: Clock,
-    identities: Identities,
-    policy: Policy | None,
-    filing: Filing,
-) -> Canon:
-    return Canon(
-        ledger=store.ledger,
-        state=store.state,
-        documents=store.documents,
-        text=store.text,
-        catalog=store.catalog,
-        places=store.places,
-        clock=clock,
-        identities=identities,
-        policy=policy or Policy(),
-        reader=LocalReader(),
-        filing=filing,
-        rulebook=SrdRulebook(),
-    )

@@ -16,6 +16,7 @@ from canonry.app.settings import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
 from canonry.app.toolsets import load_toolsets
 from canonry.log.dating import OFF_MAX, is_plausible
+from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.check_files import check_files
 from canonry.values.errors import CanonryError
 from canonry.values.time import SECOND, Instant, parse_instant, render_instant
@@ -128,11 +129,12 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
             )
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
-        if store.canon.recall is not None:
+        services = store.canon.service(RecallServices)
+        if services.recall is not None:
             folder, origin = recall_folder(settings), origin_of(settings)
-            await look_at_recall(diagnosis, store.canon.recall, folder, origin)
-        if store.canon.reranking is not None:
-            await look_at_reranking(diagnosis, store.canon.reranking)
+            await look_at_recall(diagnosis, services.recall, folder, origin)
+        if services.reranking is not None:
+            await look_at_reranking(diagnosis, services.reranking)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
     finally:

@@ -10,8 +10,8 @@ from typing import Final
 
 from typing_extensions import override
 
+from canonry.app.packages import is_installed, require_package
 from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
-from canonry.documents.interpreters.rules import RulesInterpreter
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
@@ -38,7 +38,7 @@ def memory_filing(identities: Identities) -> Filing:
         users=_threaded(lambda: sorted(kept)),
         stored_at=_never,
         local=FolderLocalFiles(()),
-        interpreters={"rules": RulesInterpreter()},
+        interpreters=_rules(),
         secret=_fresh_key(identities),
     )
 
@@ -53,7 +53,7 @@ def folder_filing(
         users=_threaded(partial(users_in, folder)),
         stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
-        interpreters={"rules": RulesInterpreter()},
+        interpreters=_rules(),
         secret=kept_key(folder / KEY_FILE, fresh) if signs else fresh(),
     )
 
@@ -73,7 +73,7 @@ def shared_filing(
         users=users,
         stored_at=stored_at,
         local=FolderLocalFiles(()),
-        interpreters={"rules": RulesInterpreter()},
+        interpreters=_rules(),
         secret=kept_key(folder / KEY_FILE, partial(_fresh_key, identities)),
     )
 
@@ -194,8 +194,9 @@ class _Interpreters(Mapping[str, Interpreter]):
 def _interpreter(
     provider: str, settings: Settings, filing: Filing, outside: OutsideServices
 ) -> Interpreter:
+    require_package("documents", "truth.provider")
     if provider == "rules":
-        return RulesInterpreter()
+        return _rules()[provider]
     if provider == "client" and filing.client is not None:
         from canonry.documents.interpreters.client import ClientInterpreter  # noqa: PLC0415
 
@@ -213,6 +214,15 @@ def _interpreter(
     )
     protocol = ANTHROPIC if provider == "anthropic" else OPENAI
     return EndpointInterpreter(protocol, endpoint, outside.service("interpreter"))
+
+
+def _rules() -> dict[str, Interpreter]:
+    """The interpreter of rules by its name, or nothing where documents are left out."""
+    if not is_installed("documents"):
+        return {}
+    from canonry.documents.interpreters.rules import RulesInterpreter  # noqa: PLC0415 - see above
+
+    return {"rules": RulesInterpreter()}
 
 
 def _fresh_key(identities: Identities) -> bytes:

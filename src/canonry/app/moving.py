@@ -17,6 +17,7 @@ from canonry.canon.upkeep.import_log import ImportedLog, import_log
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.ports.upkeep import UpkeepProgress
 from canonry.records.usecases.carry_files import CarriedFiles, import_files
+from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import BrokenInvariant, Conflict
 from canonry.values.ids import SpaceId
 
@@ -58,7 +59,7 @@ async def copy_store(
                 digest.update(line)
                 await asyncio.to_thread(file.write, line)
         log = await import_log(target.ledger, lambda: _lines(path), told)
-    filing = source.filing
+    filing = source.service(RecordServices).filing
     if filing is None:
         return log, CarriedFiles(files=0), digest.hexdigest()
     return log, await import_files(target, filing, told), digest.hexdigest()

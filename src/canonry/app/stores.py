@@ -20,6 +20,8 @@ from canonry.app.speaking import voiced
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.upkeep import Upkeep
 from canonry.readmodels.ports.vectors import Vectors
+from canonry.recall.usecases.recall import RecallServices
+from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 
 if TYPE_CHECKING:
@@ -71,16 +73,14 @@ async def open_store(settings: Settings) -> Store:
 def _filed(store: Store, settings: Settings) -> Store:
     """The same store, whose files are read, and whose characters speak, as the settings say."""
     store = replace(store, canon=voiced(store.canon, settings))
-    canon = store.canon
-    if canon.filing is not None:
-        set_up(canon.filing, settings, canon.outside)
-    asked = (canon.speaker, canon.listener, canon.moderator, canon.filing)
+    canon, close_engine = store.canon, store.close
+    filing = canon.service(RecordServices).filing
+    if filing is not None:
+        set_up(filing, settings, canon.outside)
 
     async def close() -> None:
-        for each in asked:
-            if each is not None:
-                await each.close()
-        await store.close()
+        await canon.services.close()
+        await close_engine()
 
     return replace(store, close=close)
 
@@ -250,7 +250,7 @@ def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
             await reranking.close()
         await opened.close()
 
-    canon = replace(opened.canon, recall=recall, reranking=reranking).whole
+    canon = opened.canon.revise_service(RecallServices, recall=recall, reranking=reranking).whole
     return KeptStore(
         canon=canon,
         close=close,

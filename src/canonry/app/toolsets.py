@@ -5,20 +5,14 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from canonry.app.packages import installed_toolsets
 from canonry.gateway.face import Face
 from canonry.values.errors import InvalidInput
 
 if TYPE_CHECKING:
     from canonry.gateway.tool import Toolset
 
-TOOLSETS: Final = {
-    "canon": "canonry.assistant:CANON",
-    "narrative": "canonry.narrative.toolset:NARRATIVE",
-    "catalog": "canonry.catalog.toolset:CATALOG",
-    "operator": "canonry.catalog.operator:OPERATOR",
-    "truth": "canonry.records.toolset:TRUTH",
-    "world": "canonry.world.toolset:WORLD",
-}
+TOOLSETS: Final = installed_toolsets()
 """Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from heapq import merge
 from typing import Final
 
+from canonry.recall.usecases.recall import RecallServices
 from canonry.assistant.desk import Desk, Wanted, known_at, wanted
 from canonry.assistant.everywhere import MORE, SPACES_MAX, placed
 from canonry.assistant.records import fields_saying, records_saying
@@ -71,7 +72,7 @@ def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
         built = f"the index of meaning is still being built, {behind} commits are left"
         return f"nothing by its words; {built}: ask again"
     lacks = any(MEANING_MISSING in each.degraded for each in results)
-    if lacks and desk.canon.recall is not None:
+    if lacks and desk.canon.service(RecallServices).recall is not None:
         return "nothing by its words; the index of meaning does not answer yet: ask again"
     return "nothing is known of it here"
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from canonry import __version__
 from canonry.app.file_modes import private_files
+from canonry.app.packages import missing_commands
 from canonry.cli.screen import take_streams
 from canonry.language.texts.visible import visible_line
 from canonry.values.errors import (
@@ -64,6 +65,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("canonry.cli.doctor:doctor", "Look what is wrong, and say what helps."),
 }
 """Command name to where it lives and what it does."""
+
+for _missing in missing_commands():
+    COMMANDS.pop(_missing)
 
 EXIT_CODES: Final = (
     (InvalidInput, 2),

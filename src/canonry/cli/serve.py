@@ -14,6 +14,7 @@ from canonry.app.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
 from canonry.cli.inspecting import front
 from canonry.cli.options import SettingsCommand, all_options, settings_from
+from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
 
@@ -120,7 +121,7 @@ async def _open(settings: Settings) -> "OpenGateway":
         notice(advice)
     only_reads = all(each.sealed for each in toolsets) and not settings.memory
     store = await (open_sealed_store(settings) if only_reads else open_store(settings))
-    recall, close = store.canon.recall, store.close
+    recall, close = store.canon.service(RecallServices).recall, store.close
     if recall is not None:
         indexing = BackgroundIndexing(store.canon, recall, recall_folder(settings), notice)
         indexing.start()

@@ -12,6 +12,7 @@ from canonry.app.settings import Settings
 from canonry.app.stores import open_kept_store, open_store_to_look
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.check_files import collect_files
 from canonry.values.errors import InvalidInput
 
@@ -48,7 +49,7 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
     async with await open_kept_store(settings, existing=True) as store:
         with progress("rebuilding views") as told:
             commits = await store.upkeep.rebuild(told)
-        recall = store.canon.recall
+        recall = store.canon.service(RecallServices).recall
         shared = store.vectors is not None
         known = only is None and (shared or recall_folder(settings).is_dir())
         dropped = known and recall is not None and await mend_index(recall)
@@ -62,11 +63,12 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
 
 async def _rebuild_vectors(settings: Settings) -> int:
     async with await open_kept_store(settings, existing=True) as store:
-        if store.canon.recall is None:
+        recall = store.canon.service(RecallServices).recall
+        if recall is None:
             message = "no passages are found by meaning here: set recall.embedder"
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")
         with progress("making vectors") as told:
-            return await rebuild_index(store.canon.recall, recall_folder(settings), told)
+            return await rebuild_index(recall, recall_folder(settings), told)
 
 
 @click.command(

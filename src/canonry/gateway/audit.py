@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 import orjson
 
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.metrics import Metrics
 from canonry.models.outside_services import OutsideService, OutsideServices
 from canonry.values.ids import is_uuid
@@ -146,3 +147,10 @@ class Audit:
 
 def _module(filename: str) -> str:
     return "/".join(filename.replace("\\", "/").rsplit("/", 3)[-3:])
+
+
+class CallCounter:
+    """Counts nothing. Put a subclass in as the service `CallCounter` to count calls by outcome."""
+
+    def count(self, canon: Canon, line: AuditLine) -> None:
+        """Count one call that has ended."""

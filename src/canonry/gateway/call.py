@@ -8,7 +8,7 @@ from typing import Any
 
 from canonry.canon.session.caller import Caller, Progress, no_progress
 from canonry.canon.session.canon import Canon
-from canonry.gateway.audit import Audit, AuditLine, Correlations, Pseudonyms
+from canonry.gateway.audit import Audit, AuditLine, CallCounter, Correlations, Pseudonyms
 from canonry.gateway.authority import acting, authorize, default_type_of, may, require_claim
 from canonry.gateway.browsing import Browsed, Serve, browse, complete, looking
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
@@ -26,9 +26,8 @@ from canonry.gateway.principal import (
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
+from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
-from canonry.values.revising import revised
-from canonry.world.toolset.call_counts import tell_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ class Gateway:
     def by_words(self) -> "Gateway":
         """The same gateway, whose searches go by words alone and wait for no model."""
         hasty = copy(self)
-        hasty.canon = revised(self.canon, recall=None, reranking=None)
+        hasty.canon = self.canon.revise_service(RecallServices, recall=None, reranking=None)
         return hasty
 
     async def call(
@@ -290,7 +289,7 @@ class Gateway:
             raise
         finally:
             self.audit.metrics.in_flight -= 1
-            tell_call(self.canon, line)
+            self.canon.service(CallCounter).count(self.canon, line)
             self.audit.record(line, self._seconds() - started)
 
     async def _kept_or_made(

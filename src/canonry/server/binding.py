@@ -19,6 +19,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset
 from canonry.gateway.words import described
+from canonry.records.usecases.services import RecordServices
 from canonry.server.client_model import Exchange, SessionModel, calling
 from canonry.server.greeting import Handlers, RequestContext, greet
 from canonry.server.middleware import NO_OBJECT
@@ -72,8 +73,9 @@ class Binding:
         self._principal = principal
         self._as_results = options.error_mode == "result"
         catalogue = gateway.catalogue
-        if gateway.canon.filing is not None:
-            gateway.canon.filing.client = SessionModel()
+        filing = gateway.canon.service(RecordServices).filing
+        if filing is not None:
+            filing.client = SessionModel()
         self._watching = Watching(gateway.canon.ledger)
         self._entries: dict[str, list[tuple[Offer[Any], dict[str, Any]]]] = {
             "tools": [

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from canonry.canon.session.canon import Canon
 from canonry.records.ports.file_host import FileHost
+from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -96,5 +97,6 @@ def _quiet_server(config: "uvicorn.Config") -> "uvicorn.Server":
 
 def host_files(canon: Canon, public_url: str | None) -> None:
     """Let links lead to `public_url`, or to a server that starts with the first of them."""
-    if canon.filing is not None and canon.filing.host is None:
-        canon.filing.host = LoopbackHost(canon) if public_url is None else KnownHost(public_url)
+    filing = canon.service(RecordServices).filing
+    if filing is not None and filing.host is None:
+        filing.host = LoopbackHost(canon) if public_url is None else KnownHost(public_url)

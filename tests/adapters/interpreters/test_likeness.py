@@ -13,6 +13,7 @@ from canonry.recall.embedders.onnx import OnnxEmbedder
 from canonry.recall.embedders.pinned import MINILM
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.world.models.services import WorldServices
 from canonry.world.moderators.likeness import LikenessModerator, learned, pieces_of
 
 pytestmark = pytest.mark.anyio
@@ -94,6 +95,7 @@ def test_what_was_learned_is_of_the_model_and_the_categories_that_there_are() ->
 async def test_the_setting_needs_no_endpoint() -> None:
     settings = load_settings({"dialogue_moderator": "local"}, environment={})
     canon = voiced(compose_memory(), settings)
-    assert isinstance(canon.moderator, LikenessModerator)
-    assert canon.speaker is None
-    await canon.moderator.close()
+    services = canon.service(WorldServices)
+    assert isinstance(services.moderator, LikenessModerator)
+    assert services.speaker is None
+    await services.moderator.close()

@@ -10,6 +10,7 @@ from canonry.app.compose import compose_memory
 from canonry.app.settings import load_settings
 from canonry.app.speaking import voiced
 from canonry.models.endpoint import ModelEndpoint
+from canonry.world.models.services import WorldServices
 from canonry.world.moderators.endpoint import EndpointModerator
 from tests.adapters.interpreters.endpoint import Said, an_endpoint
 
@@ -77,5 +78,9 @@ async def test_the_settings_say_who_speaks_who_listens_and_who_moderates(
 ) -> None:
     address = {"dialogue_url": "http://127.0.0.1:9/v1"} if given else {}
     canon = voiced(compose_memory(), load_settings({**given, **address}, environment={}))
-    asked = (canon.speaker, canon.listener, canon.moderator)
+    asked = (
+        canon.service(WorldServices).speaker,
+        canon.service(WorldServices).listener,
+        canon.service(WorldServices).moderator,
+    )
     assert tuple(each is not None for each in asked) == set_up

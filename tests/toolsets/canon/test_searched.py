@@ -1,16 +1,16 @@
 """A search says by what it looked where that is not by all there is, and never the contrary."""
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from canonry.recall.usecases.recall import RecallServices
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.recall.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
 from canonry.recall.usecases.fresh_passages import FRESH
-from canonry.recall.usecases.recall import Engines, Recall, Reranking
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices, Reranking
 from canonry.recall.vectors import FolderVectors
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -40,7 +40,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         documents=canon.documents,
         clock=canon.clock,
     )
-    canon = replace(canon, recall=recall)
+    canon = canon.revise_service(RecallServices, recall=recall)
     yield Desk(canon, Gateway(canon, [CANON]), bare.clock)
     await recall.close()
 
@@ -56,7 +56,7 @@ async def test_n13_nothing_found_while_the_index_is_being_built_is_said_to_be_th
 
     early = await desk.call("find", **asked)
     brief = await desk.call("context", question="zyzzyva")
-    recall = desk.canon.recall
+    recall = desk.canon.service(RecallServices).recall
     assert recall is not None
     behind = recall.behind
     await index(recall)
@@ -82,7 +82,7 @@ async def test_n13_while_meaning_does_not_answer_nothing_is_not_said_to_be_all(
         documents=canon.documents,
         clock=canon.clock,
     )
-    canon = replace(canon, recall=missing)
+    canon = canon.revise_service(RecallServices, recall=missing)
     slow = Desk(canon, Gateway(canon, [CANON]), desk.clock)
 
     found = await slow.call("find", text="bell")
@@ -101,7 +101,7 @@ async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> N
         await desk.call("tell", scene="Tower", turns=turns)
 
     before = await desk.call("find", text="bell tolls 7 times")
-    recall = desk.canon.recall
+    recall = desk.canon.service(RecallServices).recall
     assert recall is not None
     behind = recall.behind
     await index(recall)
@@ -117,7 +117,7 @@ async def test_a_reranker_that_rests_hides_neither_words_nor_meaning(
 ) -> None:
     reranker = EndpointReranker(RerankingEndpoint(base_url=broken.url))
     reranking = Reranking(reranker, clock=desk.clock, patience=20.0)
-    canon = replace(desk.canon, reranking=reranking)
+    canon = desk.canon.revise_service(RecallServices, reranking=reranking)
     looking = Desk(canon, Gateway(canon, [CANON]), desk.clock)
     await looking.saltmere()
 

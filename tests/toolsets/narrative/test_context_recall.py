@@ -13,7 +13,7 @@ from canonry.log.entries import FactSuperseded
 from canonry.narrative.toolset import NARRATIVE
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
 from canonry.recall.embedders import HashingEmbedder
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.things import a_snippet, ident, made
@@ -165,7 +165,7 @@ async def test_with_meaning_too_the_same_canon_gives_the_same_context(tmp_path: 
         documents=canon.documents,
         clock=canon.clock,
     )
-    stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
+    stage.world.gateway = Gateway(canon.revise_service(RecallServices, recall=recall), (NARRATIVE,))
 
     contexts = [await assemble(stage, mine["scene"]) for _ in range(3)]
     await recall.close()

@@ -16,6 +16,7 @@ from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.policy import Policy, StagingGates
 from canonry.values.time import DAY, SECOND, Instant
 from canonry.world.domain.moderation.moderating import moderate_by_words
+from canonry.world.models.services import WorldServices
 from canonry.world.models.usage_report import usage_report
 from tests.toolsets.narrative.stage import Stage, a_stage
 
@@ -157,7 +158,11 @@ async def test_a_refusal_is_audited_and_counted_without_what_was_written() -> No
     written = b"".join(lines)
     assert b"proposal.unsafe" in written
     assert b"nudes" not in written
-    [row] = [e for e in usage_report(canon.telemetry, Instant(0)) if "Rejected" in e["eventType"]]
+    [row] = [
+        e
+        for e in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+        if "Rejected" in e["eventType"]
+    ]
     assert row["rejections"] == {"safety:safety.self-harm": 1}
 
 

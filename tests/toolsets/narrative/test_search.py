@@ -1,6 +1,5 @@
 """Search: passages by their words, with the reason, within what the caller may read."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.readmodels.ports.embedder import Purpose
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import a_snippet, ident, made
 from canonry.values.ids import SourceId, SpaceId
@@ -249,7 +248,7 @@ async def test_what_resembles_in_meaning_is_found_and_says_so(tmp_path: Path) ->
         documents=canon.documents,
         clock=canon.clock,
     )
-    stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
+    stage.world.gateway = Gateway(canon.revise_service(RecallServices, recall=recall), (NARRATIVE,))
     found = await stage.world.call(
         "qdrant_semantic_search",
         "Narrator",
@@ -313,7 +312,9 @@ async def test_a_text_asked_verbatim_scores_high_and_what_is_unrelated_low(
     )
     if meaning:
         await embedder.embed(SAID, Purpose.PASSAGE)  # opens the model, which no search waits for
-        stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
+        stage.world.gateway = Gateway(
+            canon.revise_service(RecallServices, recall=recall), (NARRATIVE,)
+        )
 
     async def asked(text: str, **more: Any) -> dict[str, float]:
         found = await stage.world.call(

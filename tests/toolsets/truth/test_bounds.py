@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from canonry.records.usecases.store_file import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, a_desk
 
@@ -53,12 +54,11 @@ async def test_the_newest_of_very_many_versions_is_in_force() -> None:
 async def test_a_file_for_a_source_that_is_not_there_is_not_kept(tmp_path: Path) -> None:
     desk = a_desk()
     await desk.ingest({"entity_type": "note", "title": "x", "content": "y"})
-    assert desk.canon.filing is not None
-    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
     (tmp_path / "note.txt").write_text("Dear Ada, words.")
     arguments = {"file_path": "note.txt", "source_material_id": NOWHERE}
     await desk.refused("upload_file", "SOURCE_NOT_FOUND", **arguments)
-    assert await desk.canon.filing.blobs_of(desk.user).digests(limit=9) == []
+    assert await filing_of(desk.canon).blobs_of(desk.user).digests(limit=9) == []
     told = {"file_path": "note.txt", "properties": "[]"}
     await desk.refused("upload_file", "VALIDATION_ERROR", **told)
 
@@ -76,13 +76,12 @@ async def test_what_cannot_be_kept_is_refused_inside_of_a_text_as_well(
 ) -> None:
     desk = a_desk()
     await desk.ingest({"entity_type": "note", "title": "x", "content": "y"})
-    assert desk.canon.filing is not None
-    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
     (tmp_path / "thing.txt").write_text("Words.")
     told = {"file_path": "thing.txt", "properties": said}
     error = await desk.refused("upload_file", "VALIDATION_ERROR", **told)
     assert error["details"]["path"].startswith("/properties")
-    assert await desk.canon.filing.blobs_of(desk.user).digests(limit=9) == []
+    assert await filing_of(desk.canon).blobs_of(desk.user).digests(limit=9) == []
 
 
 async def test_the_path_of_a_fault_leads_to_where_it_stands() -> None:

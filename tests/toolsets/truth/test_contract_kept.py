@@ -10,6 +10,7 @@ import pytest
 from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.records.toolset import TRUTH
 from canonry.records.toolset.contract import entries
+from canonry.records.usecases.store_file import filing_of
 from canonry.server.binding import _tool_entry
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
@@ -46,8 +47,7 @@ async def test_t21_records_cannot_be_interpreted_again(tmp_path: Path, attached:
     desk = a_desk()
     source = (await desk.ingest(TASK))["source_id"]
     if attached:
-        assert desk.canon.filing is not None
-        desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+        filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
         (tmp_path / "a.txt").write_text("Invoice Number: INV-7", encoding="utf-8")
         await desk.call("upload_file", file_path="a.txt", source_material_id=source)
     config = {"provider": "rules", "code_version": "2"}

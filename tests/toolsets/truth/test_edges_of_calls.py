@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.records.usecases.store_file import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice
 
@@ -243,8 +244,7 @@ async def test_a_neighbourhood_of_a_source_has_the_relations_among_what_it_tells
 async def test_a_file_may_belong_to_a_second_source_and_once_only(tmp_path: Path) -> None:
     desk = a_desk()
     reply = await desk.ingest(an_invoice())
-    assert desk.canon.filing is not None
-    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
     (tmp_path / "bill.txt").write_text("Invoice INV-9 of Acme Corp.")
     arguments = {"file_path": "bill.txt", "source_material_id": reply["source_id"]}
 
@@ -263,8 +263,7 @@ async def test_a_file_with_what_its_bringer_says_is_about_one_entity_however_oft
 ) -> None:
     desk = a_desk()
     await desk.ingest(an_invoice())
-    assert desk.canon.filing is not None
-    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
     (tmp_path / "bill.txt").write_text("Words.")
     said = {"file_path": "bill.txt", "properties": '{"notes": "A bill.", "entity_type": ""}'}
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from canonry.records.usecases.store_file import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.truth.kit import a_desk
@@ -35,8 +36,7 @@ async def test_ingest_and_retrieve_entity() -> None:
 
 async def test_t26_upload_file_creates_source_material_with_interpretation(tmp_path: Path) -> None:
     desk = a_desk()
-    assert desk.canon.filing is not None
-    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
     text = "Invoice\nInvoice Number: INV-7\nInvoice Date: 2025-01-15\nTotal: 100.00 EUR\n"
     (tmp_path / "sample_invoice.pdf").write_bytes(a_pdf(text))
     result = await desk.call("upload_file", file_path="sample_invoice.pdf")

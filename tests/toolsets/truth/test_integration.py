@@ -22,6 +22,7 @@ from canonry.log.schemas.schemas import EntitySchema
 from canonry.records.domain.interpretations import Interpretation
 from canonry.records.ports.interpreter import Interpreter
 from canonry.records.toolset import TRUTH
+from canonry.records.usecases.store_file import filing_of
 from canonry.stores.memory.blobs import MemoryBlobs
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
@@ -181,9 +182,8 @@ class BlobsThatFailOnce(MemoryBlobs):
 
 async def test_it_007_upload_queue_retry() -> None:
     desk = a_desk()
-    assert desk.canon.filing is not None
     blobs = BlobsThatFailOnce()
-    desk.canon.filing.blobs_of = lambda _: blobs
+    filing_of(desk.canon).blobs_of = lambda _: blobs
     error = await desk.refused("ingest", "DB_INSERT_FAILED", user_id=desk.user, **FILE)
     assert error["details"]["retryable"]
     reply, invoice = await brought(desk)
@@ -221,9 +221,8 @@ class Silent(Interpreter):
 
 async def test_it_008_interpretation_timeout(tmp_path: Path) -> None:
     async with a_stored_desk(tmp_path) as desk:
-        assert desk.canon.filing is not None
-        known = desk.canon.filing.interpreters
-        desk.canon.filing.interpreters = {**known, "silent": Silent()}
+        known = filing_of(desk.canon).interpreters
+        filing_of(desk.canon).interpreters = {**known, "silent": Silent()}
         arguments = {"user_id": ANN, **FILE, "interpretation_config": {"provider": "silent"}}
         error = (await desk.outcome("ingest", arguments)).body["error"]
         assert (error["code"], error["details"]["retryable"]) == ("ANALYSIS_FAILED", True)

@@ -10,6 +10,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
+from canonry.records.usecases.services import RecordServices
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.policy import Policy, TruthPolicy
 from tests.toolsets.truth.furnished import NOTE
@@ -329,7 +330,7 @@ async def test_a_schema_that_contradicts_itself_is_refused() -> None:
 
 async def test_a_canon_without_filing_says_so() -> None:
     desk = a_desk()
-    canon = replace(desk.canon, filing=None)
+    canon = desk.canon.revise_service(RecordServices, filing=None)
     bare = replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,)))
     said = {"user_id": desk.user, "mime_type": "text/plain", "file_content": "YQ=="}
     await bare.refused("ingest", "VALIDATION_ERROR", **said)

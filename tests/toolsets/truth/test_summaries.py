@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.records.domain.asking.sums import Period
+from canonry.records.usecases.services import RecordServices
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
 TRANSACTION = {"entity_type": "transaction"}
@@ -217,7 +218,7 @@ def test_a_table_that_is_read_on_is_the_one_that_is_read_anew(steps: list[tuple[
                 case _:
                     await desk.outcome("unmerge_entities", {**user, "entity_id": ids[which]})
             read_on = await told(desk)
-            desk.canon.record_tables.__init__()  # type: ignore[misc] # forgets what it has read
+            desk.canon.service(RecordServices).record_tables.__init__()  # type: ignore[misc] # forgets what it has read
             assert read_on == await told(desk)
 
     async def told(desk: Desk) -> tuple[Any, Any]:

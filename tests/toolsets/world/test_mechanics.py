@@ -6,9 +6,9 @@ import pytest
 
 from canonry.gateway.call import Gateway
 from canonry.values.errors import InvalidInput
-from canonry.values.revising import revised
 from canonry.world.domain.atlas import Atlas, Item
 from canonry.world.domain.mechanics.dice import roll
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, an_isle
 
@@ -141,6 +141,6 @@ async def test_what_is_at_hand_and_left_is_enough() -> None:
 
 async def test_without_a_rulebook_it_is_said_so() -> None:
     isle = await a_world()
-    isle.gateway = Gateway(revised(isle.canon, rulebook=None), (WORLD,))
+    isle.gateway = Gateway(isle.canon.revise_service(WorldServices, rulebook=None), (WORLD,))
     outcome = await isle.outcome("lookup-rule", {"kind": "spell", "name": "Light"}, "World")
     assert outcome.body["error"]["details"]["reason"] == "rules.missing"

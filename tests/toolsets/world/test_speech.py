@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from canonry.gateway.call import Gateway
-from canonry.values.revising import revised
+from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Moderation, Moderator
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import a_world
@@ -86,6 +86,6 @@ class Strict(Moderator):
 
 async def test_a_moderator_that_is_set_up_is_asked() -> None:
     isle = await a_world()
-    isle.gateway = Gateway(revised(isle.canon, moderator=Strict()), (WORLD,))
+    isle.gateway = Gateway(isle.canon.revise_service(WorldServices, moderator=Strict()), (WORLD,))
     reply = await isle.call("moderate-content", "Safety", text="Hello")
     assert (reply["categories"], reply["policyVersion"]) == (["spam"], "strict")

@@ -24,6 +24,7 @@ from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.vectors import Vectors
 from canonry.records.usecases.filing import Filing
+from canonry.records.usecases.services import RecordServices
 from canonry.stores.following.following import Follower
 from canonry.stores.following.join import Joined, join
 from canonry.stores.following.projector import Projector
@@ -174,7 +175,7 @@ def _words(
 
 def _over(store: MongoStore, copy: Canon, follower: Follower, filing: Filing | None) -> Canon:
     """Records and documents of the store, and the other views of the copy."""
-    return replace(
+    canon = replace(
         copy,
         ledger=store.ledger,
         state=follower.view(copy.state),
@@ -182,8 +183,8 @@ def _over(store: MongoStore, copy: Canon, follower: Follower, filing: Filing | N
         text=follower.view(copy.text),
         catalog=follower.view(copy.catalog),
         places=follower.view(copy.places),
-        filing=filing or copy.filing,
     )
+    return canon if filing is None else canon.revise_service(RecordServices, filing=filing)
 
 
 def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:

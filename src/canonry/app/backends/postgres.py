@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from canonry.app.compose import compose
 from canonry.app.filing import shared_filing
 from canonry.app.moving import back_up
 from canonry.app.stores import KeptStore
@@ -13,7 +14,6 @@ from canonry.app.system import SystemClock, SystemIdentities
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.every_item import every_item
 from canonry.canon.upkeep.export_log import line_of
-from canonry.documents.readers import LocalReader
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.upkeep import Upkeep, UpkeepProgress
 from canonry.records.usecases.filing import Filing
@@ -129,19 +129,7 @@ async def open_postgres(
     except BaseException:
         await store.close()
         raise
-    canon = Canon(
-        ledger=store.ledger,
-        state=store.state,
-        documents=store.documents,
-        text=store.text,
-        catalog=store.catalog,
-        places=store.places,
-        clock=the_clock,
-        identities=the_identities,
-        policy=policy or Policy(),
-        reader=LocalReader(),
-        filing=filing,
-    )
+    canon = compose(store, clock=the_clock, identities=the_identities, policy=policy, filing=filing)
     copy, shared = partial(back_up, canon), store.database
     if isinstance(store, ShardedStore):
         upkeep: Upkeep = ShardedUpkeep(store.shards, copy)

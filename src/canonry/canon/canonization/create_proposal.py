@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from canonry.canon.canonization.staging import StagedContent, Staging
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
 from canonry.canon.judging.contents import normalise
 from canonry.canon.session.caller import Caller
@@ -26,8 +27,6 @@ from canonry.values.fields import ReadTime
 from canonry.values.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
 from canonry.values.provenance import Authority, Evidence
 from canonry.values.spaces import Space
-from canonry.world.domain.admission.staged import StagedContent
-from canonry.world.usecases.proposals.staging_gates import pass_gates, staging_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ async def create_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
-        CanonryError: as `pass_gates`.
+        CanonryError: as `Staging.pass_gates`.
     """
     opened = await require(canon, caller, Scene, scene_id)
     staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
@@ -82,7 +81,7 @@ async def create_proposal(
         place = await _place(canon, caller, scene, turn_id)
         return await _stage(canon, caller, place, staged, new_id)
 
-    async with staging_turn(canon, space):
+    async with canon.service(Staging).lock(canon, space):
         return await commit_change(canon, caller, space, prepare)
 
 
@@ -95,7 +94,7 @@ async def create_loose_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
-        CanonryError: as `pass_gates`.
+        CanonryError: as `Staging.pass_gates`.
     """
     universe = await require_universe(canon, caller, universe_id)
     staged = await _normalised(canon, caller, universe, suggestion)
@@ -103,7 +102,7 @@ async def create_loose_proposal(
     async def prepare(new_id: NewId) -> Change:
         return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
 
-    async with staging_turn(canon, universe.id):
+    async with canon.service(Staging).lock(canon, universe.id):
         return await commit_change(canon, caller, universe.id, prepare)
 
 
@@ -118,7 +117,7 @@ async def restate_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `proposal.unknown` or `evidence.unknown`.
         Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
-        CanonryError: as `pass_gates`.
+        CanonryError: as `Staging.pass_gates`.
     """
     former = await _undecided(canon, caller, proposal_id)
     shape = CONTENT_SHAPES.get(former.type)
@@ -157,7 +156,7 @@ async def restate_proposal(
         await _undecided(canon, caller, proposal_id)
         return await _stage(canon, caller, origin, staged, new_id)
 
-    async with staging_turn(canon, former.space):
+    async with canon.service(Staging).lock(canon, former.space):
         return await commit_change(canon, caller, former.space, prepare)
 
 
@@ -206,7 +205,9 @@ async def _stage(
 ) -> Change:
     asked = staged.suggestion
     told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
-    await pass_gates(canon, caller, place.space, (told,), instead_of=place.instead_of)
+    await canon.service(Staging).pass_gates(
+        canon, caller, place.space, (told,), instead_of=place.instead_of
+    )
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
     proposal = ProposalDraft(
         id=ProposalId(new_id("proposal")),

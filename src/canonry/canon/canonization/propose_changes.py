@@ -12,6 +12,7 @@ from canonry.canon.canonization.create_proposal import Suggestion
 from canonry.canon.canonization.decide_proposals import foretell
 from canonry.canon.canonization.proposal_verdicts import ProposalVerdict, verdict_on
 from canonry.canon.canonization.read_candidates import read_candidates
+from canonry.canon.canonization.staging import StagedContent, Staging
 from canonry.canon.judging.candidates import linked
 from canonry.canon.judging.contents import EntityContent, read_content, render_content
 from canonry.canon.judging.ordering import in_order
@@ -30,8 +31,6 @@ from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, Reference
 from canonry.values.ids import NewId, ProposalId, SpaceId, derived_id
 from canonry.values.provenance import EvidenceKind
-from canonry.world.domain.admission.staged import StagedContent
-from canonry.world.usecases.proposals.staging_gates import pass_gates, staging_turn
 
 _PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
 
@@ -54,7 +53,7 @@ async def propose_changes(
             where.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
-        CanonryError: as `pass_gates`.
+        CanonryError: as `Staging.pass_gates`.
     """
     space = (await require_universe(canon, caller, universe_id)).id
 
@@ -63,7 +62,7 @@ async def propose_changes(
         made = tuple(Made(thing=draft) for draft in staging.drafts)
         return Change(entries=made, reads=staging.reads)
 
-    async with staging_turn(canon, space):
+    async with canon.service(Staging).lock(canon, space):
         receipt = await commit_change(canon, caller, space, prepare)
     return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
 
@@ -157,7 +156,8 @@ async def _staged(
                 audience=_for_whom(asked, n),
             )
         )
-    await pass_gates(canon, caller, space, list(map(_as_staged, drafts, range(len(drafts)))))
+    staged = list(map(_as_staged, drafts, range(len(drafts))))
+    await canon.service(Staging).pass_gates(canon, caller, space, staged)
     return StagedChanges(drafts=tuple(drafts), reads=reads)
 
 

@@ -1,45 +1,36 @@
 """The canon as use cases see it: the ports that they are given, and what never changes in them."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from canonry.canon.ports.document_reader import DocumentReader
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.services import S, Services
 from canonry.canon.session.sight import Seeing, Sight
 from canonry.canon.session.space_kinds import SpaceKinds
 from canonry.log.entries import Entry
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.models.outside_services import OutsideServices
-from canonry.models.speaker import SpeakingModel
 from canonry.readmodels.ports.catalog import Catalog
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Text
-from canonry.recall.usecases.recall import Recall, Reranking
-from canonry.records.usecases.asking.record_tables import RecordTables
-from canonry.records.usecases.filing import Filing
 from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer
 from canonry.values.ids import SpaceId
 from canonry.values.policy import Policy
 from canonry.values.revising import revised
-from canonry.world.models.admissions import Admissions
-from canonry.world.models.generation import Generated
-from canonry.world.models.telemetry import Telemetry
-from canonry.world.ports.moderator import Moderator
-from canonry.world.ports.rulebook import Rulebook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canon:
-    """Everything a use case may touch; without `recall`, passages are found by words alone.
+    """The ports of a store, and the services that packages above the canon keep with it.
 
-    Without `filing` no files are kept, without `moderator` the rules alone say what may stand,
-    and without `listener` they alone read what players say.
-    `store` is the whole that a narrowed canon is of, and `seeing` who it was narrowed for. Whoever
-    answers a caller looks things up through `seen_by` or `within`; `state` by itself gives what
-    lies in any space.
+    A package declares its services as one dataclass whose fields have defaults, and reads them by
+    `canon.service(WorldServices)`. `store` is the whole that a narrowed canon is of, and `seeing`
+    who it was narrowed for. Answer a caller through `seen_by` or `within`; `state` by itself gives
+    what lies in any space.
     """
 
     ledger: Ledger
@@ -52,21 +43,23 @@ class Canon:
     identities: Identities
     policy: Policy
     reader: DocumentReader
-    recall: Recall | None = None
-    reranking: Reranking | None = None
-    filing: Filing | None = None
-    rulebook: Rulebook | None = None
-    speaker: SpeakingModel | None = None
-    listener: SpeakingModel | None = None
     space_kinds: SpaceKinds = field(default_factory=SpaceKinds)
-    record_tables: RecordTables = field(default_factory=RecordTables)
-    admissions: Admissions = field(default_factory=Admissions)
-    moderator: Moderator | None = None
-    telemetry: Telemetry = field(default_factory=Telemetry)
-    generated: Generated = field(default_factory=Generated)
+    services: Services = field(default_factory=Services)
     outside: OutsideServices = field(default_factory=OutsideServices)
     store: "Canon | None" = None
     seeing: Seeing | None = None
+
+    def service(self, kind: type[S]) -> S:
+        """The service of this type that was put in, or its default."""
+        return self.services.get(kind)
+
+    def with_service(self, service: Any, kind: type | None = None) -> "Canon":
+        """The same canon with a service, found by `kind`, which is its own type by default."""
+        return revised(self, services=self.services.put(service, kind))
+
+    def revise_service(self, kind: type[S], **changes: Any) -> "Canon":
+        """The same canon, where fields of the service of this type are changed."""
+        return self.with_service(replace(cast("Any", self.service(kind)), **changes), kind)
 
     @property
     def store_of_all(self) -> "Canon":

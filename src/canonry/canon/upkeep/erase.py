@@ -5,9 +5,9 @@ verifies, because it holds commitments and not texts.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
@@ -21,8 +21,7 @@ from canonry.canon.upkeep.what_goes import (
     with_type,
 )
 from canonry.log.commits import Position
-from canonry.log.entries import Erased, Thing, Tombstone
-from canonry.log.items.accounts import account_space, source_id_of
+from canonry.log.entries import Entry, Erased, Thing, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.memories import Memory
@@ -37,7 +36,6 @@ from canonry.readmodels.ports.upkeep import Upkeep
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, NewId, SpaceId
 from canonry.values.observations import Observation
-from canonry.world.usecases.leave_behind import leave_behind
 
 ERASABLE: Final[Mapping[str, type]] = {
     "entity": Entity,
@@ -56,6 +54,23 @@ ERASABLE: Final[Mapping[str, type]] = {
 
 MENTIONING: Final = frozenset(("turn", "memory", "proposal", "fact", "event", "snippet"))
 """What can go because it mentions somebody: single texts, without which the rest still stands."""
+
+
+LeaveBehind: TypeAlias = Callable[
+    [Canon, SpaceId, Sequence[str], NewId], Awaitable[tuple[Sequence[Entry], frozenset[str]]]
+]
+"""Makes the entries that move what was with the targets elsewhere; also returns the keys read."""
+
+Forget: TypeAlias = Callable[[Canon, SpaceId], Awaitable[None]]
+"""Deletes what a package keeps of erased items outside the log; it may be called again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureHooks:
+    """What packages above the canon add to an erasure."""
+
+    leave: tuple[LeaveBehind, ...] = ()
+    forget: tuple[Forget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,19 +159,25 @@ async def erase(
         Unavailable: as for every write.
     """
 
+    hooks = canon.service(ErasureHooks)
+
     async def prepare(new_id: NewId) -> Change:
         things = await canon.state.things(plan.targets)
         gone = await _erased_before(canon, things.values())
         left = tuple(target for target in plan.targets if target not in gone)
         if not left:
             return Change(entries=(), reads=frozenset())
-        behind, read = await leave_behind(canon, plan.space, left, new_id)
-        entries = (*behind, Erased(targets=left, reason=reason))
-        return Change(entries=entries, reads=read | frozenset(map(thing_key, left)))
+        reads, entries = frozenset(map(thing_key, left)), list[Entry]()
+        for leave in hooks.leave:
+            behind, read = await leave(canon, plan.space, left, new_id)
+            entries += behind
+            reads |= read
+        return Change(entries=(*entries, Erased(targets=left, reason=reason)), reads=reads)
 
     receipt = await commit_change(canon, caller, plan.space, prepare)
     dropped = await upkeep.purge(plan.space, plan.targets)
-    await _forget_files(canon, plan.space)
+    for forget in hooks.forget:
+        await forget(canon, plan.space)
     return Erasure(position=receipt.position, targets=len(plan.targets), entries=dropped)
 
 
@@ -182,21 +203,3 @@ async def _ending(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withd
     commits = await canon.ledger.read(tombstone.space, after=after, limit=1)
     entries = [entry for commit in commits for entry in commit.entries]
     return [entry for entry in entries if isinstance(entry, Erased | Withdrawn)]
-
-
-async def _forget_files(canon: Canon, space: SpaceId) -> None:
-    """Delete the bytes of the erased sources of an account, and nobody else's.
-
-    A file's source follows from its hash, so an erasure that was interrupted is finished by
-    asking again, although nothing tells any more what the source was.
-    """
-    filing = canon.filing
-    if filing is None:
-        return
-    for owner in [user for user in await filing.users() if account_space(user) == space]:
-        async for page in filing.pages(owner):
-            sources = {source_id_of(owner, digest): digest for digest in page}
-            known = await canon.state.things(tuple(sources))
-            for source_id, digest in sources.items():
-                if isinstance(known.get(source_id), Tombstone):
-                    await filing.blobs_of(owner).delete(digest)

@@ -16,6 +16,7 @@ from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import Thing
+from canonry.recall.usecases.recall import RecallServices
 from canonry.values.ids import SpaceId
 
 PAGE: Final = 50
@@ -149,4 +150,8 @@ async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> Hea
         told.append(
             SpaceHealth(space=each.id, name=each.name, head=head, lag=max(0, head - cursor))
         )
-    return Health(spaces=told, recall=canon.recall is not None, more=len(spaces) > _SPACES)
+    return Health(
+        spaces=told,
+        recall=canon.service(RecallServices).recall is not None,
+        more=len(spaces) > _SPACES,
+    )

@@ -32,6 +32,7 @@ from canonry.recall.domain.second_round import (
     said_beside,
 )
 from canonry.recall.usecases.called import Called, called_in
+from canonry.recall.usecases.recall import RecallServices
 from canonry.recall.usecases.shortening import shortened
 from canonry.recall.usecases.when_said import Near, near_in_time, times_meant
 from canonry.values.errors import Unavailable
@@ -114,7 +115,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         **called,
         **await called_in(canon, query.spaces, _about(placed.values()) - called.keys()),
     }
-    standing = (*words.hits, *placed.values())
+    standing, services = (*words.hits, *placed.values()), canon.service(RecallServices)
     ranked = rank_passages(
         words.asked,
         _candidates(
@@ -126,7 +127,10 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         ),
         weights,
         limit=max(
-            query.limit, FIRST, _DENYING if denied else 0, SECOND_LOOK if canon.reranking else 0
+            query.limit,
+            FIRST,
+            _DENYING if denied else 0,
+            SECOND_LOOK if services.reranking else 0,
         ),
     )
     things = await canon.covering(query.spaces).things(each.id for each in ranked)
@@ -139,7 +143,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         hits=(_denying_first(found, denied) if denied else found)[: query.limit],
         things=things,
         degraded=(*no_meaning, *no_words, *no_look),
-        behind=0 if canon.recall is None else canon.recall.behind,
+        behind=0 if services.recall is None else services.recall.behind,
     )
 
 
@@ -169,12 +173,13 @@ async def _looked_again(
     canon: Canon, gist: str, found: Sequence[FoundPassage], called: Called
 ) -> tuple[Sequence[FoundPassage], _Missing]:
     """The first ones as the reranker orders them, where there is one and it answers."""
-    if canon.reranking is None or len(found) < _SEVERAL:
+    reranking = canon.service(RecallServices).reranking
+    if reranking is None or len(found) < _SEVERAL:
         return found, ()
     first = found[:SECOND_LOOK]
     texts = [_spoken(hit.passage, called)[:_LOOKED_AT_MAX] for hit in first]
     try:
-        order = await canon.reranking.order(gist, texts)
+        order = await reranking.order(gist, texts)
     except Unavailable:
         return found, (LOOK_MISSING,)
     return _moved(found, [first[number] for number in order]), ()
@@ -238,13 +243,14 @@ async def _by_words(canon: Canon, query: TextQuery) -> tuple[TextFound, _Missing
 
 
 async def _by_meaning(canon: Canon, query: TextQuery, meant: str) -> tuple[_Similar, _Missing]:
-    if canon.recall is None:
+    recall = canon.service(RecallServices).recall
+    if recall is None:
         return {}, (MEANING_MISSING,)
     try:
-        found = await canon.recall.search(meant, query)
+        found = await recall.search(meant, query)
     except Unavailable:
         return {}, (MEANING_MISSING,)
-    return dict(found), (MEANING_BEHIND,) if canon.recall.behind else ()
+    return dict(found), (MEANING_BEHIND,) if recall.behind else ()
 
 
 async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:

@@ -334,3 +334,11 @@ def _heard(asked: asyncio.Future[Vector]) -> None:
     """Take note of a failure, although every search that asked may have gone on by words."""
     if not asked.cancelled():
         asked.exception()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallServices:
+    """Without `recall`, search goes by words alone; without `reranking`, nothing is ranked anew."""
+
+    recall: "Recall | None" = None
+    reranking: "Reranking | None" = None

@@ -10,13 +10,16 @@ from typing import Final
 
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.every_item import every_item
-from canonry.log.items.accounts import source_id_of
+from canonry.log.entries import Tombstone
+from canonry.log.items.accounts import account_space, source_id_of
 from canonry.log.items.sources import Source
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.upkeep import Finding, UpkeepProgress
 from canonry.records.domain.file_links import StorageKey, storage_key
 from canonry.records.usecases.filing import Filing
+from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound
+from canonry.values.ids import SpaceId
 from canonry.values.time import DAY, SECOND
 
 _FINDINGS_MAX: Final = 20
@@ -36,16 +39,17 @@ async def check_files(
     canon: Canon, told: UpkeepProgress | None = None, *, whole: bool
 ) -> FileCheck:
     """Look for each file that a source names; with `whole` also read it and compare its hash."""
-    if canon.filing is None:
+    filing = canon.service(RecordServices).filing
+    if filing is None:
         return FileCheck(files=0, findings=(), orphans=0)
     # The names come first: whoever brings a file meanwhile keeps its bytes before it is named.
     named = await named_files(canon)
-    kept = {each async for each in canon.filing.kept()}
+    kept = {each async for each in filing.kept()}
     findings: list[Finding] = []
     for done, (where, key) in enumerate(named.items(), 1):
         what = _MISSING if where not in kept else None
         if what is None and whole:
-            what = await _altered(canon.filing, key)
+            what = await _altered(filing, key)
         if what is not None and await _is_named(canon, key):  # it may have been erased meanwhile
             findings.append(Finding(where=f"file {key}", what=what))
         if len(findings) == _FINDINGS_MAX:
@@ -57,7 +61,7 @@ async def check_files(
 
 async def collect_files(canon: Canon) -> int:
     """Delete bytes that no source names and that were kept more than a day ago; how many."""
-    filing, collected = canon.filing, 0
+    filing, collected = canon.service(RecordServices).filing, 0
     if filing is None:
         return 0
     named = await named_files(canon)
@@ -96,3 +100,21 @@ async def _is_named(canon: Canon, key: StorageKey) -> bool:
     source_id = source_id_of(key.user_id, key.digest)
     found = (await canon.state.things((source_id,))).get(source_id)
     return isinstance(found, Source)
+
+
+async def forget_files(canon: Canon, space: SpaceId) -> None:
+    """Delete the bytes of the erased sources of an account, and nobody else's.
+
+    A file's source follows from its hash, so an erasure that was interrupted is finished by
+    asking again, although nothing tells any more what the source was.
+    """
+    filing = canon.service(RecordServices).filing
+    if filing is None:
+        return
+    for owner in [user for user in await filing.users() if account_space(user) == space]:
+        async for page in filing.pages(owner):
+            sources = {source_id_of(owner, digest): digest for digest in page}
+            known = await canon.state.things(tuple(sources))
+            for source_id, digest in sources.items():
+                if isinstance(known.get(source_id), Tombstone):
+                    await filing.blobs_of(owner).delete(digest)

@@ -14,6 +14,7 @@ from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.canon.session.canon import Canon
 from canonry.records.domain.file_links import BUCKET, StorageKey, is_bucket
 from canonry.records.usecases.filing import Filing
+from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import InvalidInput, NotSupported
 
 _MIME: Final = re.compile(
@@ -110,9 +111,10 @@ def filing_of(canon: Canon) -> Filing:
     Raises:
         NotSupported: `file.no-filing`.
     """
-    if canon.filing is None:
+    filing = canon.service(RecordServices).filing
+    if filing is None:
         raise NotSupported("file.no-filing", "this store keeps no files; open one that does")
-    return canon.filing
+    return filing
 
 
 def storage_key_of(user_id: str, data: bytes, bucket: str | None = None) -> StorageKey:

@@ -2,10 +2,10 @@
 
 from canonry.canon.session.canon import Canon
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
+from canonry.world.models.services import WorldServices
 
 
 async def moderate_content(canon: Canon, text: str) -> Moderation:
     """What the moderator says; without one, what the rules say."""
-    if canon.moderator is None:
-        return moderate_by_words(text)
-    return await canon.moderator.moderate(text)
+    moderator = canon.service(WorldServices).moderator
+    return moderate_by_words(text) if moderator is None else await moderator.moderate(text)

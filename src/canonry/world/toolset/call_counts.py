@@ -1,19 +1,24 @@
-"""Telling: calls of tools as events of telemetry, by what became of them."""
+"""Counts calls of tools as events of the telemetry, by their outcome."""
+
+from typing_extensions import override
 
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
-from canonry.gateway.audit import AuditLine
+from canonry.gateway.audit import AuditLine, CallCounter
+from canonry.world.models.services import WorldServices
 
 
-def tell_call(canon: Canon, line: AuditLine) -> None:
-    """Count a call that has ended: that it was made, whether it was allowed, and how it failed."""
-    if line.kind != "call":
-        return
-    now = canon.clock.now()
-    allowed = EventName.TOOL_DENIED if line.denied else EventName.TOOL_ALLOWED
-    canon.telemetry.tell(EventName.TOOL_INVOKED, now)
-    canon.telemetry.tell(allowed, now)
-    if line.code == "limits.rate":
-        canon.telemetry.tell(EventName.TOOL_THROTTLED, now)
-    elif line.code != "ok" and not line.denied:
-        canon.telemetry.tell(EventName.TOOL_FAILED, now)
+class TelemetryCounter(CallCounter):
+    """Counts that a call was made, whether it was allowed, and how it failed."""
+
+    @override
+    def count(self, canon: Canon, line: AuditLine) -> None:
+        if line.kind != "call":
+            return
+        now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+        telemetry.tell(EventName.TOOL_INVOKED, now)
+        telemetry.tell(EventName.TOOL_DENIED if line.denied else EventName.TOOL_ALLOWED, now)
+        if line.code == "limits.rate":
+            telemetry.tell(EventName.TOOL_THROTTLED, now)
+        elif line.code != "ok" and not line.denied:
+            telemetry.tell(EventName.TOOL_FAILED, now)

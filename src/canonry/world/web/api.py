@@ -23,6 +23,7 @@ from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
 from canonry.values.time import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import Template, find_template, list_templates
+from canonry.world.models.services import WorldServices
 from canonry.world.models.usage_report import usage_report
 from canonry.world.usecases.bound_world import worlds_seen
 from canonry.world.usecases.telemetry.recounting import recount_usage
@@ -131,7 +132,7 @@ class Api:
         if found is None:
             return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
         canon = self._gateway.canon
-        canon.telemetry.tell(EventName.TEMPLATE_READ, canon.clock.now())
+        canon.service(WorldServices).telemetry.tell(EventName.TEMPLATE_READ, canon.clock.now())
         tag = {"ETag": f'"{found.hash}"'}
         if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=tag)
@@ -151,8 +152,9 @@ class Api:
             )
             return _wrong(400, "query.malformed", message)
         await recount_usage(canon.whole)
-        began, now = canon.telemetry.began, canon.clock.now()
-        rows = usage_report(canon.telemetry, since, purpose, _spaces_of(caller))
+        telemetry, now = canon.service(WorldServices).telemetry, canon.clock.now()
+        began = telemetry.began
+        rows = usage_report(telemetry, since, purpose, _spaces_of(caller))
         told = {
             "until": render_instant(now),
             # What is not recorded, such as calls, is counted anew by each process.

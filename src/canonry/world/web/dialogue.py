@@ -20,9 +20,11 @@ from canonry.gateway.authority import caller_for
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import CORRELATION_META, Principal
 from canonry.gateway.tool import Toolset
+from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.time import Instant
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR
 from canonry.world.usecases.bound_world import BoundWorld, bound_world
 from canonry.world.usecases.dialogue.conversation import unanswered
@@ -131,7 +133,7 @@ class Dialogues:
             characters=principal.characters,
         )
         voices = Voices(
-            speaker=canon.speaker,
+            speaker=canon.service(WorldServices).speaker,
             tools=self._tools(),
             look=self._look(speaking),
             propose=partial(self._propose, speaking, said.correlation_id),
@@ -150,7 +152,7 @@ class Dialogues:
 
     async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[SaidToCharacter]:
         """What a process before this one has left undone; asked once for each world."""
-        if world.space in self.resumed or canon.speaker is None:
+        if world.space in self.resumed or canon.service(WorldServices).speaker is None:
             return ()
         self.resumed.add(world.space)
         since = Instant(canon.clock.now() - HOUR)
@@ -185,7 +187,10 @@ class Dialogues:
     def _look(self, speaking: Principal) -> Callable[[str, Mapping[str, Any]], Awaitable[Any]]:
         async def look(name: str, arguments: Mapping[str, Any]) -> Any:
             given = dict(arguments)
-            if name in _BY_MEANING and self.gateway.canon.recall is not None:
+            if (
+                name in _BY_MEANING
+                and self.gateway.canon.service(RecallServices).recall is not None
+            ):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self.seconds * _MEANING_SHARE):
                         return (await self.gateway.call(name, given, speaking)).body

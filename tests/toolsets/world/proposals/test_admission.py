@@ -1,6 +1,5 @@
 """What is admitted becomes true in one commit, once, and what is refused leaves only its record."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from canonry.log.items.facts import EventDraft
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.testing.worlds import HandClock
 from canonry.values.time import SECOND
+from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Moderation, Moderator
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle
@@ -375,7 +375,11 @@ class Prude(Moderator):
 async def test_a_moderator_takes_the_place_of_the_word_lists() -> None:
     isle = await the_isle()
     isle = replace_gateway(
-        Isle(canon=replace(isle.canon, moderator=Prude()), gateway=isle.gateway, world=isle.world)
+        Isle(
+            canon=isle.canon.revise_service(WorldServices, moderator=Prude()),
+            gateway=isle.gateway,
+            world=isle.world,
+        )
     )
 
     await refused(isle, envelope(RAT), "safety.spam")

@@ -9,6 +9,7 @@ from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput
 from canonry.values.time import SECOND
 from canonry.world.models.admissions import Admissions
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.bound_world import require_world
 from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
@@ -30,7 +31,7 @@ def restarted(isle: Isle, after: int = 0) -> Isle:
     """The isle in a process that has admitted nothing itself, seconds later."""
     clock = HandClock()
     clock.move(after * SECOND)
-    canon = replace(isle.canon, admissions=Admissions(), clock=clock)
+    canon = replace(isle.canon, clock=clock).revise_service(WorldServices, admissions=Admissions())
     return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
 

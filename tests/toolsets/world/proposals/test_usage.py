@@ -8,8 +8,8 @@ from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
-from canonry.values.revising import revised
 from canonry.values.time import Instant
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import Telemetry
 from canonry.world.models.usage_report import usage_report
 from canonry.world.toolset import WORLD
@@ -24,7 +24,7 @@ BY_AI: dict[str, Any] = {"actor": {"kind": "ai"}, "generation": generation()}
 
 def reported(canon: Canon) -> list[Any]:
     """The rows about what is recorded."""
-    rows = usage_report(canon.telemetry, Instant(0))
+    rows = usage_report(canon.service(WorldServices).telemetry, Instant(0))
     return [row for row in rows if row["eventType"] in RECORDED]
 
 
@@ -39,7 +39,7 @@ async def test_what_proposals_cost_is_counted_again_from_their_records() -> None
     live = reported(isle.canon)
     assert [row["promptTokens"] for row in live if row["model"]] == [200, 200]
 
-    canon = revised(isle.canon, telemetry=Telemetry())
+    canon = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     await recount_usage(canon)
     await recount_usage(canon)
 
@@ -59,7 +59,7 @@ async def test_what_this_process_told_is_not_counted_again() -> None:
 async def test_calls_are_told_by_what_became_of_them() -> None:
     isle = await the_isle()
     gateway = Gateway(isle.canon, (WORLD,), settings=GatewaySettings(published_rates=True))
-    canon = revised(isle.canon, telemetry=Telemetry())
+    canon = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     gateway.canon = canon
 
     async def call(tool: str, role: str, **arguments: Any) -> None:
@@ -72,7 +72,10 @@ async def test_calls_are_told_by_what_became_of_them() -> None:
     for _ in range(10):
         await call("health", "Narrative")
 
-    counts = {row["eventType"]: row["count"] for row in usage_report(canon.telemetry, Instant(0))}
+    counts = {
+        row["eventType"]: row["count"]
+        for row in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+    }
     assert counts[EventName.TOOL_INVOKED] == 13
     assert counts[EventName.TOOL_DENIED] == 1
     assert counts[EventName.TOOL_ALLOWED] == 12

@@ -17,6 +17,7 @@ from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.domain.asking.rows import row_of
 from canonry.records.usecases.asking.record_tables import RecordTable
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_in_force
+from canonry.records.usecases.services import RecordServices
 from canonry.values.ids import SpaceId
 
 _COMMITS: Final = 100
@@ -29,7 +30,7 @@ _READ_ON_MAX: Final = 20
 async def own_records(canon: Canon, caller: Caller) -> RecordTable:
     """The rows of the account that the log has now: no other account, and nothing beside it."""
     account = account_of(caller)
-    table = canon.record_tables.of(account.space)
+    table = canon.service(RecordServices).record_tables.of(account.space)
     async with table.turn:
         head = await canon.ledger.head(account.space)
         if head != table.position:
@@ -40,7 +41,7 @@ async def own_records(canon: Canon, caller: Caller) -> RecordTable:
                 await _read_on(canon, account, table, new)
             table.ordered = sorted(table.rows.values(), key=lambda row: row.order)
             table.position = head
-    canon.record_tables.let_go()
+    canon.service(RecordServices).record_tables.let_go()
     return table
 
 

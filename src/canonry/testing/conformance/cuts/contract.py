@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, cast
 
 from typing_extensions import override
 
+from canonry.records.usecases.services import RecordServices
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.limits import SECONDS
@@ -165,8 +166,8 @@ class _Session:
     def _serving(self) -> tuple[CutLedger, Gateway]:
         ledger = CutLedger(self.backend.canon.ledger)
         gateway = self.serve(revised(self.backend.canon, ledger=cast("Ledger", ledger)))
-        if gateway.canon.filing is not None:
-            gateway.canon.filing.local = _OneNote()
+        if gateway.canon.service(RecordServices).filing is not None:
+            gateway.canon.service(RecordServices).filing.local = _OneNote()
         self.served = ledger, gateway
         return self.served
 

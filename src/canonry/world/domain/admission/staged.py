@@ -7,8 +7,9 @@ ids, numbers and whether a tag is added or removed, has to be the same for two t
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from canonry.canon.canonization.staging import StagedContent
 from canonry.values.policy import AdmissionLimits, StagingGates
 from canonry.values.time import Instant
 from canonry.world.domain.admission.budgets import Spent, over_budget
@@ -19,13 +20,13 @@ _UNLIMITED: Final = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagedContent:
-    """What is proposed, and where; `path` is the place of its content in the call."""
+class ComparedContent(StagedContent):
+    """What is proposed, with what it is compared by."""
 
-    kind: str
-    scene: str | None
-    content: Mapping[str, Any]
-    path: str = "/content"
+    @classmethod
+    def of(cls, staged: StagedContent) -> Self:
+        """The same, to be compared."""
+        return cls(kind=staged.kind, scene=staged.scene, content=staged.content, path=staged.path)
 
     @cached_property
     def whole(self) -> str:
@@ -54,7 +55,7 @@ class StagedBefore:
     by: str
     at: Instant
     stands: bool
-    told: StagedContent
+    told: ComparedContent
 
 
 def values_in(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -82,7 +83,7 @@ def flagged(place: str, categories: Sequence[str]) -> Rejection | None:
     return refusal(f"safety.{categories[0]}", reason, path=place)
 
 
-def repeated(told: StagedContent, earlier: Sequence[StagedBefore]) -> Rejection | None:
+def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejection | None:
     """Gate 4: the refusal of what was staged already, word by word or nearly so."""
     standing = [each for each in earlier if each.stands]
     for each in standing:

@@ -15,6 +15,7 @@ from canonry.values.ids import content_id, is_uuid
 from canonry.values.time import render_instant
 from canonry.world.domain.dialogue.turns import CHANGES_MAX, TEMPLATE
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.proposals.decided import decided
 from canonry.world.usecases.proposals.settling import proposal_in
@@ -68,7 +69,9 @@ async def propose_implied(
     before = [await proposal_in(canon, world.space, each) for each in ids]
     if any(before):
         return tuple(_known(number, one) for number, one in enumerate(before) if one is not None)
-    context = canon.admissions.gave_out(world.space, {"messages": list(turn.messages)})
+    context = canon.service(WorldServices).admissions.gave_out(
+        world.space, {"messages": list(turn.messages)}
+    )
     found = []
     for number, change in enumerate(turn.changes):
         if number >= CHANGES_MAX:

@@ -32,6 +32,7 @@ from canonry.world.domain.narration.violations import violations_of
 from canonry.world.domain.standing import person_of
 from canonry.world.models.generation import GenerationRequest, ToolBudget, model_for
 from canonry.world.models.moderate_content import moderate_content
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.dialogue.conversation import (
     KeptExchange,
@@ -191,8 +192,8 @@ async def _keep(
     own = await remember(canon, caller, world, pair, kept)
     tiers = canon.policy.models
     event, told = spoken_as(own, tiers)
-    now, budget = canon.clock.now(), tiers.hourly_budget
-    canon.telemetry.tell(event, now, told, budget=budget, space=world.space)
+    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+    telemetry.tell(event, now, told, budget=tiers.hourly_budget, space=world.space)
 
 
 async def enrich(
@@ -258,7 +259,7 @@ async def _answered(
         context_hash=digest(course.messages[1:]),
         parameters={},
     )
-    text = then.canon.generated.find(asked)
+    text = then.canon.service(WorldServices).generated.find(asked)
     if text is None and kept is not None:
         return Answered(say=kept)
     if text is None:
@@ -273,7 +274,7 @@ async def _answered(
         scene = await scene_of(then, place, player, told)
         if violations_of(told, scene) or contradictions(told, scene):
             raise _FellBackError("narration")
-    then.canon.generated.keep(asked, text)
+    then.canon.service(WorldServices).generated.keep(asked, text)
     return answered
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from canonry.canon.session.canon import Canon
 from canonry.values.errors import NotSupported
 from canonry.world.domain.mechanics.rules import RuleEntry, RuleKind
+from canonry.world.models.services import WorldServices
 from canonry.world.ports.rulebook import Rulebook
 
 
@@ -15,9 +16,10 @@ def rulebook_of(canon: Canon) -> Rulebook:
     Raises:
         NotSupported: `rules.missing`.
     """
-    if canon.rulebook is None:
+    rulebook = canon.service(WorldServices).rulebook
+    if rulebook is None:
         raise NotSupported("rules.missing", "this server has no rulebook")
-    return canon.rulebook
+    return rulebook
 
 
 async def lookup_rule(canon: Canon, kind: RuleKind, name: str) -> RuleEntry | None:

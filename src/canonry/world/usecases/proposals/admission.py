@@ -26,6 +26,7 @@ from canonry.world.domain.admission.envelope import Proposed
 from canonry.world.domain.admission.kit import Rejection, passed_before, refusal
 from canonry.world.domain.admission.schema import ENVELOPE_BYTES, read_proposal
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import invocation_of
 from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.proposals.decided import Decided, decided, draft_of, refused_by
@@ -97,7 +98,8 @@ def _tell(
     rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
     told = invocation_of(proposed, rejection, canon.policy.models)
     budget = canon.policy.models.hourly_budget
-    canon.telemetry.tell(event, canon.clock.now(), told, rule, budget, space=world.space)
+    telemetry = canon.service(WorldServices).telemetry
+    telemetry.tell(event, canon.clock.now(), told, rule, budget, space=world.space)
 
 
 async def _apply(canon: Canon, caller: Caller, world: BoundWorld, proposal: str) -> None:
@@ -167,7 +169,11 @@ async def _admit(
 def _content(canon: Canon, space: SpaceId, proposed: Proposed, sent: Any) -> dict[str, Any]:
     """What the record of an admitted proposal says, with the context that a model was told."""
     generation = proposed.envelope.generation
-    told = None if generation is None else canon.admissions.context(space, generation.context_hash)
+    told = (
+        None
+        if generation is None
+        else canon.service(WorldServices).admissions.context(space, generation.context_hash)
+    )
     return {
         "player": thing_id_of(space, proposed.player) if proposed.player else "",
         "playerId": proposed.player,

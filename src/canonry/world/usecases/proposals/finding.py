@@ -15,6 +15,7 @@ from canonry.values.errors import Conflict
 from canonry.values.ids import NewId
 from canonry.values.time import Instant
 from canonry.world.domain.identity import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.proposals.decided import RecordedProposal, recorded, withdrawn_by
 from canonry.world.usecases.proposals.settling import proposal_in
@@ -117,7 +118,8 @@ async def withdraw_proposal(
         return Change(entries=(withdrawn_by(caller, wanted, reason),), reads=reads)
 
     await commit_change(canon, caller, world.space, prepare)
-    canon.telemetry.tell(EventName.PROPOSAL_WITHDRAWN, canon.clock.now(), space=world.space)
+    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+    telemetry.tell(EventName.PROPOSAL_WITHDRAWN, now, space=world.space)
     found = await get_proposal(canon, world, wanted)
     if found is None:
         raise unknown("proposal", proposal_id)

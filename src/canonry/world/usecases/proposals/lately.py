@@ -14,6 +14,7 @@ from canonry.values.time import DAY, Instant
 from canonry.world.domain.admission.duplication import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
 from canonry.world.models.admissions import Admitted, Lately
+from canonry.world.models.services import WorldServices
 
 REMEMBERED: Final = DAY
 _COMMITS: Final = 200
@@ -23,7 +24,7 @@ _BEHIND: Final = 2_000
 
 async def lately_admitted(canon: Canon, space: SpaceId) -> Lately:
     """What a world has admitted in the last day, up to date with the log."""
-    lately = canon.admissions.of(space)
+    lately = canon.service(WorldServices).admissions.of(space)
     async with lately.turn:
         head = await canon.ledger.head(space)
         if lately.position is None or head - lately.position > _BEHIND:

@@ -22,6 +22,7 @@ from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.provenance import Evidence, EvidenceKind
 from canonry.world.domain.admission.kit import Rejection, refusal
 from canonry.world.domain.admission.schema import recorded_proposal
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.proposals.applying import apply_actions
 from canonry.world.usecases.proposals.decided import applied_by, counted, refused_by
@@ -75,7 +76,8 @@ async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, propos
         return Change(entries=(*draft.entries, done), reads=frozenset(draft.reads))
 
     await commit_change(canon, settler, world.space, prepare)
-    canon.telemetry.tell(EventName.PROPOSAL_APPLIED, canon.clock.now(), space=world.space)
+    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+    telemetry.tell(EventName.PROPOSAL_APPLIED, now, space=world.space)
 
 
 async def _drawn_up(

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
+from typing_extensions import override
+
+from canonry.canon.canonization.staging import StagedContent, Staging
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -12,12 +15,13 @@ from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.policy import STAGED_MAX, StagingGates
+from canonry.values.policy import STAGED_MAX
+from canonry.values.policy import StagingGates as StagingPolicy
 from canonry.values.time import DAY
 from canonry.world.domain.admission.kit import POLICY_VERSION, GateName, Rejection
 from canonry.world.domain.admission.staged import (
+    ComparedContent,
     StagedBefore,
-    StagedContent,
     flagged,
     passed_of,
     repeated,
@@ -25,46 +29,45 @@ from canonry.world.domain.admission.staged import (
     values_in,
 )
 from canonry.world.models.moderate_content import moderate_content
+from canonry.world.models.services import WorldServices
 
 
-def staging_turn(canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
-    """Held while something is judged and staged, so that the same cannot pass twice at once."""
-    return canon.admissions.of(space).turn if canon.policy.staging.opened else nullcontext()
+class StagingGates(Staging):
+    """Holds staged proposals against the gates of a world that the operator has opened."""
 
+    @override
+    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
+        if not canon.policy.staging.opened:
+            return nullcontext()
+        return canon.service(WorldServices).admissions.of(space).turn
 
-async def pass_gates(
-    canon: Canon,
-    caller: Caller,
-    space: SpaceId,
-    staged: Sequence[StagedContent],
-    *,
-    instead_of: str | None = None,
-) -> None:
-    """Refuse what one of the gates that are on refuses; none is on by itself.
-
-    What is staged instead of another proposal is no repetition of that one.
-
-    Raises:
-        InvalidInput: `proposal.unsafe`, a text may not stand.
-        Conflict: `proposal.repeated`, the same was staged already.
-        Unavailable: `proposal.too-many`, there is no room within the minute.
-    """
-    gates = canon.policy.staging
-    if not gates.opened:
-        return
-    rejection = await _judged(canon, caller, space, staged, instead_of)
-    if rejection is not None:
-        rule = f"{rejection.gate}:{rejection.rule}"
-        now = canon.clock.now()
-        canon.telemetry.tell(EventName.PROPOSAL_REJECTED, now, rule=rule, space=space)
-        raise _refusing(rejection, gates)
+    @override
+    async def pass_gates(
+        self,
+        canon: Canon,
+        caller: Caller,
+        space: SpaceId,
+        staged: Sequence[StagedContent],
+        *,
+        instead_of: str | None = None,
+    ) -> None:
+        gates = canon.policy.staging
+        if not gates.opened:
+            return
+        compared = list(map(ComparedContent.of, staged))
+        rejection = await _judged(canon, caller, space, compared, instead_of)
+        if rejection is not None:
+            rule, now = f"{rejection.gate}:{rejection.rule}", canon.clock.now()
+            telemetry = canon.service(WorldServices).telemetry
+            telemetry.tell(EventName.PROPOSAL_REJECTED, now, rule=rule, space=space)
+            raise _refusing(rejection, gates)
 
 
 async def _judged(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
-    staged: Sequence[StagedContent],
+    staged: Sequence[ComparedContent],
     instead_of: str | None,
 ) -> Rejection | None:
     """Each gate judges all that is staged before the next one does."""
@@ -111,11 +114,11 @@ def _before(proposal: Proposal) -> StagedBefore:
         by=proposal.proposed_by,
         at=proposal.created_at,
         stands=proposal.status is not ProposalStatus.REJECTED,
-        told=StagedContent(kind=proposal.type, scene=proposal.scene_id, content=proposal.content),
+        told=ComparedContent(kind=proposal.type, scene=proposal.scene_id, content=proposal.content),
     )
 
 
-def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
+def _refusing(rejection: Rejection, gates: StagingPolicy) -> CanonryError:
     told = {
         "gate": rejection.gate,
         "gateIndex": rejection.gate_index,

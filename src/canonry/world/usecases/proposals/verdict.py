@@ -21,6 +21,7 @@ from canonry.world.domain.admission.safety import told_texts, unsafe
 from canonry.world.domain.identity import thing_id_of
 from canonry.world.models.admissions import Lately
 from canonry.world.models.moderate_content import moderate_content
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.proposals.surroundings import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft
@@ -74,7 +75,9 @@ async def verdict_on(
         or _duplicated(proposed, lately, earlier, same)
         or not_replayable(
             proposed.envelope.generation,
-            lambda name: canon.admissions.context(world.space, name) is not None,
+            lambda name: (
+                canon.service(WorldServices).admissions.context(world.space, name) is not None
+            ),
         )
         or _over_budget(canon, world.space, proposed, lately)
     )

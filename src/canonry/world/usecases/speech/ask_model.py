@@ -10,6 +10,7 @@ from canonry.world.domain.dialogue.turns import json_in
 from canonry.world.domain.utterances.frames import Heard
 from canonry.world.domain.utterances.modelled import UtteranceQuestion, reading_in, template
 from canonry.world.models.generation import GenerationRequest, cost_of, model_for
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import Invocation
 
 
@@ -29,7 +30,7 @@ async def modelled(
         context_hash=digest(asked.context()),
         parameters={},
     )
-    kept = canon.generated.find(request)
+    kept = canon.service(WorldServices).generated.find(request)
     started = canon.clock.monotonic()
     spoken = ModelSpeech(text=kept or "", model=request.model)
     if kept is None:
@@ -41,7 +42,7 @@ async def modelled(
     read = reading_in(json_in(spoken.text), asked)
     _count(canon, spoken, started, read, cached=kept is not None, space=space)
     if read is not None:
-        canon.generated.keep(request, spoken.text)
+        canon.service(WorldServices).generated.keep(request, spoken.text)
     return read
 
 
@@ -67,5 +68,5 @@ def _count(
         micros=cost_of(spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers),
     )
     event = EventName.INTENT_FALLBACK if read is None else EventName.INTENT_READ
-    now, budget = canon.clock.now(), tiers.hourly_budget
-    canon.telemetry.tell(event, now, told, budget=budget, space=space)
+    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+    telemetry.tell(event, now, told, budget=tiers.hourly_budget, space=space)

@@ -8,6 +8,7 @@ from canonry.values.ids import SpaceId
 from canonry.world.domain.utterances.frames import Heard, Nameable
 from canonry.world.domain.utterances.modelled import question_about
 from canonry.world.domain.utterances.reading import read_utterance
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.speech.ask_model import modelled
 from canonry.world.usecases.speech.surroundings import surroundings_of
@@ -46,9 +47,10 @@ async def _read(
     space: SpaceId | None = None,
 ) -> Heard:
     """What the model says that the settings name; without it, and where it fails, the rules."""
-    if canon.listener is not None:
+    listener = canon.service(WorldServices).listener
+    if listener is not None:
         asked = question_about(utterance, subject, known, previous)
-        said = await modelled(canon, canon.listener, asked, space)
+        said = await modelled(canon, listener, asked, space)
         if said is not None:
             return said
     return read_utterance(utterance, subject, known, previous)

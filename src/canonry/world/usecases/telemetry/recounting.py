@@ -15,6 +15,7 @@ from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.values.time import Instant
 from canonry.world.domain.admission.envelope import Envelope, Proposed, read_strictly
+from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
 from canonry.world.usecases.bound_world import BoundWorld, find_world
 from canonry.world.usecases.dialogue.conversation import TITLE, is_exchange, spoken_as
@@ -25,7 +26,7 @@ from canonry.world.usecases.viewing.search_events import LOOKED_AT, EventsWanted
 
 async def recount_usage(canon: Canon) -> None:
     """Add to telemetry what was recorded before its process told it anything; done once."""
-    telemetry = canon.telemetry
+    telemetry = canon.service(WorldServices).telemetry
     if telemetry.recounted:
         return
     telemetry.recounted = True
@@ -39,7 +40,7 @@ async def recount_usage(canon: Canon) -> None:
 
 
 async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
-    tiers, telemetry = canon.policy.models, canon.telemetry
+    tiers, telemetry = canon.policy.models, canon.service(WorldServices).telemetry
     events, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), LOOKED_AT)
     for event in events:
         if is_exchange(event) and since <= event.created_at < until:

@@ -1,0 +1,106 @@
+"""The packages that can be left out, and what each brings; a package that is missing brings nothing.
+
+Names are "module:attribute", so that nothing is imported before it is asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+from canonry.canon.session.canon import Canon
+from canonry.values.errors import NotSupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """What a package brings.
+
+    `compose` adds its services to a canon. `toolsets`, `routes` and `pages` are by their names:
+    routes are served over HTTP while the toolset of that name is, and pages by the inspector.
+    `commands` are its commands at the command line.
+    """
+
+    compose: str | None = None
+    toolsets: Mapping[str, str] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+
+
+PACKAGES: Final[Mapping[str, Package]] = {
+    "assistant": Package(toolsets={"canon": "canonry.assistant:CANON"}),
+    "narrative": Package(toolsets={"narrative": "canonry.narrative.toolset:NARRATIVE"}),
+    "catalog": Package(
+        toolsets={
+            "catalog": "canonry.catalog.toolset:CATALOG",
+            "operator": "canonry.catalog.operator:OPERATOR",
+        },
+        commands=("catalog",),
+    ),
+    "records": Package(
+        compose="canonry.records.composition:add_to",
+        toolsets={"truth": "canonry.records.toolset:TRUTH"},
+    ),
+    "documents": Package(),
+    "world": Package(
+        compose="canonry.world.composition:add_to",
+        toolsets={"world": "canonry.world.toolset:WORLD"},
+        routes={"world": "canonry.world.web.routes:world_routes"},
+        commands=("world",),
+    ),
+    "inspector": Package(commands=("inspect",)),
+}
+"""By the name of the package below `canonry`."""
+
+
+@cache
+def is_installed(name: str) -> bool:
+    """Whether the package `canonry.<name>` is there."""
+    return find_spec(f"canonry.{name}") is not None
+
+
+def require_package(name: str, path: str) -> None:
+    """Refuse what needs a package that was left out; `path` names the setting or command.
+
+    Raises:
+        NotSupported: `package.missing`.
+    """
+    if not is_installed(name):
+        message = f"{path} needs the package canonry.{name}, which is not part of this installation"
+        raise NotSupported("package.missing", message, path=path)
+
+
+def load(target: str) -> Any:
+    """What "module:attribute" names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def installed_toolsets() -> dict[str, str]:
+    """The toolsets of all installed packages, by name."""
+    return {
+        name: target
+        for package, brings in PACKAGES.items()
+        for name, target in brings.toolsets.items()
+        if is_installed(package)
+    }
+
+
+def missing_commands() -> frozenset[str]:
+    """The commands of packages that are not installed."""
+    return frozenset(
+        command
+        for package, brings in PACKAGES.items()
+        for command in brings.commands
+        if not is_installed(package)
+    )
+
+
+def with_packages(canon: Canon) -> Canon:
+    """The canon with the services of all installed packages."""
+    for package, brings in PACKAGES.items():
+        if brings.compose is not None and is_installed(package):
+            canon = load(brings.compose)(canon)
+    return canon

@@ -1,0 +1,22 @@
+"""What a world adds to a canon: its services, gates for staging, counts, and an erasure hook."""
+
+from canonry.canon.canonization.staging import Staging
+from canonry.canon.session.canon import Canon
+from canonry.canon.upkeep.erase import ErasureHooks
+from canonry.gateway.audit import CallCounter
+from canonry.world.models.services import WorldServices
+from canonry.world.rules.srd import SrdRulebook
+from canonry.world.toolset.call_counts import TelemetryCounter
+from canonry.world.usecases.leave_behind import leave_behind
+from canonry.world.usecases.proposals.staging_gates import StagingGates
+
+
+def add_to(canon: Canon) -> Canon:
+    """The canon with all that this package adds."""
+    leave = (*canon.service(ErasureHooks).leave, leave_behind)
+    return (
+        canon.with_service(WorldServices(rulebook=SrdRulebook()))
+        .with_service(StagingGates(), Staging)
+        .with_service(TelemetryCounter(), CallCounter)
+        .revise_service(ErasureHooks, leave=leave)
+    )

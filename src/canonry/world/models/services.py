@@ -1,0 +1,31 @@
+"""The services of a world: its rules of play, its language models, and what it counts."""
+
+from dataclasses import dataclass, field
+
+from canonry.models.speaker import SpeakingModel
+from canonry.world.models.admissions import Admissions
+from canonry.world.models.generation import Generated
+from canonry.world.models.telemetry import Telemetry
+from canonry.world.ports.moderator import Moderator
+from canonry.world.ports.rulebook import Rulebook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldServices:
+    """Without `moderator`, word lists alone moderate texts; without `listener`, they alone read
+    what players say; without `speaker`, characters answer with set words.
+    """
+
+    rulebook: Rulebook | None = None
+    speaker: SpeakingModel | None = None
+    listener: SpeakingModel | None = None
+    moderator: Moderator | None = None
+    admissions: Admissions = field(default_factory=Admissions)
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    generated: Generated = field(default_factory=Generated)
+
+    async def close(self) -> None:
+        """Close the connections of models."""
+        for each in (self.speaker, self.listener, self.moderator):
+            if each is not None:
+                await each.close()
