@@ -13,8 +13,8 @@ from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
 """Where a path that begins with one of these must exist, from the checkout's root."""
-INNER = ("domain/", "ports/", "usecases/", "gateway/", "toolsets/", "stores/", "testing/")
-"""Rings: a path that begins with one of these is meant inside the package."""
+INNER = tuple(f"{name}/" for name in (ROOT / "src" / "canonry").iterdir())
+"""Packages: a path that begins with one of these is meant inside the package."""
 PLACEHOLDER = re.compile(r"[<>{}*…]|\.\.\.|YYYY|NNNN")
 COMMAND = re.compile(r"(?m)(?:^|[\s;|&(])(canonry(?: +[^\n|;&>#]*)?)")
 MAKE = re.compile(r"(?m)^(?:\$ )?make ([a-z]+)\b|`make ([a-z]+)\b")

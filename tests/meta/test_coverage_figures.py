@@ -31,30 +31,30 @@ def judged(report: dict[str, Any]) -> list[str]:
 def test_modules_of_a_ring_count_by_their_size() -> None:
     report = {
         "files": {
-            "/a/canonry/src/canonry/domain/one.py": a_file(90, 90, 10, 10),
-            "/a/canonry/src/canonry/domain/room/other.py": a_file(10, 0, 30, 20),
+            "/a/canonry/src/canonry/canon/one.py": a_file(90, 90, 10, 10),
+            "/a/canonry/src/canonry/canon/room/other.py": a_file(10, 0, 30, 20),
         }
     }
 
     (ring,) = by_ring(by_module(report)).items()
 
-    assert ring[0] == "domain"
+    assert ring[0] == "canon"
     assert (ring[1].of_lines, ring[1].of_branches) == (90.0, 75.0)
 
 
 @pytest.mark.parametrize(
-    ("usecases", "verdict"),
+    ("records", "verdict"),
     [
         (a_file(100, 100, 100, 95), []),
-        (a_file(100, 100, 100, 94), ["usecases"]),
-        (a_file(100, 94, 100, 100), ["usecases"]),
+        (a_file(100, 100, 100, 94), ["records"]),
+        (a_file(100, 94, 100, 100), ["records"]),
         (a_file(100, 100, 0, 0), []),
     ],
 )
 def test_a_ring_falls_below_by_its_lines_or_by_its_branches(
-    usecases: dict[str, Any], verdict: list[str]
+    records: dict[str, Any], verdict: list[str]
 ) -> None:
-    assert judged(a_report(usecases=usecases)) == verdict
+    assert judged(a_report(records=records)) == verdict
 
 
 def test_a_ring_that_was_not_measured_is_below() -> None:

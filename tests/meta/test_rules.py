@@ -10,8 +10,8 @@ from tests.meta.tree import PACKAGE, python_files
 
 
 def rule_files(folder: str) -> list[Path]:
-    """The files of a folder of the domain that hold one rule each."""
-    files = (PACKAGE / "domain" / folder).glob("*.py")
+    """The files of a folder that hold one rule each."""
+    files = (PACKAGE / folder).glob("*.py")
     return sorted(path for path in files if path.stem not in {"__init__", "kit"})
 
 
@@ -21,7 +21,7 @@ def rule_id(path: Path) -> str:
 
 
 KINDS = {"gates": "gate", "merge": "merge"}
-GATES = rule_files("gates")
+GATES = rule_files("canon/judging/gates")
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in python_files("tests"))
 
 
@@ -29,7 +29,7 @@ def test_there_are_gates() -> None:
     assert GATES
 
 
-@pytest.mark.parametrize("path", GATES + rule_files("merge"), ids=rule_id)
+@pytest.mark.parametrize("path", GATES + rule_files("values/merge"), ids=rule_id)
 def test_a_file_says_its_rule(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
 

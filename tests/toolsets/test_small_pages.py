@@ -10,9 +10,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import canonry.usecases
 import pytest
 
+import canonry
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
 from canonry.canon.commands.create_universe import universe_named
@@ -38,24 +38,30 @@ USE_CASES = [
 ]
 # Here a page is what the caller gets at most, and not a step of a loop.
 BOUNDS = frozenset(
-    f"canonry.usecases.{name}"
+    f"canonry.{name}"
     for name in (
-        "narrative.gather_canonical",
-        "narrative.gather_narrative",
-        "narrative.recall_memories",
-        "world.get_canonical_fact",
+        "narrative.usecases.gather_canonical",
+        "narrative.usecases.gather_narrative",
+        "narrative.usecases.recall_memories",
+        "world.usecases.get_canonical_fact",
     )
 )
 
 
+def is_use_case(name: str) -> bool:
+    """Whether a module belongs to the canon or to the use cases of a package."""
+    return name.startswith("canonry.canon.") or ".usecases." in name
+
+
 def pagers() -> list[str]:
     """The use cases that know how much a page holds."""
-    for found in pkgutil.walk_packages(canonry.usecases.__path__, "canonry.usecases."):
-        import_module(found.name)
+    for found in pkgutil.walk_packages(canonry.__path__, "canonry."):
+        if is_use_case(found.name):
+            import_module(found.name)
     return [
         name
         for name, module in sys.modules.items()
-        if name.startswith("canonry.usecases.")
+        if is_use_case(name)
         and name not in BOUNDS
         and getattr(module, "PAGE_MAX", None) == PAGE_MAX
     ]

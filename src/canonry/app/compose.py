@@ -1,7 +1,6 @@
 """Compose a canon from the ports of an engine, and the services of the installed packages."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from canonry.app.filing import memory_filing
 from canonry.app.packages import is_installed, with_packages
@@ -13,29 +12,13 @@ from canonry.log.ports.sealer import Sealer
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.catalog import Catalog
 from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.engine import Engine
 from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Text
 from canonry.records.usecases.filing import Filing
 from canonry.records.usecases.services import RecordServices
 from canonry.values.policy import Policy
-
-
-class Engine(Protocol):
-    """An open store of any engine."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-    @property
-    def state(self) -> State: ...
-    @property
-    def documents(self) -> Documents: ...
-    @property
-    def text(self) -> Text: ...
-    @property
-    def catalog(self) -> Catalog: ...
-    @property
-    def places(self) -> Places: ...
 
 
 def compose(

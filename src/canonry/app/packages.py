@@ -1,4 +1,4 @@
-"""The packages that can be left out, and what each brings; a package that is missing brings nothing.
+"""What each package brings to the server; a package that is left out brings nothing.
 
 Names are "module:attribute", so that nothing is imported before it is asked for.
 """

@@ -1,6 +1,6 @@
 """What a world adds to a canon: its services, gates for staging, counts, and an erasure hook."""
 
-from canonry.canon.canonization.staging import Staging
+from canonry.canon.canonization.staging import StagingGuard
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import ErasureHooks
 from canonry.gateway.audit import CallCounter
@@ -8,7 +8,7 @@ from canonry.world.models.services import WorldServices
 from canonry.world.rules.srd import SrdRulebook
 from canonry.world.toolset.call_counts import TelemetryCounter
 from canonry.world.usecases.leave_behind import leave_behind
-from canonry.world.usecases.proposals.staging_gates import StagingGates
+from canonry.world.usecases.proposals.staging_gates import WorldStagingGuard
 
 
 def add_to(canon: Canon) -> Canon:
@@ -16,7 +16,7 @@ def add_to(canon: Canon) -> Canon:
     leave = (*canon.service(ErasureHooks).leave, leave_behind)
     return (
         canon.with_service(WorldServices(rulebook=SrdRulebook()))
-        .with_service(StagingGates(), Staging)
+        .with_service(WorldStagingGuard(), StagingGuard)
         .with_service(TelemetryCounter(), CallCounter)
         .revise_service(ErasureHooks, leave=leave)
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from canonry.canon.canonization.staging import StagedContent, Staging
+from canonry.canon.canonization.staging import StagedContent, StagingGuard
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
 from canonry.canon.judging.contents import normalise
 from canonry.canon.session.caller import Caller
@@ -70,7 +70,7 @@ async def create_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
-        CanonryError: as `Staging.pass_gates`.
+        CanonryError: as `StagingGuard.pass_gates`.
     """
     opened = await require(canon, caller, Scene, scene_id)
     staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
@@ -81,7 +81,7 @@ async def create_proposal(
         place = await _place(canon, caller, scene, turn_id)
         return await _stage(canon, caller, place, staged, new_id)
 
-    async with canon.service(Staging).lock(canon, space):
+    async with canon.service(StagingGuard).lock(canon, space):
         return await commit_change(canon, caller, space, prepare)
 
 
@@ -94,7 +94,7 @@ async def create_loose_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
-        CanonryError: as `Staging.pass_gates`.
+        CanonryError: as `StagingGuard.pass_gates`.
     """
     universe = await require_universe(canon, caller, universe_id)
     staged = await _normalised(canon, caller, universe, suggestion)
@@ -102,7 +102,7 @@ async def create_loose_proposal(
     async def prepare(new_id: NewId) -> Change:
         return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
 
-    async with canon.service(Staging).lock(canon, universe.id):
+    async with canon.service(StagingGuard).lock(canon, universe.id):
         return await commit_change(canon, caller, universe.id, prepare)
 
 
@@ -117,7 +117,7 @@ async def restate_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `proposal.unknown` or `evidence.unknown`.
         Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
-        CanonryError: as `Staging.pass_gates`.
+        CanonryError: as `StagingGuard.pass_gates`.
     """
     former = await _undecided(canon, caller, proposal_id)
     shape = CONTENT_SHAPES.get(former.type)
@@ -156,7 +156,7 @@ async def restate_proposal(
         await _undecided(canon, caller, proposal_id)
         return await _stage(canon, caller, origin, staged, new_id)
 
-    async with canon.service(Staging).lock(canon, former.space):
+    async with canon.service(StagingGuard).lock(canon, former.space):
         return await commit_change(canon, caller, former.space, prepare)
 
 
@@ -205,7 +205,7 @@ async def _stage(
 ) -> Change:
     asked = staged.suggestion
     told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
-    await canon.service(Staging).pass_gates(
+    await canon.service(StagingGuard).pass_gates(
         canon, caller, place.space, (told,), instead_of=place.instead_of
     )
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")

@@ -12,7 +12,7 @@ from canonry.canon.canonization.create_proposal import Suggestion
 from canonry.canon.canonization.decide_proposals import foretell
 from canonry.canon.canonization.proposal_verdicts import ProposalVerdict, verdict_on
 from canonry.canon.canonization.read_candidates import read_candidates
-from canonry.canon.canonization.staging import StagedContent, Staging
+from canonry.canon.canonization.staging import StagedContent, StagingGuard
 from canonry.canon.judging.candidates import linked
 from canonry.canon.judging.contents import EntityContent, read_content, render_content
 from canonry.canon.judging.ordering import in_order
@@ -53,7 +53,7 @@ async def propose_changes(
             where.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
-        CanonryError: as `Staging.pass_gates`.
+        CanonryError: as `StagingGuard.pass_gates`.
     """
     space = (await require_universe(canon, caller, universe_id)).id
 
@@ -62,7 +62,7 @@ async def propose_changes(
         made = tuple(Made(thing=draft) for draft in staging.drafts)
         return Change(entries=made, reads=staging.reads)
 
-    async with canon.service(Staging).lock(canon, space):
+    async with canon.service(StagingGuard).lock(canon, space):
         receipt = await commit_change(canon, caller, space, prepare)
     return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
 
@@ -157,7 +157,7 @@ async def _staged(
             )
         )
     staged = list(map(_as_staged, drafts, range(len(drafts))))
-    await canon.service(Staging).pass_gates(canon, caller, space, staged)
+    await canon.service(StagingGuard).pass_gates(canon, caller, space, staged)
     return StagedChanges(drafts=tuple(drafts), reads=reads)
 
 

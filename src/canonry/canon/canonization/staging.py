@@ -1,4 +1,4 @@
-"""Staging: what may refuse proposals before they wait for judgement; another package provides it."""
+"""The guard that may refuse proposals before they wait for judgement."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -21,21 +21,21 @@ class StagedContent:
     path: str = "/content"
 
 
-class Staging:
-    """Stages every proposal. Put a subclass in as the service `Staging` to refuse some."""
+class StagingGuard:
+    """Stages every proposal. Put a subclass in as the service `StagingGuard` to refuse some."""
 
-    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
+    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:  # noqa: ARG002 - a subclass uses them
         """Held from judging until staging, so that equal proposals cannot pass side by side."""
         return nullcontext()
 
     async def pass_gates(
         self,
         canon: Canon,
-        caller: Caller,
-        space: SpaceId,
-        staged: Sequence[StagedContent],
+        caller: Caller,  # noqa: ARG002 - a subclass uses them
+        space: SpaceId,  # noqa: ARG002
+        staged: Sequence[StagedContent],  # noqa: ARG002
         *,
-        instead_of: str | None = None,
+        instead_of: str | None = None,  # noqa: ARG002
     ) -> None:
         """Refuse what a gate that the operator has opened refuses; by default none is open.
 

@@ -34,6 +34,6 @@ class Services:
     def put(self, service: Any, kind: type | None = None) -> "Services":
         """A copy with this service, found by `kind`, which is its own type by default."""
         copied = Services()
-        copied._by_type.update(self._by_type)  # noqa: SLF001 - its own kind
-        copied._by_type[kind or type(service)] = service  # noqa: SLF001 - as before
+        copied._by_type.update(self._by_type)
+        copied._by_type[kind or type(service)] = service
         return copied

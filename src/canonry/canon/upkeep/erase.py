@@ -158,7 +158,6 @@ async def erase(
     Raises:
         Unavailable: as for every write.
     """
-
     hooks = canon.service(ErasureHooks)
 
     async def prepare(new_id: NewId) -> Change:

@@ -3,38 +3,17 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from canonry.log.ports.ledger import Ledger
-from canonry.readmodels.ports.catalog import Catalog
-from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.places import Places
-from canonry.readmodels.ports.state import State
-from canonry.readmodels.ports.text import Text
+from canonry.readmodels.ports.engine import Engine
 from canonry.stores.following.joined_ledger import JoinedLedger
 from canonry.stores.following.projector import Projector
 
 P = TypeVar("P")
 
 
-class Ports(Protocol):
-    """A dataclass that holds a ledger and the views of it, as a `Canon` does."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-    @property
-    def state(self) -> State: ...
-    @property
-    def documents(self) -> Documents: ...
-    @property
-    def text(self) -> Text: ...
-    @property
-    def catalog(self) -> Catalog: ...
-    @property
-    def places(self) -> Places: ...
-
-
-C = TypeVar("C", bound=Ports)
+C = TypeVar("C", bound=Engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

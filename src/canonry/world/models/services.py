@@ -12,8 +12,10 @@ from canonry.world.ports.rulebook import Rulebook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldServices:
-    """Without `moderator`, word lists alone moderate texts; without `listener`, they alone read
-    what players say; without `speaker`, characters answer with set words.
+    """What a world uses beside the ports of the store; each may be missing.
+
+    Without `moderator`, word lists alone moderate texts; without `listener`, rules alone read what
+    players say; without `speaker`, characters answer with set sentences.
     """
 
     rulebook: Rulebook | None = None

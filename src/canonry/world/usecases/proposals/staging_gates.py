@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from canonry.canon.canonization.staging import StagedContent, Staging
+from canonry.canon.canonization.staging import StagedContent, StagingGuard
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -15,8 +15,7 @@ from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.policy import STAGED_MAX
-from canonry.values.policy import StagingGates as StagingPolicy
+from canonry.values.policy import STAGED_MAX, StagingGates
 from canonry.values.time import DAY
 from canonry.world.domain.admission.kit import POLICY_VERSION, GateName, Rejection
 from canonry.world.domain.admission.staged import (
@@ -32,7 +31,7 @@ from canonry.world.models.moderate_content import moderate_content
 from canonry.world.models.services import WorldServices
 
 
-class StagingGates(Staging):
+class WorldStagingGuard(StagingGuard):
     """Holds staged proposals against the gates of a world that the operator has opened."""
 
     @override
@@ -118,7 +117,7 @@ def _before(proposal: Proposal) -> StagedBefore:
     )
 
 
-def _refusing(rejection: Rejection, gates: StagingPolicy) -> CanonryError:
+def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
     told = {
         "gate": rejection.gate,
         "gateIndex": rejection.gate_index,
