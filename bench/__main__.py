@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from bench import compare
 from bench.report import Row, table, write_json
 
 SECTIONS = {
@@ -34,6 +35,8 @@ SECTIONS = {
 
 def main() -> int:
     """Measure; exit code 1 where a budget is not kept."""
+    if sys.argv[1:2] == ["compare"]:
+        return compare.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results/latest.json")

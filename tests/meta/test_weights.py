@@ -1,0 +1,40 @@
+"""No figure of the project's weight rises unnoticed."""
+
+from typing import Any
+
+import pytest
+
+from tests.meta.weights import recorded, risen, sizes, stale, ways
+
+TOTAL_LINES_MOST = 130_500
+"""Lines of code; a later change lowers this, and says so in its note."""
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Any]:
+    return recorded()
+
+
+def test_no_package_grows_beyond_what_is_recorded(known: dict[str, Any]) -> None:
+    measured = sizes()
+
+    assert risen(measured, known["packages"]) == []
+    assert stale(measured, known["packages"]) == [], "run python -m tests.meta.weights"
+    assert sum(each["lines"] for each in measured.values()) <= TOTAL_LINES_MOST
+
+
+def test_no_call_passes_more_functions_than_are_recorded(known: dict[str, Any]) -> None:
+    measured = ways()
+
+    assert risen(measured, known["calls"]) == []
+    assert stale(measured, known["calls"]) == [], "run python -m tests.meta.weights"
+
+
+def test_a_rise_and_a_stale_record_are_noticed() -> None:
+    assert risen({"find": {"functions": 11}}, {"find": {"functions": 10}})
+    assert stale({"find": {"functions": 10}}, {"find": {"functions": 200}})
+    assert stale({}, {"gone": {"functions": 1}})
+
+
+def test_every_rise_has_a_reason(known: dict[str, Any]) -> None:
+    assert all(reason.endswith(".") for reason in known["reasons"])

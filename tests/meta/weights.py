@@ -1,0 +1,156 @@
+"""How heavy the project is: lines and modules by package, the way of nine calls, seconds of tests.
+
+`python -m tests.meta.weights` writes `weights.json` anew where a figure fell. Where one rose, add a
+sentence to its `reasons` that names the budget, and pass `--raise`.
+`python -m tests.meta.weights --seconds 412` fails where the tests took longer than is recorded.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import canonry
+from bench.recorded_calls import Recording
+from tests.meta.tree import PACKAGE
+
+FILE: Final = Path(__file__).with_name("weights.json")
+DATA: Final = frozenset({".toml", ".txt", ".json", ".sql", ".html", ".css", ".js"})
+"""Data files beside the code; each of their lines counts as one of code does."""
+APART: Final = frozenset({"vendor"})
+SOURCE: Final = str(Path(canonry.__file__).parent)
+SLACK: Final = 0.03
+"""A recorded figure may stand this much above the measured one before it has to be written anew."""
+LINES_SLACK: Final = 60
+"""The same for lines of small packages."""
+
+
+def sizes() -> dict[str, dict[str, int]]:
+    """Lines and modules of code, and lines of data files, by package."""
+    found: dict[str, dict[str, int]] = {}
+    for path in sorted(PACKAGE.rglob("*")):
+        within = path.relative_to(PACKAGE).parts
+        if len(within) == 1 or APART & set(within) or not path.is_file():
+            continue
+        size = found.setdefault(within[0], {"lines": 0, "modules": 0, "data": 0})
+        if path.suffix == ".py":
+            size["lines"] += path.read_text(encoding="utf-8").count("\n")
+            size["modules"] += 1
+        elif path.suffix in DATA:
+            size["data"] += path.read_text(encoding="utf-8").count("\n")
+    return found
+
+
+class Trace:
+    """Collects the functions of the package that run while it is entered."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+
+    def _saw(self, frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(SOURCE):
+            self.functions.add((code.co_filename, code.co_qualname))
+
+    def __enter__(self) -> "Trace":
+        threading.setprofile(self._saw)
+        sys.setprofile(self._saw)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def figures(self) -> dict[str, int]:
+        """How many functions, and in how many files."""
+        named = {each for each in self.functions if not each[1].rpartition(".")[2].startswith("<")}
+        return {"functions": len(named), "files": len({file for file, _ in named})}
+
+
+CALLS: Final = (
+    *("create_fact", "create_entity", "append_turn", "get", "propose", "find", "context"),
+    *("ingest", "canonize"),
+)
+
+
+async def _traced() -> dict[str, dict[str, int]]:
+    with tempfile.TemporaryDirectory() as folder:
+        recording = await Recording.open(Path(folder), "canon", "narrative", "truth")
+        try:
+            await recording.prepare()
+            found = {}
+            for name in CALLS:
+                step = getattr(recording, name)
+                await step(1)
+                with Trace() as trace:
+                    await step(2)
+                found[name] = trace.figures()
+        finally:
+            await recording.close()
+    return found
+
+
+def ways() -> dict[str, dict[str, int]]:
+    """The functions and files that the second of two like calls passes, by call."""
+    return asyncio.run(_traced())
+
+
+def recorded() -> dict[str, Any]:
+    """What the committed file says."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def risen(
+    measured: Mapping[str, Mapping[str, int]], known: Mapping[str, Mapping[str, int]]
+) -> list[str]:
+    """Each figure above what is recorded, in words."""
+    return [
+        f"{name}: {figure} {value}, recorded {known.get(name, {}).get(figure, 0)}"
+        for name, figures in measured.items()
+        for figure, value in figures.items()
+        if value > known.get(name, {}).get(figure, 0)
+    ]
+
+
+def stale(
+    measured: Mapping[str, Mapping[str, int]], known: Mapping[str, Mapping[str, int]]
+) -> list[str]:
+    """Each recorded figure that is too far above what is measured, or measured no longer."""
+    return [
+        f"{name}: {figure} {measured.get(name, {}).get(figure, 0)}, recorded {value}"
+        for name, figures in known.items()
+        for figure, value in figures.items()
+        if value > measured.get(name, {}).get(figure, 0) * (1 + SLACK) + LINES_SLACK
+        or name not in measured
+    ]
+
+
+def main() -> int:
+    """Write the file anew, or judge the seconds of the tests."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--raise", action="store_true", dest="raises", help="let figures rise")
+    parser.add_argument("--seconds", type=int, help="how long the tests took")
+    chosen = parser.parse_args()
+    known = recorded() if FILE.exists() else {"packages": {}, "calls": {}}
+    if chosen.seconds is not None:
+        most: int = known["suite_seconds"]
+        sys.stdout.write(f"the tests took {chosen.seconds} s; {most} s are recorded\n")
+        return int(chosen.seconds > most)
+    measured = {"packages": sizes(), "calls": ways()}
+    rose = [each for part, found in measured.items() for each in risen(found, known[part])]
+    if rose and FILE.exists() and not chosen.raises:
+        sys.stdout.write("\n".join(("these rose:", *rose, "")))
+        return 1
+    FILE.write_text(json.dumps(known | measured, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
