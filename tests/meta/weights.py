@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import canonry
 from bench.recorded_calls import Recording
@@ -58,7 +58,7 @@ class Trace:
         if event == "call" and code.co_filename.startswith(SOURCE):
             self.functions.add((code.co_filename, code.co_qualname))
 
-    def __enter__(self) -> "Trace":
+    def __enter__(self) -> Self:
         threading.setprofile(self._saw)
         sys.setprofile(self._saw)
         return self

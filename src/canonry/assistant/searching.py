@@ -5,7 +5,6 @@ from dataclasses import replace
 from heapq import merge
 from typing import Final
 
-from canonry.recall.usecases.recall import RecallServices
 from canonry.assistant.desk import Desk, Wanted, known_at, wanted
 from canonry.assistant.everywhere import MORE, SPACES_MAX, placed
 from canonry.assistant.records import fields_saying, records_saying
@@ -23,6 +22,7 @@ from canonry.recall.usecases.find_passages import (
     WORDS_MISSING,
 )
 from canonry.recall.usecases.find_things import FoundKind, FoundThings, ThingSearch, find_things
+from canonry.recall.usecases.recall import RecallServices
 
 _OTHER_WORDS: Final = "other words, other kinds, or tell it"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from canonry.recall.usecases.recall import RecallServices
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.recall.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final, cast
 
 from typing_extensions import override
 
-from canonry.records.usecases.services import RecordServices
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.limits import SECONDS
@@ -17,6 +16,7 @@ from canonry.gateway.replies import Result
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.local_files import LocalFile, LocalFiles
+from canonry.records.usecases.services import RecordServices
 from canonry.testing.conformance.cuts.calls import NOTE, CutCall, every_call
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.worlds import a_caller
@@ -166,8 +166,9 @@ class _Session:
     def _serving(self) -> tuple[CutLedger, Gateway]:
         ledger = CutLedger(self.backend.canon.ledger)
         gateway = self.serve(revised(self.backend.canon, ledger=cast("Ledger", ledger)))
-        if gateway.canon.service(RecordServices).filing is not None:
-            gateway.canon.service(RecordServices).filing.local = _OneNote()
+        filing = gateway.canon.service(RecordServices).filing
+        if filing is not None:
+            filing.local = _OneNote()
         self.served = ledger, gateway
         return self.served
 
