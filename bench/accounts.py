@@ -11,13 +11,13 @@ from canonry.canon.session.account import Account as Whose
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.entries import Made
-from canonry.log.items.accounts import DEFAULT_USER, account_space
+from canonry.log.items.sources import DEFAULT_USER, account_space
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases.relate_entities import edge
+from canonry.records.usecases.relationships import edge
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import EntityId
+from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 from canonry.values.provenance import Authority
-from canonry.values.time import DAY, Instant, parse_instant, render_instant
 
 BULK = 1_000
 OFTEN, SELDOM, A_SITTING = 10_000, 10, 100

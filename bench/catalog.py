@@ -21,7 +21,7 @@ from bench.report import Row, median, percentile
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.session.caller import Caller
 from canonry.catalog.toolset import CATALOG
-from canonry.catalog.usecases.import_catalog import CatalogImportRequest, import_catalog
+from canonry.catalog.usecases.exchange import CatalogImportRequest, import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.stores.sqlite import Durability

@@ -191,7 +191,7 @@ async def _told(store: Embedded, space: str, entities: list[Any]) -> dict[str, s
 async def _isle(store: Embedded) -> str:
     """A world with places on a grid, and somebody at some of them."""
     from canonry.testing.worlds import a_caller
-    from canonry.world.usecases.import_world import import_world
+    from canonry.world.usecases.exchange import import_world
     from tests.domain.world.generated import an_atlas
 
     atlas = an_atlas(seed=1, locations=PLACES, players=PLACES // 10)

@@ -16,12 +16,12 @@ from canonry.app.indexing import rebuild_index
 from canonry.app.recalling import recall_folder, recall_for
 from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
-from canonry.cli.world.files import demo_atlas
+from canonry.cli.world.command import demo_atlas
 from canonry.recall.usecases.recall import RecallServices
 from canonry.testing.worlds import a_caller
-from canonry.world.usecases.bound_world import BoundWorld, find_world
-from canonry.world.usecases.import_world import import_world
-from canonry.world.usecases.search_lore import search_lore
+from canonry.world.usecases.exchange import import_world
+from canonry.world.usecases.lore import search_lore
+from canonry.world.usecases.worlds import BoundWorld, find_world
 
 SECTION = "lore"
 FOUND = 20

@@ -21,22 +21,18 @@ from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, WorldType
-from canonry.readmodels.ticks import Tick, instant_of
+from canonry.readmodels.edges import Tick, instant_of
 from canonry.testing.worlds import a_caller
-from canonry.values.ids import EntityId, SpaceId
+from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
+from canonry.values.moments import render_instant
 from canonry.values.policy import AdmissionLimits
 from canonry.values.provenance import Authority
-from canonry.values.spaces import SpaceDraft, SpaceKind
-from canonry.values.time import render_instant
 from canonry.world.domain.admission.duplication import content_of
-from canonry.world.domain.admission.envelope import Proposed
-from canonry.world.domain.admission.schema import read_proposal
-from canonry.world.domain.identity import WORLD_KEY, thing_id_of
-from canonry.world.usecases.bound_world import find_world
-from canonry.world.usecases.proposals.admission import propose
-from canonry.world.usecases.proposals.decided import applied_by, draft_of
-from canonry.world.usecases.proposals.lately import lately_admitted
-from canonry.world.usecases.proposals.verdict import verdict_on
+from canonry.world.domain.admission.schema import Proposed, read_proposal
+from canonry.world.domain.merging import WORLD_KEY, thing_id_of
+from canonry.world.usecases.proposals.admission import propose, verdict_on
+from canonry.world.usecases.proposals.settling import applied_by, draft_of, lately_admitted
+from canonry.world.usecases.worlds import find_world
 from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "proposals"

@@ -58,7 +58,7 @@ class Recording:
             {"data": folder, "recall_embedder": "none"}, environment={}
         )
         store = await module("canonry.app.stores").open_kept_store(settings)
-        loaded = module("canonry.app.toolsets").load_toolsets(toolsets)
+        loaded = module("canonry.app.packages").load_toolsets(toolsets)
         gateway = module("canonry.app.serving").gateway_for(settings, store.canon, loaded)
         return cls(gateway=gateway, canon=store.canon, close=store.close)
 
@@ -270,7 +270,7 @@ def started() -> float:
     code = (
         "from importlib import import_module as m\n"
         "from bench.recorded_calls import module\n"
-        "module('canonry.app.toolsets').load_toolsets(('canon',))\n"
+        "module('canonry.app.packages').load_toolsets(('canon',))\n"
         "module('canonry.app.stores'); module('canonry.app.serving')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -17,8 +17,7 @@ from canonry.log.items.scenes import (
     StoryType,
     TurnDraft,
 )
-from canonry.values.ids import SceneId, SpaceId, StoryId, TurnId
-from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.values.ids import SceneId, SpaceDraft, SpaceId, SpaceKind, StoryId, TurnId
 
 TURNS_A_SCENE, RARE_WORDS, RARE_SHARE = 500, 50_000, 0.03
 

@@ -21,7 +21,7 @@ from bench.worlds import Scribe
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.judging.making import Backing, make_entity, make_event, make_relation
 from canonry.canon.session.canon import Canon
-from canonry.cli.world.files import demo_atlas
+from canonry.cli.world.command import demo_atlas
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.entries import Made
@@ -36,14 +36,13 @@ from canonry.log.schemas.world_types import (
     Tie,
     WorldType,
 )
-from canonry.readmodels.ticks import Tick, instant_of
+from canonry.readmodels.edges import Tick, instant_of
 from canonry.testing.worlds import a_caller
-from canonry.values.ids import EntityId, SpaceId
+from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import Authority
-from canonry.values.spaces import SpaceDraft, SpaceKind
-from canonry.world.domain.identity import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.merging import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "world"

@@ -16,11 +16,19 @@ from canonry.log.commits import Append, Draft
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
+from canonry.log.schemas.narrative import EntityType
+from canonry.values.ids import (
+    CommitId,
+    EntityId,
+    SceneId,
+    SpaceDraft,
+    SpaceId,
+    SpaceKind,
+    StoryId,
+    derived_id,
+)
+from canonry.values.moments import DAY, Instant
 from canonry.values.provenance import Actor, Authority, Evidence, EvidenceKind
-from canonry.values.spaces import SpaceDraft, SpaceKind
-from canonry.values.time import DAY, Instant
 
 ACTOR = Actor(agent_id="bench", agent_type="CanonKeeper")
 ENTRIES_A_COMMIT = 500

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.errors import NonInteractiveExampleWarning
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool

@@ -10,8 +10,8 @@ from typing import Any
 from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
 from canonry.testing.conformance import Backend
-from canonry.testing.conformance.answers import Answers, answers
 from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.kit import Answers, answers
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.errors import CanonryError
 

@@ -12,7 +12,7 @@ from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.log.schemas.typed_records import RecordReader
 from canonry.values.errors import CanonryError
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 CORRECT, WRONG, MISSED = "correct", "wrong", "missed"
 BESIDE = frozenset({"note", "company", "person", "contact", "document", "event", "task", "message"})

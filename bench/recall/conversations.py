@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from canonry.language.texts.words import terms_of
-from canonry.values.time import Instant, parse_instant
+from canonry.language.texts.stems import terms_of
+from canonry.values.moments import Instant, parse_instant
 
 HERE = Path(__file__).parent
 CRD3 = HERE.parents[2] / "shared/data/crd3"

@@ -10,10 +10,9 @@ from bench.recall.conversations import Conversation, embedded_text
 from bench.recall.keywords import Keywords, in_order
 from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST
-from canonry.language.texts.stems import stems_of
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import stems_of, terms_of
 from canonry.readmodels.keywords import K1, B
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 from canonry.readmodels.ranking import (
     WIDER,
     PassageCandidate,
@@ -22,13 +21,12 @@ from canonry.readmodels.ranking import (
     pool_for,
     rank_passages,
 )
-from canonry.recall.domain.questions import without_names
-from canonry.recall.domain.second_round import FIRST as AGAIN
-from canonry.recall.domain.second_round import TELLING, ordered_again, said_beside
+from canonry.recall.domain.questions import FIRST as AGAIN
+from canonry.recall.domain.questions import TELLING, ordered_again, said_beside, without_names
 from canonry.recall.domain.times import nearness, read_times
 from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.values.moments import Instant
 from canonry.values.policy import RankingWeights
-from canonry.values.time import Instant
 
 WEIGHTS = RankingWeights()
 

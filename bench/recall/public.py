@@ -30,7 +30,7 @@ from bench.recall.conversations import Conversation, Question, Said
 from bench.recall.final import NOW, final_orders
 from canonry.recall.domain.times import read_times
 from canonry.values.calendars.reckoning import GREGORIAN
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 FIRST, LOOKED_AT = 10, 200
 _CATEGORIES = {1: "several", 2: "time", 3: "open", 4: "single", 5: "trick"}

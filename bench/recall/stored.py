@@ -22,7 +22,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.scenes import SceneDraft, SceneStatus, Speaker, TurnDraft
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import find_passages

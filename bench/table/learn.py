@@ -12,9 +12,8 @@ import numpy as np
 
 from bench.table.measures import half
 from bench.table.utterances import lines, read_labels
-from canonry.readmodels.ports.embedder import Purpose
-from canonry.recall.embedders.onnx import OnnxEmbedder
-from canonry.recall.embedders.pinned import MINILM
+from canonry.readmodels.ports.vectors import Purpose
+from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.moderators import likeness
 

@@ -1,7 +1,7 @@
 """The scene of the labelled sentences: a harbour, a cliff, a temple, and what is known."""
 
 from canonry.log.schemas.world_types import LayerType, LoreType, RealmScope, RealmType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import (
     Atlas,
     Exit,

@@ -14,14 +14,11 @@ from canonry.app.compose import compose_memory
 from canonry.app.settings import load_settings
 from canonry.app.speaking import voiced
 from canonry.canon.ports.files import FileType, Reading
-from canonry.documents.interpreters.answering import EndpointInterpreter
-from canonry.documents.interpreters.anthropic import ANTHROPIC
-from canonry.documents.interpreters.openai_compatible import OPENAI
+from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, EndpointInterpreter
 from canonry.language.texts.excerpts import Part
-from canonry.models.endpoint import ModelEndpoint
-from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.models.outside_services import FAILURES_IN_A_ROW, OutsideService
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import (
     Endpoint,
     EndpointReranker,

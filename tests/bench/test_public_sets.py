@@ -9,7 +9,7 @@ import pytest
 
 from bench.recall.conversations import Conversation, Said
 from bench.recall.public import main, read, recalled
-from canonry.values.time import parse_instant
+from canonry.values.moments import parse_instant
 
 LOCOMO = [
     {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.app.policy_settings import policy_from
+from canonry.app.setting_table import policy_from
 from canonry.app.settings import load_settings
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import Policy

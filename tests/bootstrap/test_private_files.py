@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.app.restoring import restore_backup
+from canonry.app.moving import restore_backup
 from canonry.app.settings import Settings
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.account import Account
-from canonry.log.items.accounts import account_space
+from canonry.log.items.sources import account_space
+from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.usecases.recall_scenario import a_scenario, index

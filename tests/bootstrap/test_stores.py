@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.app.examination import DISK_HINT, examine
-from canonry.app.restoring import MANIFEST, restore_backup
+from canonry.app.moving import MANIFEST, restore_backup
 from canonry.app.settings import Settings, load_settings
 from canonry.app.stores import (
     STORE_FILE,
@@ -15,12 +15,12 @@ from canonry.app.stores import (
     open_store,
     open_store_to_look,
 )
-from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.commands.universes import create_universe
 from canonry.canon.session.canon import Canon
 from canonry.recall.usecases.recall import RecallServices
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
-from canonry.values.spaces import SpaceKind
+from canonry.values.ids import SpaceKind
 
 pytestmark = pytest.mark.anyio
 

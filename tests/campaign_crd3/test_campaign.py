@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from canonry.cli.transcript_files import read_transcripts
+from canonry.cli.imports import read_transcripts
 from tests.campaign_crd3.campaign import (
     ANSWERS,
     PROPOSALS,

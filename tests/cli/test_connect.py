@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.cli.connecting import json_text, toml_text
-from canonry.cli.connecting.clients import CLIENTS, Machine
-from canonry.cli.connecting.launching import launch
+from canonry.cli.connecting.clients import CLIENTS, Machine, launch
 from tests.cli.run import Done, canonry_process
 
 MAC = "Library/Application Support"

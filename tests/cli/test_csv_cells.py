@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.cli.csv_cells import sheltered, unsheltered
+from canonry.cli.catalog import sheltered, unsheltered
 from tests.cli.run import canonry
 from tests.toolsets.catalog.kit import hostile
 

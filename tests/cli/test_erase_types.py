@@ -13,12 +13,12 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.account import Account
 from canonry.canon.session.caller import Caller
-from canonry.log.items.accounts import account_space
+from canonry.log.items.sources import account_space
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.state import EntityQuery
+from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
 from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
-from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.cli.run import Done, canonry

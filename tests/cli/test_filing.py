@@ -10,8 +10,8 @@ from canonry.app.examination import examine
 from canonry.app.filing import set_up
 from canonry.app.settings import Settings, load_settings
 from canonry.canon.session.canon import Canon
+from canonry.records.usecases.files import filing_of, read_local
 from canonry.records.usecases.interpret_source import plan_run
-from canonry.records.usecases.store_file import filing_of, read_local
 from canonry.values.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.anyio

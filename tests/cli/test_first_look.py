@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from canonry.cli.world.files import atlas_bytes, demo_atlas
+from canonry.cli.world.command import atlas_bytes, demo_atlas
 from tests.cli.run import SOURCE, canonry, canonry_process
 from tests.cli.test_people import on, store
 

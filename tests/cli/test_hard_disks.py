@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.testing.scribe import an_append
 from canonry.testing.things import a_space, a_turn, made
+from canonry.testing.worlds import an_append
 from canonry.values.errors import Unavailable
 from tests.cli.run import SOURCE, canonry, canonry_process
 from tests.cli.test_store_commands import SESSION
@@ -22,7 +22,7 @@ DYING = f"""
 import asyncio, os, sys
 from pathlib import Path
 from canonry.app.embedded import open_embedded
-from canonry.testing.scribe import an_append
+from canonry.testing.worlds import an_append
 from canonry.testing.things import made
 from canonry.testing.things import a_space
 

@@ -22,14 +22,14 @@ import uvicorn
 from typing_extensions import override
 
 from canonry.app.embedded import open_embedded
-from canonry.catalog.usecases.import_catalog import CatalogImportRequest, import_catalog
+from canonry.catalog.usecases.exchange import CatalogImportRequest, import_catalog
 from canonry.cli import main
 from canonry.cli.entry import COMMANDS, DEFECT
-from canonry.cli.operator import operator
-from canonry.cli.world.files import atlas_bytes, demo_atlas
+from canonry.cli.options import operator
+from canonry.cli.world.command import atlas_bytes, demo_atlas
 from canonry.world.domain.atlas import Atlas
 from canonry.world.domain.drawing import painted
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 from tests.cli.run import SOURCE, Done, canonry, canonry_process
 from tests.toolsets.catalog.kit import hostile
 

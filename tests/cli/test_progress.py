@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.cli.progress import progress
+from canonry.cli.options import progress
 from tests.cli.run import SOURCE, canonry
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,7 +9,7 @@ import pytest
 
 from canonry.app.recalling import embedder_for, origin_of
 from canonry.app.settings import Settings, load_settings
-from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.values.errors import InvalidInput
 from tests.cli.run import SOURCE, canonry

@@ -16,9 +16,9 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from canonry.app.compose import compose_memory
+from canonry.app.packages import TOOLSETS, load_faces, load_toolsets
 from canonry.app.serving import advice_on, gateway_for, principal_for
 from canonry.app.settings import load_settings
-from canonry.app.toolsets import TOOLSETS, load_faces, load_toolsets
 from canonry.cli.serve import server_options
 from canonry.server.options import HttpLimits
 from canonry.values.errors import InvalidInput
@@ -162,7 +162,7 @@ def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
 def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:
     script = (
         "import sys, canonry.cli.serve, canonry.server.stdio\n"
-        "from canonry.app.toolsets import load_faces\n"
+        "from canonry.app.packages import load_faces\n"
         "print(load_faces(['narrative', 'narrative'])[0].server_name)\n"
         "heavy = ('canonry.usecases', 'canonry.stores', 'canonry.gateway.call')\n"
         "print([name for name in sys.modules if name.startswith(heavy)])\n"

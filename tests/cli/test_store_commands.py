@@ -14,15 +14,12 @@ import apsw
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.commands.create_universe import create_universe
-from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.receipts import the_made
-from canonry.log.entries import Made
+from canonry.canon.commands.universes import create_universe
+from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.log.entries import Made, SceneMoved
 from canonry.log.items.scenes import SceneDraft, SceneStatus
-from canonry.log.scene_entries import SceneMoved
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.values.ids import NewId, SceneId, StoryId
-from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.values.ids import NewId, SceneId, SpaceDraft, SpaceKind, StoryId
 from tests.cli.run import SOURCE, Done, canonry
 
 TURNS = [

@@ -7,7 +7,7 @@ import jwt
 import pytest
 
 from canonry.gateway.principal import Principal
-from canonry.log.items.accounts import user_id_of
+from canonry.log.items.sources import user_id_of
 from canonry.server.identity import BearerVerifier, principal_of
 from canonry.server.options import BearerOptions
 from canonry.values.ids import SpaceId

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from canonry.cli.transcript_files import gm_names_in, read_transcripts
+from canonry.cli.imports import gm_names_in, read_transcripts
 from canonry.values.errors import InvalidInput
-from canonry.values.time import parse_instant
+from canonry.values.moments import parse_instant
 
 CRD3 = Path(__file__).parents[3] / "shared" / "data" / "crd3"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from tests.cli.run import Done, canonry
 from tests.usecases.test_check_files import aged, path_of
 from tests.usecases.test_forget_files import ADA, SECRET, bytes_below, kept

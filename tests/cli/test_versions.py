@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry import __version__
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.server.greeting import greet
 from tests.cli.run import canonry
 

@@ -7,9 +7,8 @@ from typing import Any
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.log.commits import ORIGIN
-from canonry.log.entries import Erased, Redacted
-from canonry.log.items.accounts import account_space
-from canonry.log.record_entries import Withdrawn
+from canonry.log.entries import Erased, Redacted, Withdrawn
+from canonry.log.items.sources import account_space
 from canonry.records.toolset import TRUTH
 from canonry.testing.worlds import HandClock
 from tests.cli.run import canonry

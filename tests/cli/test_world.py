@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from canonry.cli.world.files import atlas_bytes, demo_atlas, parse_atlas
+from canonry.cli.world.command import atlas_bytes, demo_atlas, parse_atlas
 from canonry.values.errors import InvalidInput
 from canonry.world.domain.atlas import completed
 from canonry.world.domain.checks import problems, reachable

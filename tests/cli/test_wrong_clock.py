@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_space
-from canonry.testing.worlds import HandClock
+from canonry.testing.worlds import HandClock, Scribe
 from canonry.values.errors import Unavailable
-from canonry.values.time import DAY, SECOND, Instant, render_instant
+from canonry.values.moments import DAY, SECOND, Instant, render_instant
 from tests.cli.run import canonry
 
 

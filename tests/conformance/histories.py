@@ -29,12 +29,6 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
     SaidAt,
-    StoryMoved,
-)
-from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
-from canonry.log.items.scenes import SceneStatus, StoryStatus
-from canonry.log.keys import ANY, facts_key, relations_key, thing_key
-from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -43,7 +37,11 @@ from canonry.log.scene_entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    StoryMoved,
 )
+from canonry.log.folding import ANY, facts_key, relations_key, thing_key
+from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
+from canonry.log.items.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some
 from canonry.testing.things import (
     a_decision,

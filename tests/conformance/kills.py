@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from canonry.app.moving import quietly
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Appended
-from canonry.readmodels.ports.upkeep import Upkeep
-from canonry.testing.scribe import Scribe
+from canonry.readmodels.ports.view import Upkeep
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 
 WRITERS, EACH = 4, 25

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.following_copy import COPY
 from canonry.app.backends.polyglot import Polyglot, open_polyglot
+from canonry.app.backends.postgres_copy import COPY
 from canonry.stores.mongodb import MongoDatabase, MongoDocuments
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock

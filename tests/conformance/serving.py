@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.testing.conformance.cuts.contract import ServeToolsets

@@ -11,8 +11,7 @@ from typing_extensions import override
 from canonry.log.commits import Append, Appended, Outcome, Position
 from canonry.log.entries import Thing
 from canonry.log.items.facts import Fact
-from canonry.log.ports.ledger import Touched
-from canonry.log.ports.sealer import Sealer
+from canonry.log.ports.ledger import Sealer, Touched
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import EntityQuery, FactQuery
 from canonry.readmodels.ports.text import TextFound, TextQuery

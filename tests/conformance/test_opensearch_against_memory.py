@@ -13,12 +13,12 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following.projector import Projector
+from canonry.stores.following.following import Projector
 from canonry.stores.opensearch import OpenSearchText, open_text
-from canonry.stores.opensearch.passages import bulks_of
+from canonry.stores.opensearch.text import bulks_of
 from canonry.testing.conformance import Backend
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL, an_index
 from tests.conformance.test_memory import open_memory

@@ -9,10 +9,10 @@ import pytest
 from canonry.log.commits import Position
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following.projector import Projector
+from canonry.stores.following.following import Projector
 from canonry.stores.opensearch import open_text
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import HERE, MIDDLE_EARTH, a_turn
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL
 from tests.conformance.test_memory import open_memory

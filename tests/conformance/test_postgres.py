@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from canonry.readmodels.ports.vectors import VectorBatch
 from canonry.stores.postgres import Database, PostgresVectors
-from canonry.stores.postgres.upkeep.preparing import prepare
+from canonry.stores.postgres.upkeep import prepare
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,

@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from canonry.log.commits import Appended, Outcome
 from canonry.log.entries import Erased
 from canonry.testing.conformance import Backend
-from canonry.testing.conformance.answers import answers
-from canonry.testing.conformance.kit import present
+from canonry.testing.conformance.kit import answers, present
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH
+from canonry.testing.worlds import an_append
 from tests.conformance.histories import HistoryStep, contended_histories, histories
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory

@@ -17,7 +17,7 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases.check_files import check_files
+from canonry.records.usecases.files import check_files
 from canonry.stores.sqlite import Durability
 from canonry.testing.conformance.upkeep import quiet
 from tests.crash.lives import a_life

@@ -13,10 +13,10 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.log.commits import Append, Appended
 from canonry.log.entries import Erased
-from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.toolset import TRUTH
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident, made
+from canonry.testing.worlds import an_append
 from canonry.values.errors import Unavailable
 
 if sys.platform != "win32":

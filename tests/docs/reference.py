@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.setting_table import SETTINGS
-from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.canon.judging.gates import GATES
 from canonry.canon.judging.gates.kit import Gate
 from canonry.gateway.tool import ANYONE, Tool, Toolset

@@ -4,9 +4,9 @@ import asyncio
 import json
 from collections.abc import Iterator
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
-from canonry.gateway.authority import may
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.catalogue import narrowed
+from canonry.gateway.principal import may
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.server.binding import _tool_entry
 from tests.toolsets.canon.comparing import COMPARED

@@ -10,6 +10,7 @@ from canonry.log.entries import (
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
+    EntityRetold,
     Entry,
     Erased,
     EventRetconned,
@@ -18,6 +19,7 @@ from canonry.log.entries import (
     FactRetconned,
     FactSuperseded,
     FileAttached,
+    KeysDisowned,
     ProposalDecided,
     ProposalDeferred,
     RelationDetailed,
@@ -25,17 +27,6 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
     SaidAt,
-    SpaceRevised,
-    StoryMoved,
-)
-from canonry.log.items.entities import EntityClass
-from canonry.log.items.facts import AxiomDomain, Constraint, FactType
-from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus, ProposalType
-from canonry.log.items.runs import RunStatus
-from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.log.items.sources import SourceType
-from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
-from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -44,8 +35,16 @@ from canonry.log.scene_entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    SpaceRevised,
+    StoryMoved,
+    Withdrawn,
 )
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.facts import AxiomDomain, Constraint, FactType
+from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus, ProposalType
+from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.log.items.sources import RunStatus, SourceType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (
     a_decision,
     a_fact,
@@ -82,9 +81,9 @@ from canonry.values.ids import (
     StoryId,
     TurnId,
 )
+from canonry.values.moments import Instant
 from canonry.values.observations import Dated, Fragment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.values.time import Instant
 
 THEN = Instant(-62_135_596_800_000_000)
 WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"\\\n'}}

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from canonry.canon.ports.files import FileHint
-from canonry.canon.upkeep.export_log import export_log
+from canonry.canon.upkeep.logs import export_log
 from canonry.documents.extraction.rules import interpret
 from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.items.accounts import (
+from canonry.log.items.sources import (
     DEFAULT_USER,
     NAMESPACE,
     account_space,

@@ -11,7 +11,7 @@ from canonry.log.entries import AudienceChanged, Entry, RelationEnded
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
 from canonry.log.items.veils import VEILS_MAX, as_seen, homed, variants, veiled
-from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.testing.things import a_fact, a_named, a_relation, an_observation, ident, made
 from canonry.values.audience import (
     ALL_SEEING,
@@ -30,8 +30,8 @@ from canonry.values.audience import (
 )
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import RelationId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 from tests.domain.test_canon import a_commit, folded
 
 READERS = [character("0190a1b2-0000-7000-8000-00000000000" + each) for each in "12"]

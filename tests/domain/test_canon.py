@@ -16,15 +16,14 @@ from canonry.log.entries import (
     Erased,
     FactRetconned,
     Redacted,
+    SceneCompleted,
     Thing,
     Tombstone,
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
-from canonry.log.scene_entries import SceneCompleted
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
 from canonry.testing.conformance.chronicle import chronicle
-from canonry.testing.scribe import ACTOR, a_draft
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,
@@ -37,9 +36,10 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.testing.worlds import ACTOR, a_draft
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import CommitId, EntityId, EventId, FactId, SceneId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.chunks import OVERLAP, SIZE, chunks_of
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.sentences import OVERLAP, SIZE, chunks_of
+from canonry.language.texts.stems import terms_of
 
 SENTENCE = "The quick fox runs over the hill and far away today. "
 

@@ -22,8 +22,8 @@ from canonry.recall.domain.context import (
 )
 from canonry.testing.things import a_fact, a_relation, an_event, ident
 from canonry.values.ids import EntityId, EventId, FactId
+from canonry.values.moments import Instant
 from canonry.values.provenance import Authority
-from canonry.values.time import Instant
 
 costs = st.lists(st.integers(0, 40), max_size=8)
 shelves = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_size=4)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.schemas.converting import Converted, Unconvertible, convert
 from canonry.log.schemas.schemas import FieldSpec, FieldType
+from canonry.log.schemas.typed_records import Converted, Unconvertible, convert
 from canonry.values.calendar_dates import read_date
-from canonry.values.time import render_instant
+from canonry.values.moments import render_instant
 
 
 def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.log.dating import Dating
+from canonry.log.commits import Dating
 from canonry.values.errors import Unavailable
-from canonry.values.time import DAY, SECOND, Instant, parse_instant
+from canonry.values.moments import DAY, SECOND, Instant, parse_instant
 
 RIGHT = parse_instant("2026-05-01T12:00:00Z")
 

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from canonry.log.canon import fold
 from canonry.log.encoding import (
     CHANGE_KINDS,
+    ENCODING_VERSION,
+    MIN_READER,
+    UPCASTERS,
     decode_entry,
     decode_thing,
     encode_entry,
     encode_thing,
     kind_of,
+    upcast,
 )
 from canonry.log.entries import THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
-from canonry.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
 from canonry.testing.strategies import json_values
 from canonry.values.errors import BrokenInvariant
 from canonry.values.json_values import decode_json, encode_json

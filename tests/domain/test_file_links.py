@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.records.domain.file_links import StorageKey, holds, link_to, storage_key
-from canonry.values.time import SECOND, Instant
+from canonry.values.moments import SECOND, Instant
 
 USER = "00000000-0000-0000-0000-000000000001"
 KEY = StorageKey(user_id=USER, digest="a" * 64)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.schemas.derived_schemas import derive_schema
 from canonry.log.schemas.identity_keys import (
     CONTENT,
     Identity,
@@ -18,7 +17,7 @@ from canonry.log.schemas.identity_keys import (
 )
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
-from canonry.log.schemas.typed_records import RecordReader
+from canonry.log.schemas.typed_records import RecordReader, derive_schema
 from canonry.testing.things import ident
 from canonry.values.ids import SpaceId
 from canonry.values.merge import CHOICES

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from canonry.log.canon import beside, fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
-from canonry.log.items.facts import Fact
-from canonry.log.keys import (
+from canonry.log.folding import (
     ANY,
     axioms_key,
     causes_key,
@@ -25,7 +24,7 @@ from canonry.log.keys import (
     thing_key,
     turns_key,
 )
-from canonry.testing.scribe import ACTOR
+from canonry.log.items.facts import Fact
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -42,8 +41,9 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.testing.worlds import ACTOR
 from canonry.values.ids import CommitId, EntityId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.recall.domain.long_questions import WORDS_MAX, stems_asked, weightiest
+from canonry.recall.domain.questions import WORDS_MAX, stems_asked, weightiest
 
 DULL = "It went on like that for a while. " * 600
 WORTH = {"dragon": 5.0, "sleeps": 3.0, "silver": 5.0, "key": 4.0}

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from canonry.language.texts.look_alikes import skeleton, unaccented, without_sightless
+from canonry.language.texts.visible import skeleton, unaccented, without_sightless
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_r15_what_differs_to_the_eye_has_another_skeleton(one: str, other: str) 
 
 
 def test_r15_ascii_is_written_down_as_the_table_has_it() -> None:
-    table = importlib.import_module("canonry.language.texts.look_alikes")._table()
+    table = importlib.import_module("canonry.language.texts.visible")._table()
     for code in range(128):
         assert skeleton(chr(code)) == table.get(code, chr(code))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.items.entities import normalised_name
-from canonry.values import normal_forms as forms
+from canonry.values import json_values as forms
 
 SAME_COMPANY = [
     ("Acme", "Acme Corp"),

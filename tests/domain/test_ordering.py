@@ -12,7 +12,7 @@ from canonry.canon.judging.ordering import TYPE_ORDER, declared_names, dependenc
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
 from canonry.testing.things import a_proposal, a_scene, ident
 from canonry.values.ids import ProposalId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.usecases.stage import day, rfc
 
 

@@ -22,8 +22,8 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.test_canon import a_commit, folded
 

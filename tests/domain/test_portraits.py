@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity
-from canonry.readmodels.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
+from canonry.readmodels.passages import PORTRAIT_MAX, is_portrayed, names_of, portrait
 from canonry.testing.things import an_entity, an_observation, ident, made
 from canonry.values.observations import Fragment
 from tests.domain.test_canon import a_commit, folded

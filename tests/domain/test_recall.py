@@ -5,16 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.items.memories import Memory
-from canonry.recall.domain.memory_order import (
-    rank_by_importance,
-    rank_memories,
-    recall_score,
-    recency,
-)
+from canonry.log.items.scenes import Memory
+from canonry.recall.domain.context import rank_by_importance, rank_memories, recall_score, recency
 from canonry.testing.things import a_memory
+from canonry.values.moments import DAY, Instant
 from canonry.values.policy import RecallWeights
-from canonry.values.time import DAY, Instant
 
 NOW = Instant(1_000 * DAY)
 WEIGHTS = RecallWeights()

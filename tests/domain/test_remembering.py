@@ -1,6 +1,6 @@
 """Remembering: what was found out about a value that never changes, by the value itself."""
 
-from canonry.values.remembering import remembered
+from canonry.values.provenance import remembered
 
 
 def test_of_the_very_same_value_the_very_same_result_is_given() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from canonry.log.items.facts import FactDraft
 from canonry.testing.things import a_fact, an_entity
-from canonry.values.revising import narrowed, revised, spread
-from canonry.values.time import Instant
+from canonry.values.fields import narrowed, revised, spread
+from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from canonry.log.commits import Position
 from canonry.log.encoding import kind_of
 from canonry.log.entries import Redacted
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, commit_of, fault_in, seal, unseal
-from canonry.testing.scribe import a_draft
 from canonry.testing.things import a_fact, a_memory, a_turn, ident, made
+from canonry.testing.worlds import a_draft
 from canonry.values.ids import CommitId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_log

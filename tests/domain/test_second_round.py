@@ -2,7 +2,7 @@
 
 from canonry.readmodels.keywords import figures_of
 from canonry.readmodels.ranking import Asked
-from canonry.recall.domain.second_round import may_reorder, ordered_again, said_beside
+from canonry.recall.domain.questions import may_reorder, ordered_again, said_beside
 from canonry.values.policy import RankingWeights
 
 ASKED = Asked(terms={"boat": 4.0}, strongest=4.0)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.schemas.narrative import policy_of
 from canonry.log.sighting import seen_also
 from canonry.testing.strategies import fields
 from canonry.testing.things import an_entity, an_observation, ident
@@ -25,10 +25,8 @@ from canonry.values.merge import (
     accumulate,
 )
 from canonry.values.merge.names import told_names
-from canonry.values.observations import Observation
-from canonry.values.snapshots import Accumulator, Elements
-from canonry.values.time import Instant
-from canonry.values.winners import ITEM
+from canonry.values.moments import Instant
+from canonry.values.observations import ITEM, Accumulator, Elements, Observation
 
 
 @st.composite

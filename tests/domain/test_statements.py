@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.summaries import Said, digest
+from canonry.language.texts.sentences import Said, digest
 from canonry.values.moments import (
     NOW,
+    Instant,
     Moment,
     StoryPlace,
     arranged,
@@ -16,7 +17,6 @@ from canonry.values.moments import (
     overlaps,
 )
 from canonry.values.state_tags import EXCLUSIVE_GROUPS, excluded_by
-from canonry.values.time import Instant
 
 
 def moment(

@@ -13,8 +13,8 @@ from canonry.language.texts.stems import (
     phrases_in,
     prefixes_in,
     stems_of,
+    terms_of,
 )
-from canonry.language.texts.words import terms_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from canonry.testing.strategies import instants
 from canonry.values.errors import InvalidInput
-from canonry.values.time import DAY, SECOND, Instant, parse_instant, render_instant
+from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_instant
 
 
 @given(instant=instants)

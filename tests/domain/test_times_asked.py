@@ -12,7 +12,7 @@ from canonry.values.calendars.reckoning import (
     GregorianYears,
     Month,
 )
-from canonry.values.time import DAY, Instant, parse_instant, render_instant
+from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 PRESENT = parse_instant("2023-12-02T16:00:00Z")
 MAY = TimeSpan(parse_instant("2023-05-01T00:00:00Z"), parse_instant("2023-06-01T00:00:00Z"))

@@ -5,16 +5,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.schemas.derived_schemas import derive_schema, event_type_of
 from canonry.log.schemas.schemas import FieldType
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.log.schemas.typed_records import RESERVED, RecordReader, TypedRecord
+from canonry.log.schemas.typed_records import (
+    RESERVED,
+    RecordReader,
+    TypedRecord,
+    derive_schema,
+    event_type_of,
+)
 from canonry.records.domain.assertions import assertion_of
 from canonry.testing.strategies import json_values
 from canonry.testing.things import a_schema, ident
 from canonry.values.ids import SpaceId
+from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment
-from canonry.values.time import DAY, Instant
 
 SPACE = SpaceId(ident("account"))
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import example, given
 
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import terms_of
 from canonry.testing.strategies import texts
 
 

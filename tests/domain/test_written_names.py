@@ -3,12 +3,12 @@
 import pytest
 
 from canonry.language.clauses.reading import frames_of
-from canonry.language.texts.statements import plain_statement
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.sentences import plain_statement
+from canonry.language.texts.stems import terms_of
 from canonry.language.texts.written_names import is_part_of, name_parts, names_written
-from canonry.log.schemas.identifiers import look_mark, part_mark, texts_in
+from canonry.log.schemas.identity_keys import look_mark, part_mark, texts_in
 from canonry.readmodels.catalog import fold
-from canonry.values.normal_forms import folded, plain_signs
+from canonry.values.json_values import folded, plain_signs
 
 
 def parts(text: str) -> list[str]:

@@ -16,8 +16,8 @@ import pytest
 
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Appended
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from tests.servers.processes import as_nobody
 
 WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))

@@ -7,8 +7,8 @@ import pytest
 from canonry.app.stores import KeptStore
 from canonry.gateway.limits import within
 from canonry.log.commits import Append, Appended, Outcome
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole
 from tests.faults.relay import Relay

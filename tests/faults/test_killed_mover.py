@@ -14,8 +14,8 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from tests.cli.run import SOURCE, canonry
 from tests.conformance import mongodb_store, postgres_store
 
@@ -29,7 +29,7 @@ KILLS = {"postgres": 2, "polyglot": 1}
 MOVER = """
 import sys
 from contextlib import contextmanager
-import canonry.canon.upkeep.import_log as log
+import canonry.canon.upkeep.logs as log
 from canonry.cli import main
 from canonry.cli.moving import store
 

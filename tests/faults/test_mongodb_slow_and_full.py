@@ -10,9 +10,9 @@ import pytest
 from pymongo.errors import BulkWriteError
 
 from canonry.app.backends.polyglot import Polyglot, open_polyglot
-from canonry.stores.mongodb.faults import as_canonry, is_taken, is_unsure
-from canonry.testing.scribe import Scribe
+from canonry.stores.mongodb.database import as_canonry, is_taken, is_unsure
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import CanonryError, Unavailable
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own

@@ -13,8 +13,8 @@ from canonry.app.moving import quietly
 from canonry.readmodels.ports.state import FactQuery
 from canonry.stores.neo4j import Neo4jDatabase
 from canonry.testing.conformance.kit import present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance import neo4j_store
 from tests.conformance.mongodb_store import URL, dropped, require_server

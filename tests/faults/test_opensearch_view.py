@@ -14,10 +14,10 @@ from canonry.app.moving import quietly
 from canonry.gateway.limits import within
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following import shared_text
+from canonry.stores.following import following as shared_text
 from canonry.stores.opensearch import open_text
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance import opensearch_text
 from tests.conformance.mongodb_store import URL, dropped, require_server

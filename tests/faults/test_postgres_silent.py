@@ -7,8 +7,8 @@ import pytest
 
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.backends.postgres_copy import with_copy
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, made
+from canonry.testing.worlds import Scribe
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.relay import relayed_url
 from tests.faults.repeating import require_in_time_and_once

@@ -10,8 +10,8 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.log.items.accounts import DEFAULT_USER
 from canonry.log.items.scenes import Turn
+from canonry.log.items.sources import DEFAULT_USER
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.records.toolset import TRUTH

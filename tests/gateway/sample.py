@@ -25,8 +25,8 @@ from canonry.gateway.tool import (
 )
 from canonry.log.commits import Append, Draft
 from canonry.log.entries import Made
-from canonry.log.keys import thing_key
-from canonry.log.ports.sealer import Sealer
+from canonry.log.folding import thing_key
+from canonry.log.ports.ledger import Sealer
 from canonry.log.ports.world import Clock
 from canonry.stores.memory import (
     MemoryCatalog,
@@ -48,10 +48,9 @@ from canonry.values.errors import (
     NotFound,
     Unavailable,
 )
-from canonry.values.ids import SpaceId
+from canonry.values.ids import Space, SpaceId, SpaceKind
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority
-from canonry.values.spaces import Space, SpaceKind
 
 LAMP = "0f8fad5b-d9cb-469f-a165-70867728950e"
 SECRET = "the password of the database is swordfish"

@@ -8,13 +8,12 @@ from typing_extensions import override
 from canonry.gateway.cache import Filling, ReplyCache
 from canonry.gateway.replies import replied
 from canonry.gateway.tool import Cached
-from canonry.log.keys import ANY, key_hash
-from canonry.log.ports.ledger import Touched
-from canonry.log.ports.sealer import Sealer
+from canonry.log.folding import ANY, key_hash
+from canonry.log.ports.ledger import Sealer, Touched
 from canonry.stores.memory import MemoryLedger, MemoryStore
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from tests.gateway.sample import KEEPER, LAMP, VISITOR, a_canon, a_gateway
 
 OTHER_LAMP = "7c9e6679-7425-40de-944b-e07fc1f90ae7"

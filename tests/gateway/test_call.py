@@ -18,7 +18,7 @@ from canonry.gateway.limits import Limits
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import ANYONE
-from canonry.language.texts.data_marks import STORED_IS_DATA, marked
+from canonry.language.texts.visible import STORED_IS_DATA, marked
 from canonry.values.errors import BrokenInvariant
 from canonry.values.provenance import Authority
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway

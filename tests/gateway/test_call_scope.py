@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from canonry.gateway.limits import within
-from canonry.log.ports.call_scope import answers, forget, scope
+from canonry.log.ports.world import answers, forget, scope
 
 pytestmark = pytest.mark.anyio
 

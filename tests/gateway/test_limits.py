@@ -11,7 +11,7 @@ from canonry.gateway.limits import Limits, PublishedRate, measure, within
 from canonry.gateway.rates import Rate
 from canonry.testing.worlds import HandClock
 from canonry.values.errors import InvalidInput, Unavailable
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 
 LIMITS = Limits(characters=1000)
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from canonry.gateway.authority import acting
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
-from canonry.gateway.principal import AGENT_META, Principal
+from canonry.gateway.principal import AGENT_META, Principal, acting
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
 from canonry.values.errors import InvalidInput

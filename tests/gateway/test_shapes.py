@@ -24,7 +24,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.values.time import Instant, parse_instant
+from canonry.values.moments import Instant, parse_instant
 
 NOON = parse_instant("2025-01-15T12:00:00Z")
 

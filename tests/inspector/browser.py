@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 from playwright.sync_api import sync_playwright as playing
 
-from canonry.server.hosts import HostGuard
+from canonry.server.middleware import HostGuard
 from canonry.server.options import HttpLimits
 from tests.inspector.kit import Harbour, Reader
 from tests.meta.tree import ROOT

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
-from canonry.values.time import SECOND, render_instant
+from canonry.values.moments import SECOND, render_instant
 from tests.inspector.kit import Harbour, Reader, a_harbour, a_reader, principal_of
 from tests.toolsets.canon.kit import Desk, a_desk
 

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.canonization.create_proposal import (
-    Suggestion,
-    create_loose_proposal,
-    create_proposal,
-)
+from canonry.canon.canonization.proposals import Suggestion, create_loose_proposal, create_proposal
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus, ProposalType
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Authority, Evidence, EvidenceKind

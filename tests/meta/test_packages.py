@@ -77,9 +77,8 @@ IMPURE: Final = frozenset(
     )
 )
 ALLOWED: Final[Mapping[str, frozenset[str]]] = {
-    "log/ports/call_scope.py": frozenset({"contextvars"}),  # a call's scope follows its tasks
-    "log/ports/turns.py": frozenset({"contextvars"}),  # as before
-    "readmodels/ports/upkeep.py": frozenset({"pathlib"}),  # where a backup is written
+    "log/ports/world.py": frozenset({"contextvars"}),  # a call's scope follows its tasks
+    "readmodels/ports/view.py": frozenset({"pathlib"}),  # where a backup is written
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.replies import refused
 from canonry.gateway.tool import Toolset
 from canonry.values.errors import NotFound

@@ -14,9 +14,8 @@ from canonry.log.items.facts import Fact
 from canonry.stores.neo4j import Neo4jDatabase
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from tests.conformance import neo4j_store
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.conformance.test_memory import open_memory

@@ -11,16 +11,15 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
-from canonry.log.keys import key_hash, thing_key
-from canonry.log.ports.call_scope import entered
+from canonry.log.folding import key_hash, thing_key
+from canonry.log.ports.world import entered
 from canonry.log.sealing import GENESIS, fault_in
 from canonry.readmodels.ports.documents import MemoryQuery
 from canonry.readmodels.ports.view import Folded
 from canonry.stores.following.join import join
 from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoLedger
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, ident, made
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import CommitId
 from tests.conformance.mongodb_store import URL, dropped, require_server

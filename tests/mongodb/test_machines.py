@@ -13,8 +13,8 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased, Tombstone
 from canonry.stores.qdrant import QdrantVectors
 from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance.mongodb_store import URL, Databases, databases, dropped
 

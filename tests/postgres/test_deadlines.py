@@ -11,10 +11,10 @@ from canonry.gateway.limits import within
 from canonry.log.commits import Appended
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection, fetched
-from canonry.stores.postgres.upkeep.preparing import prepare
+from canonry.stores.postgres.upkeep import prepare
 from canonry.testing.conformance.kit import present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.conformance.postgres_store import URL, dropped, schemas
 from tests.server.recall_world import becomes

@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.relay import relayed_url
@@ -25,7 +25,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.app.backends.postgres import open_postgres
-from canonry.testing.scribe import Scribe
+from canonry.testing.worlds import Scribe
 from canonry.testing.things import a_fact
 
 async def main():

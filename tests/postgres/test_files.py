@@ -14,9 +14,7 @@ import pytest
 from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.app.embedded import open_embedded
 from canonry.app.moving import move_store, quietly
-from canonry.records.usecases.check_files import check_files
-from canonry.records.usecases.sign_url import sign_url
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import check_files, filing_of, sign_url
 from canonry.stores.objects import ObjectStore
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.cli.run import canonry

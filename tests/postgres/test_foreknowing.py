@@ -15,14 +15,14 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import within
 from canonry.log.commits import ORIGIN, Append, Appended, Stale
 from canonry.log.entries import FactRetconned, Tombstone
-from canonry.log.keys import thing_key
+from canonry.log.folding import thing_key
 from canonry.stores.following.following import Follower
-from canonry.stores.postgres import foreknowing
+from canonry.stores.postgres import appending as foreknowing
 from canonry.stores.postgres.database import PgConnection, written
 from canonry.stores.postgres.news import News
 from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import FactId, SpaceId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from canonry.app.moving import move_store, quietly
-from canonry.canon.upkeep.export_log import export_log
+from canonry.canon.upkeep.logs import export_log
 from canonry.log.commits import ORIGIN
 from canonry.log.ports.ledger import Ledger
-from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import present
-from canonry.testing.scribe import Scribe
+from canonry.testing.conformance.kit import answers, present
 from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import BrokenInvariant, Conflict
 from tests.conformance.postgres_store import Schemas, schemas
 from tests.conformance.sqlite_store import Folders

@@ -13,8 +13,8 @@ import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.server.watching import Watching
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.testing.worlds import Scribe
 from tests.conformance.postgres_store import URL, dropped
 from tests.server.recall_world import becomes
 
@@ -26,7 +26,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.app.backends.postgres import open_postgres
-from canonry.testing.scribe import Scribe
+from canonry.testing.worlds import Scribe
 from canonry.testing.things import a_fact
 
 async def main():

@@ -25,10 +25,10 @@ from canonry.readmodels.ports.state import (
 from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId, SceneId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
 

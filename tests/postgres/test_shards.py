@@ -17,8 +17,8 @@ from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.app.moving import quietly
 from canonry.log.commits import ORIGIN, Appended
 from canonry.stores.postgres import MovedSpace, ShardedStore
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
 from tests.cli.run import Done, canonry
@@ -34,7 +34,7 @@ MOVER = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from canonry.stores.postgres.shards import moving
-from canonry.stores.postgres.shards.directory import Directory
+from canonry.stores.postgres.shards.servers import Directory
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.moving import quietly
 

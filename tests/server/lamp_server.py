@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from canonry.app.system import SystemClock
 from canonry.gateway.principal import Principal
-from canonry.server.opening import OpenGateway
 from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
+from canonry.server.stdio import OpenGateway
 from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 

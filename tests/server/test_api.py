@@ -13,11 +13,10 @@ from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock
 from canonry.values.ids import SpaceId
-from canonry.values.time import SECOND, Instant
+from canonry.values.moments import SECOND, Instant
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Telemetry
-from canonry.world.models.usage_report import usage_report
+from canonry.world.models.telemetry import Telemetry, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN
@@ -205,5 +204,15 @@ async def test_t1_what_is_counted_again_after_a_restart_stays_apart_by_space() -
     again = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     await recount_usage(again)
 
-    assert [each["count"] for each in usage_report(again.service(WorldServices).telemetry, Instant(0), None, {isle.world})]
-    assert usage_report(again.service(WorldServices).telemetry, Instant(0), None, {SpaceId("elsewhere")}) == []
+    assert [
+        each["count"]
+        for each in usage_report(
+            again.service(WorldServices).telemetry, Instant(0), None, {isle.world}
+        )
+    ]
+    assert (
+        usage_report(
+            again.service(WorldServices).telemetry, Instant(0), None, {SpaceId("elsewhere")}
+        )
+        == []
+    )

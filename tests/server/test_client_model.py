@@ -10,11 +10,11 @@ from mcp import Client, MCPError
 
 from canonry.app.compose import compose_memory
 from canonry.app.filing import set_up
+from canonry.app.packages import load_toolsets
 from canonry.app.settings import Settings
-from canonry.app.toolsets import load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
 from tests.said import said

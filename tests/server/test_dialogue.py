@@ -16,17 +16,16 @@ from bench.table.scene import scene
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.models.endpoint import ModelEndpoint
-from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import a_caller
-from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.bound_world import require_world
 from canonry.world.usecases.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.worlds import require_world
 from canonry.world.web.dialogue import Dialogues
 from tests.server.speaking_model import Model, a_model, asks, said, words
 from tests.server.test_truth_users import OPTIONS, a_token

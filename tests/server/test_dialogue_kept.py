@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.session.canon import Canon
+from canonry.values.fields import revised
+from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.values.revising import revised
-from canonry.values.time import Instant
 from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Telemetry
-from canonry.world.models.usage_report import usage_report
+from canonry.world.models.telemetry import Telemetry, usage_report
 from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import a_table

@@ -12,17 +12,16 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.log.items.accounts import account_space
+from canonry.log.items.sources import account_space
+from canonry.records.usecases.files import filing_of, given_file, sign_url
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.sign_url import sign_url
-from canonry.records.usecases.store_file import filing_of, given_file
 from canonry.server.file_hosts import KnownHost, LoopbackHost, host_files
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.ids import SpaceId
+from canonry.values.moments import SECOND
 from canonry.values.provenance import Actor
-from canonry.values.time import SECOND
 from tests.gateway.sample import KEEPER
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from canonry.server.hosts import HostGuard
 from canonry.server.http import http_app
 from canonry.server.identity import BearerVerifier
+from canonry.server.middleware import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, a_gateway

@@ -13,14 +13,13 @@ import pytest
 from bench.table.scene import scene
 from canonry.canon.session.ai_words import ModelPurpose
 from canonry.gateway.call import Gateway
-from canonry.models.endpoint import ModelEndpoint
-from canonry.models.endpoint_speaker import EndpointSpeaker
+from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
+from canonry.values.fields import revised
+from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.values.revising import revised
-from canonry.values.time import Instant
-from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.models.services import WorldServices
-from canonry.world.models.usage_report import usage_report
+from canonry.world.models.telemetry import usage_report
 from canonry.world.toolset import WORLD
 from tests.server.speaking_model import Model, a_model, words
 from tests.toolsets.world.kit import Isle, a_world

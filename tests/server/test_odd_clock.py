@@ -14,10 +14,9 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_space
-from canonry.testing.worlds import HandClock
-from canonry.values.time import DAY, SECOND
+from canonry.testing.worlds import HandClock, Scribe
+from canonry.values.moments import DAY, SECOND
 from tests.gateway.sample import LAMPS
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.vectors.owner import owning
 from canonry.recall.vectors.rows import halves

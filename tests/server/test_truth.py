@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from canonry.canon.ports.files import FILE_BYTES_MAX
-from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.items.sources import DEFAULT_USER
 from tests.cli.run import SOURCE
 from tests.said import said
 

@@ -10,9 +10,9 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import ATTEMPTS_MAX, Change, Receipt, commit_change
 from canonry.log.commits import ORIGIN
+from canonry.log.folding import facts_key, name_key
 from canonry.log.items.facts import FactDraft
-from canonry.log.keys import facts_key, name_key
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.log.sealing import GENESIS, fault_in
 from canonry.readmodels.ports.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate

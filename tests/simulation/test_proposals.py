@@ -15,18 +15,18 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Made, ProposalDecided
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
-from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.models.admissions import Admissions
 from canonry.world.models.services import WorldServices
-from canonry.world.usecases.bound_world import BoundWorld, find_world
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.settling import settle
+from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
 from tests.simulation.test_world_moves import ITEMS, PLACES, PLAYERS, assert_sound
 

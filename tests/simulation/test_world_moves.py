@@ -24,22 +24,21 @@ from canonry.log.schemas.world_types import (
     Tie,
     WorldType,
 )
-from canonry.readmodels.directions import OPPOSITE, Direction
-from canonry.readmodels.edges import holds_at, kind_of
+from canonry.readmodels.edges import OPPOSITE, Direction, holds_at, kind_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from canonry.world.domain.atlas import Exit, Route
 from canonry.world.usecases.advance_clock import advance_clock
-from canonry.world.usecases.bound_world import BoundWorld, find_world
 from canonry.world.usecases.build_world import create_exit, remove_exit
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.move_mover import Move, move_mover
 from canonry.world.usecases.transfer_item import Transfer, transfer_item
 from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie, remove_tie
+from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
 
 SEEDS = range(25)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.assistant import CANON
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway

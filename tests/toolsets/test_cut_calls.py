@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.testing.conformance.cuts.contract import ENDS, CutLedger, DiedError
 from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
-from canonry.values.revising import revised
 
 pytestmark = pytest.mark.anyio
 SOLO = Principal(agent_id="solo", agent_type="Solo", authorities=None)

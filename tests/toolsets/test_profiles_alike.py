@@ -25,7 +25,7 @@ from canonry.app.embedded import open_embedded
 from canonry.app.moving import quietly
 from canonry.app.stores import KeptStore
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.export_log import export_log
+from canonry.canon.upkeep.logs import export_log
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.log.sealing import SALT_BYTES

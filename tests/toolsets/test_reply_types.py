@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.narrative import toolset as narrative
 from canonry.records import toolset as truth
 from canonry.world import toolset as world

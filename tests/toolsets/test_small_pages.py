@@ -15,7 +15,7 @@ import pytest
 import canonry
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.canon.commands.create_universe import universe_named
+from canonry.canon.commands.universes import universe_named
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from tests.toolsets.test_mixed_engines import MODULES, calls_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
+from canonry.gateway.contract import described
 from canonry.gateway.tool import Tool, Toolset
-from canonry.gateway.words import described
 from canonry.server.binding import _tool_entry
 from tests.docs.sizes import BUDGETS, tokens
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from canonry.app.compose import compose_memory
 from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
-from canonry.canon.canonization.proposal_verdicts import Judged, ProposalVerdict
+from canonry.canon.canonization.decide_proposals import Judged, ProposalVerdict
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.making import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
@@ -17,8 +17,7 @@ from canonry.log.entries import Born
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.items.relations import Relation
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.testing.scribe import Scribe
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_proposal,
@@ -30,12 +29,11 @@ from canonry.testing.things import (
     evidence,
     ident,
 )
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
 from canonry.values.ids import EntityId, SceneId, TurnId
-from canonry.values.moments import NOW, Moment
+from canonry.values.moments import DAY, NOW, Instant, Moment
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.values.time import DAY, Instant
 
 ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
 PENDING = ProposalStatus.PENDING

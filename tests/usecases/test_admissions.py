@@ -3,7 +3,7 @@
 from canonry.log.commits import Position
 from canonry.testing.things import ident
 from canonry.values.ids import SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from canonry.world.domain.admission.duplication import SaidBefore
 from canonry.world.models.admissions import CONTEXTS_MAX, WORLDS_MAX, Admissions, Admitted, Lately
 

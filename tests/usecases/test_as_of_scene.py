@@ -4,8 +4,7 @@ from canonry.log.items.scenes import SceneStatus
 from canonry.narrative.usecases.as_of_scene import events_until, facts_at, moment_of, relations_at
 from canonry.testing.things import a_fact, a_relation, a_scene, an_event, ident
 from canonry.values.ids import FactId
-from canonry.values.moments import StoryPlace
-from canonry.values.time import SECOND, Instant
+from canonry.values.moments import SECOND, Instant, StoryPlace
 
 
 def at(seconds: int) -> Instant:

@@ -9,13 +9,11 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN
-from canonry.log.entries import Made, ProposalDecided
+from canonry.log.entries import Made, ProposalDecided, SceneCompleted
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.scene_entries import SceneCompleted
 from canonry.stores.sqlite import Durability
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_source, a_story, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import Conflict
 from tests.usecases.stage import Stage
 

@@ -9,8 +9,8 @@ import pytest
 
 from canonry.canon.canonization.canonize_proposals import canonize_proposals
 from canonry.canon.session.canon import Canon
+from canonry.log.entries import SceneCompleted
 from canonry.log.ports.ledger import Ledger
-from canonry.log.scene_entries import SceneCompleted
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.state import State
 from canonry.testing.things import ident

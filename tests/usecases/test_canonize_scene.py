@@ -13,7 +13,7 @@ from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import SceneStatus
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,

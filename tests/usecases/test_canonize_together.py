@@ -12,9 +12,8 @@ from canonry.canon.canonization.canonize_scene import CanonizationReport, canoni
 from canonry.canon.canonization.decide_proposals import ROUNDS_FREE
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Append, Outcome
-from canonry.log.entries import Made, ProposalDecided, Thing
+from canonry.log.entries import Made, ProposalDecided, SceneCompleted, Thing
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.scene_entries import SceneCompleted
 from canonry.stores.memory import MemoryLedger, MemoryState
 from canonry.testing.things import MIDDLE_EARTH, ident
 from canonry.testing.worlds import a_caller

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.canon.queries.choose_space import _only
+from canonry.canon.queries.listings import _only
 from canonry.values.errors import NotFound
 from tests.toolsets.canon.kit import a_desk
 
@@ -18,7 +18,7 @@ async def test_so_many_spaces_are_chosen_from_and_no_more(monkeypatch: pytest.Mo
     desk = a_desk()
     for name in ("Fen", "Isle", "Moor"):
         await desk.call("open", name=name)
-    monkeypatch.setattr("canonry.canon.queries.choose_space.SPACES_MAX", 2)
+    monkeypatch.setattr("canonry.canon.queries.listings.SPACES_MAX", 2)
 
     known = [
         row["name"] for row in (await desk.call("spaces"))["spaces"] if row["kind"] != "account"

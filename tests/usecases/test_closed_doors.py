@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.canon.commands import ingest_source
-from canonry.canon.commands.create_axiom import NewAxiom, create_axiom
-from canonry.canon.commands.ingest_source import excerpts_of
+from canonry.canon.commands import sources as ingest_source
+from canonry.canon.commands.facts import NewAxiom, create_axiom
+from canonry.canon.commands.sources import excerpts_of
 from canonry.canon.judging.slices import Slice, ThingLookup
 from canonry.canon.session import get_entity_as_of as folding
 from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice
@@ -14,7 +14,7 @@ from canonry.canon.session.get_entity_as_of import get_entity_as_of
 from canonry.language.texts.excerpts import Part
 from canonry.log.items.facts import AxiomDomain
 from canonry.log.items.scenes import StoryStatus
-from canonry.narrative.usecases.create_scene import SceneRequest, create_scene
+from canonry.narrative.usecases.scenes import SceneRequest, create_scene
 from canonry.testing.things import MIDDLE_EARTH, a_story, an_observation, ident
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable

@@ -9,11 +9,10 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import ATTEMPTS_MAX, Change, commit_change
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Made
+from canonry.log.folding import ANY
 from canonry.log.items.facts import FactDraft
-from canonry.log.keys import ANY
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
 from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import FactId, NewId, SpaceId, is_uuid
 

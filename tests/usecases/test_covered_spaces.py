@@ -6,22 +6,19 @@ import pytest
 from typing_extensions import override
 
 from canonry.canon.queries.explain import explain
-from canonry.canon.queries.query_entities import query_entities
+from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.covered_spaces import covered_spaces
-from canonry.canon.session.lookup import require
-from canonry.log.items.accounts import account_space, user_id_of
+from canonry.canon.session.lookup import covered_spaces, require
 from canonry.log.items.entities import Entity
+from canonry.log.items.sources import account_space, user_id_of
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import EntityQuery, State
 from canonry.stores.memory.state import MemoryState
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, an_entity, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import NotFound
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import Space, SpaceKind
+from canonry.values.ids import Space, SpaceId, SpaceKind
 from tests.usecases.stage import a_stage
 
 pytestmark = pytest.mark.anyio

@@ -8,22 +8,20 @@ import pytest
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.canon.upkeep.verify_store import verify_store
-from canonry.log.entries import Tombstone
+from canonry.canon.upkeep.logs import verify_store
+from canonry.log.entries import SceneCompleted, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Turn
-from canonry.log.scene_entries import SceneCompleted
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
-from canonry.narrative.usecases.keep_memory import Recollection, keep_memory
+from canonry.narrative.usecases.memories import Recollection, keep_memory
 from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import EntityId, SceneId, SpaceId
 

@@ -12,13 +12,13 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.models.speaker import ModelSpeech, SpeakingModel
 from canonry.testing.worlds import a_caller
-from canonry.values.revising import revised
-from canonry.world.domain.identity import thing_id_of
+from canonry.values.fields import revised
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.toolset.proposals import _DECIDED
-from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.dialogue.take_turn import SaidToCharacter, Voices, take_turn
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose
+from canonry.world.usecases.worlds import BoundWorld, require_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 

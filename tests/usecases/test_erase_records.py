@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.canon.upkeep.find_mentions import Mention
-from canonry.canon.upkeep.verify_store import verify_store
+from canonry.canon.upkeep.erase import Mention, erase, plan_erasure
+from canonry.canon.upkeep.logs import verify_store
 from canonry.log.entries import Tombstone
 from canonry.log.items.sources import SourceType
 from canonry.readmodels.ports.state import IdentifierQuery, TimelineQuery
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.provenance import EvidenceKind
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.catalog.usecases.export_catalog import export_catalog
+from canonry.catalog.usecases.exchange import export_catalog
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
 from tests.toolsets.catalog.kit import hostile, put

@@ -7,18 +7,15 @@ import pytest
 from typing_extensions import override
 
 from canonry.app.compose import compose_memory
-from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.commands.universes import create_universe
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.export_log import export_log
-from canonry.canon.upkeep.import_log import ImportedLog, import_log
-from canonry.log.ports.ledger import Ledger
-from canonry.log.ports.sealer import Sealer
+from canonry.canon.upkeep.logs import ImportedLog, export_log, import_log
+from canonry.log.ports.ledger import Ledger, Sealer
 from canonry.log.sealing import Sealed
 from canonry.stores.memory import MemoryLedger, MemoryStore
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, Unavailable
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import SpaceKind
+from canonry.values.ids import SpaceId, SpaceKind
 
 pytestmark = pytest.mark.anyio
 

@@ -12,22 +12,20 @@ from canonry.log.entries import Erased
 from canonry.log.items.scenes import Speaker
 from canonry.readmodels.keywords import Figures
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.find_passages import FoundPassages, find_passages
-from canonry.recall.usecases.fresh_passages import FRESH
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,
     a_turn,
     ident,
 )
-from canonry.testing.worlds import HandClock
+from canonry.testing.worlds import HandClock, Scribe
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, SceneId, SpaceId
 from tests.usecases.stage import Stage, a_stage, id_of

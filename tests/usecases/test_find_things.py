@@ -6,7 +6,6 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -19,9 +18,9 @@ from canonry.testing.things import (
     an_event,
     ident,
 )
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import EntityId
-from canonry.values.time import DAY, Instant
+from canonry.values.moments import DAY, Instant
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

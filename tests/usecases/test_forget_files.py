@@ -10,12 +10,10 @@ from canonry.canon.ports.files import FileHint
 from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.log.items.accounts import account_space
-from canonry.log.items.sources import SourceDraft
+from canonry.log.items.sources import SourceDraft, account_space
 from canonry.readmodels.ports.state import EntityQuery
+from canonry.records.usecases.files import GivenFile, sign_url
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.sign_url import sign_url
-from canonry.records.usecases.store_file import GivenFile
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import NotFound
 from canonry.values.provenance import Actor

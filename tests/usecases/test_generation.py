@@ -5,8 +5,8 @@ import pytest
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
+from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.values.time import Instant
 from canonry.world.models.generation import (
     KEPT_MAX,
     Generated,
@@ -22,8 +22,8 @@ from canonry.world.models.telemetry import (
     SPACES_MAX,
     Invocation,
     Telemetry,
+    usage_report,
 )
-from canonry.world.models.usage_report import usage_report
 
 TIERS = ModelTiers(
     cheap="small", rich="large", cheap_prices=(0.00015, 0.0006), rich_prices=(0.0025, 0.01)

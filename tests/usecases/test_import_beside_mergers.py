@@ -5,8 +5,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.readmodels.catalog import item_id
-from canonry.testing.scribe import Scribe
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
 

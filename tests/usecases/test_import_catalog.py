@@ -8,13 +8,12 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
 from canonry.canon.session.canon import Canon
-from canonry.catalog.usecases.export_catalog import export_catalog
+from canonry.catalog.usecases.exchange import export_catalog
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Erased
 from canonry.log.items.entities import Entity
 from canonry.readmodels.catalog import item_id
-from canonry.testing.scribe import Scribe
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import (

@@ -17,10 +17,8 @@ from canonry.log.items.entities import EntityDraft
 from canonry.log.items.relations import RelationDraft
 from canonry.readmodels.catalog import item_id
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.scribe import Scribe
-from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import SpaceDraft
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.values.ids import SpaceDraft, SpaceId
 from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
 
 pytestmark = pytest.mark.anyio

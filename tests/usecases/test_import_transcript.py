@@ -7,7 +7,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.log.items.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
@@ -19,9 +19,9 @@ from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EventQuery
 from canonry.testing.worlds import a_caller
 from canonry.values.ids import SpaceId
+from canonry.values.moments import DAY, Instant
 from canonry.values.policy import Policy, TextLimits
 from canonry.values.provenance import Authority, EvidenceKind
-from canonry.values.time import DAY, Instant
 
 pytestmark = pytest.mark.anyio
 

@@ -12,21 +12,21 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import Tie
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed
-from canonry.world.domain.identity import thing_id_of
-from canonry.world.domain.routes import legs_of
-from canonry.world.usecases.bound_world import BoundWorld, find_world
-from canonry.world.usecases.export_world import export_world
-from canonry.world.usecases.get_canonical_fact import get_canonical_fact
-from canonry.world.usecases.get_location_context import get_location_context
-from canonry.world.usecases.get_player_context import get_player_context
-from canonry.world.usecases.import_world import ImportedWorld, import_world
+from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed, legs_of
+from canonry.world.domain.merging import thing_id_of
+from canonry.world.usecases.contexts import (
+    get_canonical_fact,
+    get_location_context,
+    get_player_context,
+)
+from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
 from canonry.world.usecases.move_mover import Move, move_mover
 from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle
 
@@ -117,7 +117,7 @@ async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
 async def test_an_export_of_many_pages_misses_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.world.usecases.export_world.PAGE_MAX", 3)
+    monkeypatch.setattr("canonry.world.usecases.exchange.PAGE_MAX", 3)
     store = await open_embedded(tmp_path)
     try:
         done = await brought_in(store.canon, ATLAS)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.log.entries import Erased
-from canonry.recall.usecases.index_ahead import index_ahead
-from canonry.recall.usecases.index_passages import PassageIndexer
+from canonry.recall.usecases.index_passages import PassageIndexer, index_ahead
 from canonry.stores.memory.vectors import MemoryVectors
 from canonry.testing.things import ident
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index

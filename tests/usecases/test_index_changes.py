@@ -10,9 +10,9 @@ from typing_extensions import override
 from canonry.log.commits import Position
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased
 from canonry.log.items.scenes import Speaker
-from canonry.log.schemas.narrative_fields import NAME
+from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.follow_log import LogCursor
-from canonry.readmodels.ports.embedder import Purpose, Vector
+from canonry.readmodels.ports.vectors import Purpose, Vector
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, forget_passages
 from canonry.recall.usecases.recall import Recall
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident

@@ -8,10 +8,10 @@ import pytest
 
 from canonry.log.entries import Erased
 from canonry.log.items.scenes import Speaker
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection
-from canonry.recall.usecases.fresh_passages import FRESH
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
+from canonry.recall.usecases.recall import FRESH
 from canonry.testing.things import a_memory, a_snippet, a_turn, ident
 from canonry.values.errors import Unavailable
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index

@@ -9,26 +9,25 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.canon.commands.create_source import NewSource, create_source
-from canonry.canon.commands.create_universe import create_universe
-from canonry.canon.commands.ingest_source import (
+from canonry.canon.commands.sources import (
     SNIPPETS_PER_COMMIT,
     Ingested,
     IngestRequest,
+    NewSource,
+    create_source,
     ingest_source,
 )
-from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.commands.universes import create_universe
+from canonry.canon.queries.listings import query_snippets
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import Change, commit_change, the_made
 from canonry.language.texts.excerpts import DocumentType
 from canonry.log.entries import Erased, Tombstone
 from canonry.log.items.sources import Snippet, SourceDraft, SourceType
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
-from canonry.values.ids import NewId, SpaceId
+from canonry.values.ids import NewId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
-from canonry.values.spaces import SpaceDraft, SpaceKind
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.canon.session.every_item import newest_match
+from canonry.canon.session.paging import newest_match
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EventQuery
 

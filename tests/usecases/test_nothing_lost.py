@@ -9,7 +9,7 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Grade
 from canonry.log.items.relations import Relation
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.testing.things import evidence, ident
 from canonry.testing.worlds import a_caller

@@ -5,12 +5,9 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.session.caller import Caller
-from canonry.log.items.accounts import DEFAULT_USER
-from canonry.records.usecases.identity import possible_duplicates as module
-from canonry.records.usecases.identity.possible_duplicates import (
-    DuplicateQuery,
-    possible_duplicates,
-)
+from canonry.log.items.sources import DEFAULT_USER
+from canonry.records.usecases import duplicates as module
+from canonry.records.usecases.duplicates import DuplicateQuery, possible_duplicates
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.toolsets.truth.kit import Desk, a_desk

@@ -16,12 +16,11 @@ from canonry.log.entries import StoryMoved
 from canonry.log.items.scenes import StoryStatus
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.view import Folded
-from canonry.stores.following.join import join
-from canonry.stores.following.joined_ledger import JoinedLedger
-from canonry.stores.following.projector import Projector
+from canonry.stores.following.following import Projector
+from canonry.stores.following.join import JoinedLedger, join
 from canonry.stores.memory import MemoryDocuments, MemoryState, MemoryStore
-from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
+from canonry.testing.worlds import Scribe, an_append
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SceneId, SpaceId, StoryId
 

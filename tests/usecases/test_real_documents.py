@@ -20,12 +20,12 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.documents.extraction.rules import interpret
 from canonry.documents.readers import LocalReader
-from canonry.log.items.accounts import account_space
 from canonry.log.items.entities import Entity
+from canonry.log.items.sources import account_space
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.records.domain.interpretations import Found
+from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import entities_of, ingest_file
-from canonry.records.usecases.store_file import GivenFile
 from canonry.values.provenance import Actor
 
 DOCUMENTS = Path(__file__).parents[3] / "shared" / "data" / "documents"

@@ -13,13 +13,18 @@ from typing_extensions import override
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.log.items.scenes import Speaker
-from canonry.log.schemas.narrative_fields import NAME
+from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
 from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
-from canonry.recall.usecases.search_canon import CanonKind, CanonRequest, search_canon
-from canonry.recall.usecases.search_passages import SearchRequest, search_passages
+from canonry.recall.usecases.search import (
+    CanonKind,
+    CanonRequest,
+    SearchRequest,
+    search_canon,
+    search_passages,
+)
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller

@@ -7,8 +7,7 @@ import pytest
 from canonry.log.items.relations import Relation
 from canonry.narrative.usecases.as_of_scene import relations_at
 from canonry.testing.things import a_relation
-from canonry.values.moments import Moment, StoryPlace
-from canonry.values.time import DAY, Instant
+from canonry.values.moments import DAY, Instant, Moment, StoryPlace
 
 
 def then(day: int | None, told: int) -> Moment:

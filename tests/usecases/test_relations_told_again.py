@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.canon.commands.create_relation import NewRelation, RelationCreated, create_relation
-from canonry.log.schemas.narrative_relations import relation_type
+from canonry.canon.commands.relations import NewRelation, RelationCreated, create_relation
+from canonry.log.schemas.narrative import relation_type
 from canonry.testing.worlds import a_caller
 from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience
 from canonry.values.provenance import Authority

@@ -6,7 +6,7 @@ from canonry.canon.canonization.canonize_proposals import canonize_proposals
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import ConflictWaived, ProposalDeferred
 from canonry.log.items.proposals import Grade, ProposalStatus
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import MIDDLE_EARTH
 from canonry.testing.worlds import a_caller
 from canonry.values.ids import ProposalId

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.catalog.domain.rows import CatalogRow, read_row
-from canonry.catalog.usecases.save_catalog_row import save_catalog_row, store_row
+from canonry.catalog.usecases.rows import save_catalog_row, store_row
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.catalog_tables import ENTITIES
 from canonry.readmodels.catalog import item_id, item_row, stamp

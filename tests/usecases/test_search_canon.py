@@ -13,7 +13,7 @@ from canonry.readmodels.ports.vectors import VectorBatch
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
-from canonry.recall.usecases.search_canon import CanonKind, find_canon
+from canonry.recall.usecases.search import CanonKind, find_canon
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
 from canonry.testing.worlds import HandClock

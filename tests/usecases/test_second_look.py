@@ -11,10 +11,10 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
 from canonry.recall.usecases.find_passages import SECOND_LOOK, FoundPassages, find_passages
 from canonry.recall.usecases.recall import RecallServices, Reranking
-from canonry.recall.usecases.search_canon import degraded_of
+from canonry.recall.usecases.search import degraded_of
 from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
 from canonry.testing.worlds import HandClock
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.usecases.stage import Stage, a_stage
 

@@ -8,12 +8,11 @@ from typing_extensions import override
 
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextFound, TextQuery
-from canonry.stores.following import shared_text
-from canonry.stores.following.projector import Projector
-from canonry.stores.following.shared_text import SharedText
+from canonry.stores.following import following as shared_text
+from canonry.stores.following.following import Projector, SharedText
 from canonry.stores.memory import MemoryText
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import Scribe
 from tests.conformance.test_memory import open_memory
 
 pytestmark = pytest.mark.anyio

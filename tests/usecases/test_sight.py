@@ -10,13 +10,11 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Position
 from canonry.log.entries import EntitiesMerged
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_space, an_entity, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import NotFound
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import SpaceKind
-from canonry.world.usecases.bound_world import require_world
+from canonry.values.ids import SpaceId, SpaceKind
+from canonry.world.usecases.worlds import require_world
 
 pytestmark = pytest.mark.anyio
 

@@ -11,23 +11,24 @@ from canonry.app.compose import compose_memory
 from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
-from canonry.log.items.accounts import account_space, source_id_of
+from canonry.log.items.sources import account_space, source_id_of
 from canonry.records.domain.file_links import link_to, storage_key
-from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.interpret_source import interpret_file, plan_run
-from canonry.records.usecases.sign_url import open_link, sign_url
-from canonry.records.usecases.store_file import (
+from canonry.records.usecases.files import (
     GivenFile,
     decoded,
     filing_of,
     given_file,
     hint_of,
+    open_link,
+    sign_url,
     store_file,
 )
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.interpret_source import interpret_file, plan_run
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.moments import SECOND, Instant
 from canonry.values.provenance import Actor
-from canonry.values.time import SECOND, Instant
 
 pytestmark = pytest.mark.anyio
 

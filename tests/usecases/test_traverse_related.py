@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.canon.session import traverse_related as walking
-from canonry.canon.session.traverse_related import Related, traverse_related
+from canonry.canon.session import traversal as walking
+from canonry.canon.session.traversal import Related, traverse_related
 from canonry.log.entries import EntitiesMerged
 from canonry.log.items.entities import Entity
 from canonry.testing.worlds import a_caller

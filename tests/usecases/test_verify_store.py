@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.export_log import Heads
-from canonry.canon.upkeep.verify_store import heads_from, verify_store
-from canonry.readmodels.ports.upkeep import Verification
-from canonry.testing.scribe import Scribe
+from canonry.canon.upkeep.logs import Heads, heads_from, verify_store
+from canonry.readmodels.ports.view import Verification
 from canonry.testing.things import MIDDLE_EARTH, a_source
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio

@@ -24,9 +24,8 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.values.calendars.declaring import read_calendar
-from canonry.values.ids import SceneId, SourceId
-from canonry.values.spaces import Space
-from canonry.values.time import DAY, Instant, parse_instant
+from canonry.values.ids import SceneId, SourceId, Space
+from canonry.values.moments import DAY, Instant, parse_instant
 from tests.usecases.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio

@@ -8,18 +8,18 @@ import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Tick
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict
 from canonry.world.domain.atlas import Item
-from canonry.world.domain.identity import layer_id_of, lore_id_of, thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld, find_world
-from canonry.world.usecases.get_player_context import INVENTORY_MAX, get_player_context
+from canonry.world.domain.merging import layer_id_of, lore_id_of, thing_id_of
+from canonry.world.usecases.contexts import INVENTORY_MAX, get_player_context
+from canonry.world.usecases.lore import declare_version
 from canonry.world.usecases.move_mover import Move, move_mover
-from canonry.world.usecases.record_lore import declare_version
 from canonry.world.usecases.transfer_item import Transfer, transfer_item
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part
+from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

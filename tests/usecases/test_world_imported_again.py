@@ -6,24 +6,22 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.canon.commands.create_universe import create_universe
+from canonry.canon.commands.universes import create_universe
 from canonry.canon.judging.making import Backing, make_observation
 from canonry.canon.session.canon import Canon
 from canonry.log.schemas.world_types import RealmScope, RealmType, Tie
-from canonry.readmodels.directions import Direction
-from canonry.testing.scribe import Scribe
+from canonry.readmodels.edges import Direction
 from canonry.testing.things import a_space, ident
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
+from canonry.values.ids import SpaceKind
 from canonry.values.provenance import Authority
-from canonry.values.spaces import SpaceKind
 from canonry.world.domain.atlas import Atlas, Exit, Happening, LoreVersion, Place, Realm, Route
 from canonry.world.domain.checks import TIES_MAX, VERSIONS_MAX
-from canonry.world.domain.identity import event_id_of, thing_id_of, world_id_of
-from canonry.world.usecases.bound_world import find_world
-from canonry.world.usecases.export_world import export_world
-from canonry.world.usecases.query_worlds import query_worlds, world_named
+from canonry.world.domain.merging import event_id_of, thing_id_of, world_id_of
+from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie
+from canonry.world.usecases.worlds import find_world, query_worlds, world_named
 from tests.toolsets.world.kit import an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

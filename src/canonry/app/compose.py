@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from canonry.app.filing import memory_filing
 from canonry.app.packages import is_installed, with_packages
 from canonry.app.system import SystemClock, SystemIdentities
-from canonry.canon.ports.document_reader import DocumentReader
+from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.canon import Canon
-from canonry.log.ports.ledger import Ledger
-from canonry.log.ports.sealer import Sealer
+from canonry.log.ports.ledger import Ledger, Sealer
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.catalog import Catalog
 from canonry.readmodels.ports.documents import Documents
@@ -16,8 +15,7 @@ from canonry.readmodels.ports.engine import Engine
 from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Text
-from canonry.records.usecases.filing import Filing
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.services import Filing, RecordServices
 from canonry.values.policy import Policy
 
 

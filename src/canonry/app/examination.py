@@ -1,25 +1,147 @@
-"""The examination behind `canonry doctor`: it looks at everything and changes nothing."""
+"""Examine a store for `canonry doctor`: what is wrong, and what helps."""
 
+import asyncio
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from canonry.app.diagnosis import Diagnosis, ShownSetting
 from canonry.app.file_modes import open_to_others
-from canonry.app.recall_examination import look_at_recall, look_at_reranking
-from canonry.app.recalling import origin_of, recall_folder
-from canonry.app.schema_examination import foreign_objects
+from canonry.app.packages import load_toolsets
+from canonry.app.recalling import RECALL_FILE, origin_of, recall_folder
 from canonry.app.serving import advice_on, served
 from canonry.app.settings import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
-from canonry.app.toolsets import load_toolsets
-from canonry.log.dating import OFF_MAX, is_plausible
-from canonry.recall.usecases.recall import RecallServices
-from canonry.records.usecases.check_files import check_files
-from canonry.values.errors import CanonryError
-from canonry.values.time import SECOND, Instant, parse_instant, render_instant
+from canonry.log.commits import OFF_MAX, is_plausible
+from canonry.readmodels.follow_log import LogCursor, heads_of
+from canonry.readmodels.ports.vectors import EmbeddingModel, Purpose
+from canonry.recall.usecases.recall import Recall, RecallServices, Reranking
+from canonry.records.usecases.files import check_files
+from canonry.values.errors import CanonryError, Unavailable
+from canonry.values.moments import SECOND, Instant, parse_instant, render_instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSetting:
+    """A setting as it is in force."""
+
+    key: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What was found, and what helps."""
+
+    what: str
+    help: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Diagnosis:
+    """Everything that was seen; `wrong` must be mended, `hints` are good to know."""
+
+    settings: list[ShownSetting] = field(default_factory=list)
+    store: dict[str, str | int] = field(default_factory=dict)
+    wrong: list[Advice] = field(default_factory=list)
+    hints: list[Advice] = field(default_factory=list)
+
+    def is_wrong(self, what: str, advice: str) -> None:
+        """Something that must be mended."""
+        self.wrong.append(Advice(what=what, help=advice))
+
+    def hint(self, what: str, advice: str) -> None:
+        """Something that is good to know."""
+        self.hints.append(Advice(what=what, help=advice))
+
+
+_REMEDIES: Final = {
+    "embedder.unavailable": "search goes on by words; install or start the model, or set another",
+    "embedder.slow": "search goes on by words; look at the endpoint, or raise recall.patience",
+    "vectors.corrupt": "search goes on by words; `canonry rebuild --only vectors` makes it anew",
+    "vectors.unavailable": "search goes on by words; look at the rights and the disk of its folder",
+}
+_RERANKER: Final = (
+    "search goes on without it; look at recall.rerank_url, or set recall.reranker none"
+)
+
+
+async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, origin: str) -> None:
+    """Ask the model for one vector, and the index how far it is; nothing is changed.
+
+    `origin` says where the model comes from. Whatever is wrong, search goes on by words.
+    """
+    try:
+        opened = await recall.opened()
+        diagnosis.store["recall_model"] = _told(opened.embedder.model)
+        diagnosis.store["recall_model_origin"] = origin
+        async with asyncio.timeout(recall.patience):
+            await opened.embedder.embed(("hello",), Purpose.QUERY)
+    except TimeoutError:
+        what = f"the embedding model: it did not answer in time ({recall.patience:g} s)"
+        diagnosis.is_wrong(what, _REMEDIES["embedder.slow"])
+    except Unavailable as error:
+        diagnosis.is_wrong(f"the embedding model: {error.message}", _remedy(error))
+        if error.details.get("package"):
+            return
+    try:
+        await _look_at_index(diagnosis, recall, folder)
+    except Unavailable as error:
+        diagnosis.is_wrong(f"the index of vectors: {error.message}", _remedy(error))
+
+
+async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
+    """Ask for the order of two texts; whatever is wrong, search goes on without."""
+    try:
+        await reranking.order("hello", ("hello", "good night"))
+    except Unavailable as error:
+        diagnosis.is_wrong(f"the reranker: {error.message}", _RERANKER)
+
+
+async def _look_at_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> None:
+    heads = await heads_of(recall.ledger)
+    opened = await recall.opened()
+    statuses = await opened.vectors.status() if await asyncio.to_thread(folder.is_dir) else ()
+    mine = next((each for each in statuses if each.model == opened.embedder.model), None)
+    cursor = LogCursor() if mine is None else LogCursor.read(mine.cursor)
+    waiting = sum(max(0, head - cursor.at(space)) for space, head in heads.items())
+    diagnosis.store["recall_vectors"] = 0 if mine is None else mine.count
+    diagnosis.store["recall_commits_waiting"] = waiting
+    older = [each.model for each in statuses if each is not mine]
+    if older:
+        diagnosis.hint(
+            f"vectors of another model are kept: {', '.join(map(_told, older))}",
+            "they serve until the new model has seen everything; a server sees to that",
+        )
+    if waiting:
+        diagnosis.hint(
+            f"{waiting} commits are not indexed by meaning yet",
+            "a server does it in the background; or `canonry rebuild --only vectors` now",
+        )
+
+
+def _told(model: EmbeddingModel) -> str:
+    return f"{model.name}, version {model.version}, {model.dimensions} dimensions"
+
+
+def _remedy(error: Unavailable) -> str:
+    return _REMEDIES.get(error.code, "search goes on by words; try again later")
+
+
+def foreign_objects(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Each file with what it has, or lacks, beside what Canonry makes: triggers among them."""
+    from canonry.stores.sqlite import check_file, check_store_file  # noqa: PLC0415 - an engine
+
+    for path in sorted(folder.rglob(STORE_FILE)):
+        yield from ((path, what) for what in check_store_file(path))
+    for path in sorted(folder.rglob(RECALL_FILE)):
+        from canonry.recall.vectors import SCHEMA  # noqa: PLC0415 - loads an engine
+
+        yield from ((path, what) for what in check_file(path, SCHEMA))
+
 
 DISK_WRONG: Final = 200 * 1024 * 1024
 DISK_HINT: Final = 2 * 1024 * 1024 * 1024
@@ -115,7 +237,9 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
         store = await open_store_to_look(settings)
     except CanonryError as error:
-        diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
+        diagnosis.is_wrong(
+            f"the store cannot be opened: {error.message}", _examination_remedy(error)
+        )
         return
     try:
         facts = await store.upkeep.facts_about_store()
@@ -136,7 +260,9 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         if services.reranking is not None:
             await look_at_reranking(diagnosis, services.reranking)
     except CanonryError as error:
-        diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
+        diagnosis.is_wrong(
+            f"the store does not answer: {error.message}", _examination_remedy(error)
+        )
     finally:
         await store.close()
 
@@ -231,7 +357,7 @@ async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
         )
 
 
-def _remedy(error: CanonryError) -> str:
+def _examination_remedy(error: CanonryError) -> str:
     remedies = {
         "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
         "store.newer": "install the newer Canonry that wrote it",

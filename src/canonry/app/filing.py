@@ -17,7 +17,7 @@ from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
 from canonry.records.domain.file_links import KEY_BYTES
 from canonry.records.ports.interpreter import Interpreter
-from canonry.records.usecases.filing import Filing, UserFiles
+from canonry.records.usecases.services import Filing, UserFiles
 from canonry.stores.folder import FolderBlobs, FolderLocalFiles, kept_key
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import is_uuid
@@ -198,13 +198,15 @@ def _interpreter(
     if provider == "rules":
         return _rules()[provider]
     if provider == "client" and filing.client is not None:
-        from canonry.documents.interpreters.client import ClientInterpreter  # noqa: PLC0415
+        from canonry.documents.interpreters.answering import ClientInterpreter  # noqa: PLC0415
 
         return ClientInterpreter(filing.client)
     # Only a model needs a client for endpoints.
-    from canonry.documents.interpreters.answering import EndpointInterpreter  # noqa: PLC0415
-    from canonry.documents.interpreters.anthropic import ANTHROPIC  # noqa: PLC0415
-    from canonry.documents.interpreters.openai_compatible import OPENAI  # noqa: PLC0415
+    from canonry.documents.interpreters.answering import (  # noqa: PLC0415 - only for a model
+        ANTHROPIC,
+        OPENAI,
+        EndpointInterpreter,
+    )
     from canonry.models.endpoint import ModelEndpoint  # noqa: PLC0415
 
     endpoint = ModelEndpoint(

@@ -15,9 +15,8 @@ from typing import Final, TypeAlias
 
 from canonry.app.recalling import RECALL_FILE
 from canonry.canon.session.canon import Canon
-from canonry.readmodels.ports.upkeep import UpkeepProgress
-from canonry.recall.usecases.index_ahead import index_ahead
-from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, index_ahead
 from canonry.recall.usecases.recall import Recall
 from canonry.values.errors import CanonryError, Unavailable
 

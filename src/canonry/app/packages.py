@@ -1,17 +1,24 @@
-"""What each package brings to the server; a package that is left out brings nothing.
+"""What each package brings to the server; a package that is left out brings nothing."""
 
-Names are "module:attribute", so that nothing is imported before it is asked for.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.values.errors import NotSupported
+from canonry.gateway.face import Face
+from canonry.values.errors import InvalidInput, NotSupported
+
+if TYPE_CHECKING:
+    from canonry.gateway.tool import Toolset
+
+
+# What each package brings to the server; a package that is left out brings nothing.
+#
+# Names are "module:attribute", so that nothing is imported before it is asked for.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +111,37 @@ def with_packages(canon: Canon) -> Canon:
         if brings.compose is not None and is_installed(package):
             canon = load(brings.compose)(canon)
     return canon
+
+
+TOOLSETS: Final = installed_toolsets()
+"""Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
+
+
+def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
+    """The toolsets of these names, once each, in order.
+
+    Raises:
+        InvalidInput: `settings.unknown`.
+    """
+    return tuple(getattr(module, attribute) for module, attribute in _named(names))
+
+
+def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
+    """The faces of the toolsets of these names, without their tools.
+
+    Raises:
+        InvalidInput: `settings.unknown`.
+    """
+    return tuple(module.FACE for module, _ in _named(names))
+
+
+def _named(names: Iterable[str]) -> Iterator[tuple[Any, str]]:
+    for name in dict.fromkeys(names):
+        if name not in TOOLSETS:
+            known = ", ".join(TOOLSETS)
+            near = get_close_matches(name, TOOLSETS, 1)
+            guess = f"; did you mean {near[0]}?" if near else ""
+            message = f"toolsets: there is no toolset {name}; known are {known}{guess}"
+            raise InvalidInput("settings.unknown", message, path="toolsets")
+        module, _, attribute = TOOLSETS[name].partition(":")
+        yield import_module(module), attribute

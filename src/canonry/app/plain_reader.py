@@ -5,8 +5,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.canon.ports.document_reader import DocumentReader
-from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType, Reading
+from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
 from canonry.language.texts.excerpts import Box, DocumentType, Part
 from canonry.values.errors import InvalidInput
 

@@ -17,8 +17,7 @@ from canonry.gateway.limits import SECONDS
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Tombstone
 from canonry.models.outside_services import OutsideServices
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel
-from canonry.readmodels.ports.vectors import Vectors
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Vectors
 from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, Reranking
 from canonry.values.ids import SpaceId

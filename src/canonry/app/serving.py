@@ -8,11 +8,10 @@ from typing_extensions import override
 from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit, AuditLine
-from canonry.gateway.authority import may
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.limits import Limits
-from canonry.gateway.principal import Principal, is_name
+from canonry.gateway.principal import Principal, is_name, may
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId

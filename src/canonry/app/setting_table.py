@@ -1,12 +1,13 @@
-"""Every setting as one row: its type, kind, meaning and default, and where an operator gives it.
-
-The file's key, the variable, the option and the page of the reference all follow from the row.
-"""
+"""The table of settings: each is one field with its kind, its default and its help."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from types import UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+import platformdirs
 
 from canonry.app.setting_kinds import (
     CALLERS,
@@ -15,6 +16,7 @@ from canonry.app.setting_kinds import (
     NAMES,
     NUMBER,
     PATH,
+    STORE,
     TEXT,
     one_of,
     parse_address,
@@ -22,11 +24,133 @@ from canonry.app.setting_kinds import (
     setting,
     shown,
     some_of,
+    unknown_setting,
+    wrong_value,
 )
-from canonry.app.store_settings import StoreSettings
 from canonry.server.token_settings import ALGORITHMS
-from canonry.values.policy import Policy
+from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
+
+
+def user_data() -> Path:
+    """Where the store lies unless somebody says otherwise."""
+    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """What an operator may decide of the store."""
+
+    data: Path = setting(
+        PATH,
+        "Folder of the store; made when missing.",
+        factory=user_data,
+        told="the user's data folder",
+        group=STORE,
+    )
+    durability: str = setting(
+        one_of("full", "normal"),
+        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
+        default="full",
+        group=STORE,
+    )
+    postgres_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the store in this PostgreSQL database, which many servers may share; "
+            "its password is PGPASSWORD."
+        ),
+        metavar="URL",
+        told="the data folder holds it",
+        group=STORE,
+    )
+    records_shards: tuple[str, ...] = setting(
+        NAMES,
+        (
+            "Divide the spaces between these PostgreSQL databases, of which the first one is "
+            "postgres.url; their passwords are PGPASSWORD, or in libpq's password file."
+        ),
+        default=(),
+        metavar="URL,...",
+        told="one database has all spaces",
+        group=STORE,
+    )
+    postgres_schema: str = setting(
+        TEXT, "The schema of the database that holds the store.", default="canonry", group=STORE
+    )
+    postgres_connections: float = setting(
+        NUMBER, "The most connections of one server to the database.", default=16, group=STORE
+    )
+    postgres_copy: bool = setting(
+        FLAG,
+        "Answer from a copy of the log in the data folder of this machine, which follows it.",
+        default=False,
+        group=STORE,
+    )
+    mongodb_url: str | None = setting(
+        TEXT,
+        (
+            "Keep records and documents in this MongoDB deployment, which many machines may share; "
+            "its password is CANONRY_MONGODB_PASSWORD."
+        ),
+        metavar="URL",
+        told="the data folder holds them",
+        group=STORE,
+    )
+    mongodb_database: str = setting(
+        TEXT, "The database of the deployment.", default="canonry", group=STORE
+    )
+    neo4j_url: str | None = setting(
+        TEXT,
+        (
+            "Show the state of a store in MongoDB as a graph in this Neo4j server, such as "
+            "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD."
+        ),
+        metavar="URL",
+        told="there is no graph",
+        group=STORE,
+    )
+    opensearch_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the index of words of a store in MongoDB in this OpenSearch server, such as "
+            "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD."
+        ),
+        metavar="URL",
+        told="the copy on each machine",
+        group=STORE,
+    )
+    qdrant_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the index of meaning of a store in MongoDB in this Qdrant server; its key is "
+            "CANONRY_QDRANT_KEY."
+        ),
+        metavar="URL",
+        told="the data folder of each machine",
+        group=STORE,
+    )
+    files_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX; "
+            "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ),
+        metavar="URL",
+        told="PostgreSQL holds them; beside MongoDB the data folder",
+        group=STORE,
+    )
+    files_endpoint: str | None = setting(
+        TEXT,
+        "Where the object store of files.url is, if not at Amazon.",
+        metavar="URL",
+        group=STORE,
+    )
+
+
+# Every setting as one row: its type, kind, meaning and default, and where an operator gives it.
+#
+# The file's key, the variable, the option and the page of the reference all follow from the row.
 
 DEFAULT: Final = "default"
 
@@ -376,3 +500,108 @@ SETTINGS: Final = tuple(row_of(each) for each in fields(Settings) if each.metada
 """All of them, in the order in which `--help` and `canonry doctor` list them."""
 POLICY: Final = "policy"
 """The table of the file that holds the numbers of `canonry.values.policy.Policy`."""
+
+
+# The `[policy]` table of the settings file, read into `canonry.values.policy.Policy`.
+#
+# The dataclasses are the schema: each table and key is named as there, and checked by its type.
+
+
+def policy_from(table: Any, where: str) -> Policy:
+    """The policy with everything that `table` says instead of the defaults.
+
+    Raises:
+        InvalidInput: `settings.unknown` or `settings.malformed`.
+    """
+    policy: Policy = _filled(Policy(), table, "policy", where)
+    _check(policy, where)
+    for name, number in _numbers(policy.staging):
+        if not 0 <= number <= STAGED_MAX:
+            raise wrong_value(f"policy.staging.{name}", f"0 to {STAGED_MAX}", where)
+    return policy
+
+
+def _filled(value: Any, table: Any, name: str, where: str) -> Any:
+    if not isinstance(table, Mapping):
+        raise wrong_value(name, "a table", where)
+    known = {each.name for each in fields(value)}
+    hints = get_type_hints(type(value))
+    changes: dict[str, Any] = {}
+    for key, given in table.items():
+        path = f"{name}.{key}"
+        if key not in known:
+            raise unknown_setting(path, [f"{name}.{each}" for each in known], where)
+        current = getattr(value, key)
+        if is_dataclass(current):
+            changes[key] = _filled(current, given, path, where)
+        else:
+            changes[key] = _converted(hints[key], given, current, path, where)
+    return replace(value, **changes)
+
+
+def _converted(hint: Any, given: Any, current: Any, path: str, where: str) -> Any:
+    origin = get_origin(hint)
+    if origin is tuple:
+        if not isinstance(given, list):
+            raise wrong_value(path, "a list", where)
+        inner = get_args(hint)[0]
+        return tuple(_converted(inner, each, None, path, where) for each in given)
+    if origin is not None and isinstance(current, Mapping):
+        return _mapping(hint, given, current, path, where)
+    if isinstance(hint, UnionType):
+        hint = next(each for each in get_args(hint) if each is not type(None))
+    return _scalar(hint, given, path, where)
+
+
+def _mapping(hint: Any, given: Any, current: Mapping[Any, Any], path: str, where: str) -> Any:
+    if not isinstance(given, Mapping):
+        raise wrong_value(path, "a table", where)
+    key_type, value_type = get_args(hint)
+    merged = dict(current)
+    for key, value in given.items():
+        names = list(key_type) if issubclass(key_type, StrEnum) else []
+        if names and key not in names:
+            raise unknown_setting(f"{path}.{key}", [f"{path}.{name}" for name in names], where)
+        merged[key_type(key)] = _scalar(value_type, value, f"{path}.{key}", where)
+    return merged
+
+
+def _scalar(hint: Any, given: Any, path: str, where: str) -> Any:
+    if hint is float and isinstance(given, int | float) and not isinstance(given, bool):
+        return float(given)
+    if hint is int and isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if hint in {bool, str} and isinstance(given, hint):
+        return given
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+    raise wrong_value(path, names.get(hint, "of another type"), where)
+
+
+def _check(policy: Policy, where: str) -> None:
+    if policy.scoring.below not in {"reject", "defer"}:
+        raise wrong_value("policy.scoring.below", "reject or defer", where)
+    shares = {f"policy.scoring.weights.{k}": v for k, v in policy.scoring.weights.items()}
+    shares |= {
+        "policy.scoring.threshold": policy.scoring.threshold,
+        "policy.scoring.without_evidence": policy.scoring.without_evidence,
+    }
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise wrong_value(name, "between 0 and 1", where)
+    for part in ("limits", "context"):
+        for name, number in _numbers(getattr(policy, part)):
+            if number < 0:
+                raise wrong_value(f"policy.{part}.{name}", "0 or more", where)
+    truth = policy.truth
+    for name, number in (
+        ("interpretations", truth.interpretations),
+        *((f"retention.{name}", days) for name, days in _numbers(truth.retention)),
+    ):
+        if number is not None and number < 0:
+            raise wrong_value(f"policy.truth.{name}", "0 or more", where)
+    if policy.recall.half_life <= 0:
+        raise wrong_value("policy.recall.half_life", "above 0", where)
+
+
+def _numbers(part: Any) -> list[tuple[str, Any]]:
+    return [(each.name, getattr(part, each.name)) for each in fields(part)]

@@ -18,8 +18,8 @@ from canonry.app.settings import (
 )
 from canonry.app.speaking import voiced
 from canonry.canon.session.canon import Canon
-from canonry.readmodels.ports.upkeep import Upkeep
 from canonry.readmodels.ports.vectors import Vectors
+from canonry.readmodels.ports.view import Upkeep
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable

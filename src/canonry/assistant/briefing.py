@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.assistant.desk import AT, SPACE, Desk, named, takes
+from canonry.assistant.desk import AT, EVERYBODY, SPACE, Desk, named, takes
 from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars
-from canonry.assistant.roles import EVERYBODY
 from canonry.assistant.rows import Row, filled, reply_schema, rows_of
 from canonry.assistant.searching import nothing_found, searched_by, searched_in
-from canonry.canon.queries.query_facts import FactQuery, query_facts
-from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.queries.listings import FactQuery, RelationQuery, query_facts, query_relations
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import entity_at
@@ -18,16 +16,12 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene
-from canonry.narrative.usecases.assemble_context import (
-    ContextRequest,
-    SceneContext,
-    assemble_context,
-)
+from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.recall.domain.context import Section, fit, tokens_of
 from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_things, holds
 from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 TOKENS: Final = 800
 TOKENS_MAX: Final = 8_000

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from canonry.assistant.desk import (
+    EVERYBODY,
     PAGING,
     SPACE,
     Desk,
@@ -14,9 +15,8 @@ from canonry.assistant.desk import (
     wanted,
 )
 from canonry.assistant.everywhere import desks_of, placed
-from canonry.assistant.roles import EVERYBODY
 from canonry.assistant.rows import Names, Row, fitted, kind_of, named_in, reply_schema, row_of
-from canonry.canon.queries.list_changes import ChangeQuery, Written, list_changes
+from canonry.canon.queries.timeline import ChangeQuery, Written, list_changes
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
@@ -35,11 +35,10 @@ from canonry.log.entries import (
     RelationEnded,
     Thing,
 )
-from canonry.log.items.memories import Memory
-from canonry.log.items.scenes import Scene
-from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX
+from canonry.log.items.scenes import Memory, Scene
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.values.moments import parse_instant, render_instant
 from canonry.values.observations import Observation
-from canonry.values.time import parse_instant, render_instant
 
 _WORDS_MAX: Final = 120
 _ABOUT: Final = 4

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.assistant.desk import ANYTHING, Desk, checked, named, names, require_few, takes
-from canonry.canon.canonization.create_proposal import Suggestion
-from canonry.canon.queries.find_mentioned import Mentions, find_mentioned
-from canonry.canon.queries.find_named import begins_word_of, may_mean
+from canonry.canon.canonization.proposals import Suggestion
+from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned, may_mean
 from canonry.gateway.shapes import TEXT, Field, enum
 from canonry.gateway.text import meant
 from canonry.log.items.entities import Entity
@@ -19,12 +18,11 @@ from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.upkeep import Correcting, Merging, Retconning, UpkeepAct
-from canonry.log.schemas.narrative_fields import DESCRIPTION, NAME
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, EntityType
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 CLAIMS_MAX: Final = 20

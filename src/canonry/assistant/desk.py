@@ -1,29 +1,27 @@
-"""The desk: what a call is about, found by names: its space, its things, its times, its page."""
+"""The context of one call of the default toolset: who calls, and in which space."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.canon.queries.choose_space import ChosenSpace, choose_space, spaces_held
-from canonry.canon.queries.find_named import find_named
+from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
+from canonry.canon.queries.names import find_named
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import calendar_of, in_words
 from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, array, obj
 from canonry.gateway.tool import Arguments, Schema
 from canonry.log.entries import Thing
-from canonry.log.items.accounts import entity_id_behind
 from canonry.log.items.entities import Entity
-from canonry.values.audience import EVERYBODY, Audience, audience_in, character
-from canonry.values.calendars.dates import spoken
-from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.log.items.sources import entity_id_behind
+from canonry.values.audience import EVERYBODY as ALL_READERS
+from canonry.values.audience import Audience, audience_in, character
+from canonry.values.calendars.reckoning import GREGORIAN, spoken
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupported
-from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.json_values import encode_json
-from canonry.values.normal_forms import folded
-from canonry.values.spaces import SpaceKind
-from canonry.values.time import DAY, Instant, parse_instant, render_instant
+from canonry.values.ids import SpaceId, SpaceKind, is_uuid
+from canonry.values.json_values import encode_json, folded
+from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 PAGE_DEFAULT: Final = 10
 PAGE_MAX: Final = 50
@@ -113,7 +111,7 @@ class Desk:
             InvalidInput: `audience.malformed`, or as names are found.
         """
         if (texts := arguments.get("for")) is None:
-            return EVERYBODY
+            return ALL_READERS
         require_few(texts, "/for")
         readers = [await self.reader(each, path=f"/for/{n}") for n, each in enumerate(texts)]
         return audience_in(readers, path="/for")
@@ -354,3 +352,14 @@ def require_few(texts: Sequence[str], path: str) -> None:
     if len(texts) > _NAMED_MAX:
         message = f"{path} has {len(texts)} items; the limit is {_NAMED_MAX}"
         raise InvalidInput("list.too-long", message, path=path, limit=_NAMED_MAX)
+
+
+READER: Final = "Reader"
+CONTRIBUTOR: Final = "Contributor"
+KEEPER: Final = "Keeper"
+SOLO: Final = "Solo"
+"""One person on their own machine, who tells, proposes and decides."""
+
+EVERYBODY: Final = frozenset({READER, CONTRIBUTOR, KEEPER, SOLO})
+CONTRIBUTORS: Final = frozenset({CONTRIBUTOR, KEEPER, SOLO})
+KEEPERS: Final = frozenset({KEEPER, SOLO})

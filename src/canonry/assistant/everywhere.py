@@ -5,15 +5,15 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of, space_by_id, wanted
 from canonry.assistant.rows import Row, fitted
-from canonry.canon.queries.choose_space import spaces_held
-from canonry.canon.queries.find_named import candidate, may_mean, title_of
+from canonry.canon.queries.listings import spaces_held
+from canonry.canon.queries.names import candidate, may_mean, title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.values.errors import CanonryError, InvalidInput, NotFound, NotSupported
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 SPACES_MAX: Final = 20
 """In so many spaces one call looks; of more it says that it did not look in all."""

@@ -4,15 +4,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from canonry.assistant.desk import FULL, PAGING, SPACE, Desk, Wanted, named, takes, wanted
+from canonry.assistant.desk import (
+    EVERYBODY,
+    FULL,
+    PAGING,
+    SPACE,
+    Desk,
+    Wanted,
+    named,
+    takes,
+    wanted,
+)
 from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars, of_each, placed
 from canonry.assistant.resources import THING
-from canonry.assistant.roles import EVERYBODY
 from canonry.assistant.rows import ONE, Row, filled, fitted, reply_schema, rows_of
-from canonry.canon.commands.retcon_thing import list_dependents
-from canonry.canon.queries.explain import Explanation, explain
-from canonry.canon.queries.read_timeline import Window, read_timeline
-from canonry.canon.queries.trace_evidence import Traced
+from canonry.canon.commands.retcon_things import list_dependents
+from canonry.canon.queries.explain import Explanation, Traced, explain
+from canonry.canon.queries.timeline import Window, read_timeline
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
@@ -24,11 +32,11 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.records.usecases.explain_snapshot import FieldExplained, explain_snapshot
-from canonry.records.usecases.list_records import TimelineQuery, list_timeline, survivors_of
-from canonry.records.usecases.review.locate_value import locate_field
+from canonry.records.usecases.records import TimelineQuery, list_timeline, survivors_of
+from canonry.records.usecases.review import locate_field
+from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
+from canonry.values.moments import Instant, render_instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant, render_instant
 
 _EVIDENCE: Final = 5
 _WORDS: Final = 5

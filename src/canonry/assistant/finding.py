@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import (
     AT,
+    EVERYBODY,
     FULL,
     KNOWN_AT,
     PAGING,
@@ -19,17 +20,22 @@ from canonry.assistant.desk import (
 )
 from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars, placed
 from canonry.assistant.records import described, raw_fields
-from canonry.assistant.roles import EVERYBODY
 from canonry.assistant.rows import ONE, ROWS, Row, cut, fitted, reply_schema, row_of, rows_of
 from canonry.assistant.searching import found_rows, looked_for
-from canonry.canon.queries.query_axioms import query_axioms
-from canonry.canon.queries.query_entities import EntityQuery, query_entities
-from canonry.canon.queries.query_events import EventQuery, query_events
-from canonry.canon.queries.query_facts import FactQuery, query_facts
-from canonry.canon.queries.query_relations import RelationQuery, query_relations
-from canonry.canon.queries.query_snippets import query_snippets
-from canonry.canon.queries.query_sources import query_sources
-from canonry.canon.queries.read_as_known import read_as_known
+from canonry.canon.queries.listings import (
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    RelationQuery,
+    query_axioms,
+    query_entities,
+    query_events,
+    query_facts,
+    query_relations,
+    query_snippets,
+    query_sources,
+)
+from canonry.canon.queries.timeline import read_as_known
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
@@ -42,13 +48,13 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.narrative.usecases.get_turns import get_turns
-from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
+from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
+from canonry.narrative.usecases.turns import get_turns
 from canonry.recall.usecases.find_things import FoundKind, holds
-from canonry.records.usecases.read_snapshot import read_snapshot
+from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.errors import InvalidInput
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 _PROPERTIES: Final = 12
 _AROUND: Final = 5

@@ -1,8 +1,8 @@
-"""Proposing: one or many claims with their evidence, judged at once or kept for who decides."""
+"""The verb `propose`: claims, their evidence and who may read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from canonry.assistant.claims import (
     CLAIM,
@@ -16,16 +16,22 @@ from canonry.assistant.claims import (
     require_members,
     upkeep_of,
 )
-from canonry.assistant.desk import SPACE, Desk, checked, desk_of, names, takes
-from canonry.assistant.evidence_readers import hints_on_readers, readers_of_claims, with_hints
+from canonry.assistant.desk import (
+    CONTRIBUTORS,
+    KEEPERS,
+    SPACE,
+    Desk,
+    checked,
+    desk_of,
+    names,
+    takes,
+)
 from canonry.assistant.recording import record_claims
-from canonry.assistant.roles import CONTRIBUTORS, KEEPERS
 from canonry.assistant.rows import Row, cut, reply_schema
-from canonry.assistant.telling_documents import keep_text
-from canonry.assistant.unlinked import with_links
+from canonry.assistant.telling import keep_text
 from canonry.canon.canonization.canonize_proposals import canonize_proposals, preview_proposals
-from canonry.canon.canonization.create_proposal import Suggestion
-from canonry.canon.canonization.proposal_verdicts import ProposalVerdict
+from canonry.canon.canonization.decide_proposals import ProposalVerdict
+from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import (
     foretell_changes,
     propose_changes,
@@ -36,19 +42,145 @@ from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_A
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.statement_negated import GATE as STATEMENT_NEGATED
 from canonry.canon.ports.files import FileHint
-from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.queries.listings import query_snippets
+from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import audience_for
-from canonry.canon.session.receipts import made_before
+from canonry.canon.session.commit_change import audience_for, audiences_of, made_before
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.items.upkeep import ids_of
-from canonry.records.usecases.store_file import GivenFile
-from canonry.values.audience import Audience, narrowest
+from canonry.log.secrecy import ids_in
+from canonry.records.usecases.files import GivenFile
+from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
 from canonry.values.errors import InvalidInput, NotAllowed
+from canonry.values.json_values import encode_json
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
+
+_NAMED_MAX: Final = 3
+"""The most pieces of evidence that a hint names."""
+
+
+async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> list[Audience]:
+    """Who may know of each claim: whom it says, and no more than may see what it names.
+
+    A claim that does not say who may know is for no more than may read its evidence.
+    """
+    found: list[Audience] = []
+    for n, asked in enumerate(suggestions):
+        told, ids = asked.content.get("audience"), list(ids_in(asked.content))
+        if told is None:
+            ids += [one.ref for one in asked.evidence]
+        said = EVERYBODY if told is None else audience_in(told, path=f"/claims/{n}/for")
+        found.append(await audience_for(canon, ids, said))
+    return found
+
+
+async def hints_on_readers(
+    canon: Canon, suggestions: Sequence[Suggestion], readers: Sequence[Audience]
+) -> list[str]:
+    """What whoever claims should know: evidence with more readers, and claims with fewer."""
+    cited = {one.ref for asked in suggestions for one in asked.evidence}
+    known = await audiences_of(canon, cited) if any(readers) else {}
+    hints: list[str] = []
+    for n, (asked, audience) in enumerate(zip(suggestions, readers, strict=True)):
+        if not audience:
+            continue
+        if "audience" not in asked.content:
+            hints.append(f"claim {n} is for few, because what it names or cites is")
+        open_to_more = [
+            f"{one} ({'public' if not known.get(one.ref) else 'for more readers'})"
+            for one in asked.evidence
+            if not covers(audience, known.get(one.ref, EVERYBODY))
+        ]
+        if open_to_more:
+            listed = ", ".join(open_to_more[:_NAMED_MAX])
+            hints.append(
+                f"claim {n} is for few, but its evidence has more readers: {listed}; "
+                "give its words as said, or tell them with for"
+            )
+    return hints
+
+
+def with_hints(reply: Mapping[str, Any], hints: Sequence[str]) -> Reply:
+    """The reply with these hints beside its own."""
+    own = [reply["hint"]] if "hint" in reply else []
+    return {**reply, "hint": "; ".join((*own, *hints))} if hints else dict(reply)
+
+
+_SHOWN: Final = 3
+"""Claims that one hint speaks of."""
+
+
+async def with_links(
+    reading: ClaimReading,
+    claims: Sequence[Mapping[str, Any]],
+    suggestions: Sequence[Suggestion],
+    reply: Row,
+) -> Row:
+    """The reply, with a hint where claims are linked to nobody or a name fits several."""
+    hints = [reply["hint"]] if "hint" in reply else []
+    open_ones = [
+        (_Open(claims[n], suggestions[n].evidence, reply["verdicts"][n].get("id")), mentions)
+        for n, mentions in reading.mentions.items()
+        if mentions.unclear or not (mentions.found or claims[n].get("who"))
+    ]
+    hints += [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
+    if len(open_ones) > _SHOWN:
+        hints.append(f"{len(open_ones) - _SHOWN} further claims are not linked either")
+    return {**reply, "hint": "; ".join(hints)} if hints else reply
+
+
+class _Open(NamedTuple):
+    """A claim that is not linked, what it rests on, and what was made of it."""
+
+    claim: Mapping[str, Any]
+    evidence: Sequence[Evidence]
+    made: str | None
+
+    def linked(self, about: Sequence[str]) -> Mapping[str, Any]:
+        """The call that links it, in place of what was made of it."""
+        is_fact = self.made is not None and self.claim["kind"] == "fact"
+        claim = {**self.claim, "about": about, **({"replaces": self.made} if is_fact else {})}
+        evidence = [each.ref for each in self.evidence]
+        return {"claims": [claim], **({"evidence": evidence} if evidence else {})}
+
+
+async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> str:
+    says = unlinked.claim["says"].strip()
+    if mentions.unclear:
+        linked = "none of them: " + ", ".join(
+            f"{name} may mean {_told(bearers, ' or ')}"
+            for name, bearers in mentions.unclear.items()
+        )
+        near = next(iter(mentions.unclear.values()))
+    else:
+        near = await find_near(reading.desk.canon, reading.desk.space.id, says)
+        linked = f"no entity; nearest: {_told(near, ', ')}" if near else "no entity"
+    if not near:
+        return f'"{says}" is linked to {linked}; if it is about one, name it in about'
+    others = [bearer or name for name, bearer in mentions.found.items()]
+    name, reference = _called(near)[0]
+    call = encode_json(unlinked.linked([reference, *others])).decode()
+    return f'"{says}" is linked to {linked}. If {name} is meant: propose {call}'
+
+
+def _called(near: Sequence[Entity | str]) -> list[tuple[str, str]]:
+    """What each is called, and what names it to another call: an id where names are equal."""
+    names = [one.name if isinstance(one, Entity) else one for one in near]
+    return [
+        (candidate(one), one.id)
+        if isinstance(one, Entity) and names.count(name) > 1
+        else (name, name)
+        for one, name in zip(near, names, strict=True)
+    ]
+
+
+def _told(near: Sequence[Entity | str], between: str) -> str:
+    return between.join(name for name, _ in _called(near))
+
 
 SAID: Final = "What was said"
 """The document that keeps the words with which claims are backed."""
@@ -72,10 +204,12 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         raise InvalidInput("claim.dry-said", message, path="/said")
     if desk.is_account:
         return await record_claims(desk, claims, arguments)
-    return await _told(desk, claims, arguments)
+    return await _proposing_told(desk, claims, arguments)
 
 
-async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments) -> Reply:
+async def _proposing_told(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments
+) -> Reply:
     canon, caller, space = desk.canon, desk.caller, desk.space.id
     dry, said = bool(arguments.get("dry_run")), arguments.get("said")
     evidence = await evidence_of(desk, arguments.get("evidence", ()), "/evidence")

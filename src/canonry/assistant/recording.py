@@ -11,19 +11,18 @@ from canonry.canon.ports.files import FileHint
 from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import step
 from canonry.gateway.tool import Reply
-from canonry.log.schemas.narrative_fields import DESCRIPTION
-from canonry.log.schemas.truth_relations import TruthRelation
+from canonry.log.schemas.narrative import DESCRIPTION
+from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
 from canonry.records.domain.assertions import Warned
-from canonry.records.domain.interpretations import Found
-from canonry.records.domain.record_bounds import require_record
+from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.correct_field import Correction, correct_field
+from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
-from canonry.records.usecases.relate_entities import NewRelationship, relate_entities
-from canonry.records.usecases.store_file import GivenFile
+from canonry.records.usecases.relationships import NewRelationship, relate_entities
 from canonry.values.errors import Conflict, InvalidInput, NotFound, NotSupported
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 _SAYS: Final = {"name": "name", "says": DESCRIPTION, "tags": "tags"}
 """As which fields a record keeps what an entity's claim says beside its fields."""

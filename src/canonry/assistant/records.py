@@ -7,15 +7,14 @@ from canonry.assistant.desk import Desk
 from canonry.canon.session.account import account_of
 from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.narrative_fields import DESCRIPTION
+from canonry.log.schemas.narrative import DESCRIPTION
 from canonry.readmodels.keywords import sought_in
-from canonry.records.domain.asking.rows import sought, texts_in, words_in
+from canonry.records.domain.asking import sought, texts_in, words_in
 from canonry.records.domain.shown import Shown, shown_by
-from canonry.records.usecases.asking.own_records import own_records
-from canonry.records.usecases.asking.record_tables import ROWS_MAX
-from canonry.records.usecases.asking.search_records import excerpt_of
-from canonry.records.usecases.list_records import EntityQuery, list_entities
+from canonry.records.usecases.asking import excerpt_of, own_records
+from canonry.records.usecases.records import EntityQuery, list_entities
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.records.usecases.services import ROWS_MAX
 from canonry.values.json_values import encode_json
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from canonry.assistant import finding, spaces
-from canonry.assistant.roles import EVERYBODY
-from canonry.canon.queries.choose_space import choose_space, list_spaces
+from canonry.assistant.desk import EVERYBODY
+from canonry.canon.queries.listings import choose_space, list_spaces
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.browsing import beginning
 from canonry.gateway.tool import Resource, Shelf, Shelved
-from canonry.records.usecases.list_records import EntityQuery, list_entities
+from canonry.records.usecases.records import EntityQuery, list_entities
 from canonry.values.json_values import encode_json
 
 

@@ -1,23 +1,36 @@
-"""Reviewing and deciding: what waits for somebody, and what that somebody says."""
+"""Review: what waits for a decision, and what was unclear in documents."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
-from canonry.assistant.desk import PAGING, SPACE, Desk, desk_of, named, names, takes, wanted
+from canonry.assistant.desk import (
+    EVERYBODY,
+    KEEPERS,
+    PAGING,
+    SPACE,
+    Desk,
+    Wanted,
+    desk_of,
+    named,
+    names,
+    takes,
+    wanted,
+)
 from canonry.assistant.everywhere import desks_of, found_in, of_each
-from canonry.assistant.roles import EVERYBODY, KEEPERS
 from canonry.assistant.rows import Row, filled, fitted, reply_schema, rows_of
-from canonry.assistant.unclear import read_values, unclear_values
 from canonry.canon.canonization.canonize_proposals import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
-from canonry.canon.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
-from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
-from canonry.canon.canonization.waive_conflict import waive_conflict
-from canonry.canon.commands.end_relation import end_relation
-from canonry.canon.commands.merge_entities import merge_entities, unmerge_entities
-from canonry.canon.commands.retcon_scene import retcon_scene
-from canonry.canon.commands.retcon_thing import Retcon, retcon_thing
+from canonry.canon.canonization.decide_proposals import waive_conflict
+from canonry.canon.canonization.proposals import (
+    KeeperVerdict,
+    ProposalQuery,
+    evaluate_proposal,
+    list_proposals,
+)
+from canonry.canon.commands.entities import merge_entities, unmerge_entities
+from canonry.canon.commands.relations import end_relation
+from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
 from canonry.canon.commands.upkeep import accept_upkeep
 from canonry.canon.session.account import Account, within_account
 from canonry.canon.session.caller import Caller, step
@@ -30,15 +43,70 @@ from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
-from canonry.records.usecases.identity.keep_apart import DIFFERENT_FROM, keep_apart
-from canonry.records.usecases.identity.merge_records import merge_records, unmerge_records
-from canonry.records.usecases.identity.possible_duplicates import (
+from canonry.log.items.sources import Source
+from canonry.records.notation.reviewing import NOTATIONS
+from canonry.records.usecases.duplicates import (
     DuplicateQuery,
     duplicates_within,
+    merge_records,
+    unmerge_records,
 )
+from canonry.records.usecases.identity import DIFFERENT_FROM, keep_apart
+from canonry.records.usecases.review import list_unclear, settle_values
 from canonry.values.audience import EVERYBODY as ALL
-from canonry.values.errors import InvalidInput
+from canonry.values.errors import InvalidInput, NotSupported
 from canonry.values.provenance import Authority
+
+_HINT: Final = "decide read: of=[document], field, other=the name of the reading that is meant"
+
+
+async def unclear_values(desk: Desk, page: Wanted) -> Row:
+    """What waits for a word, by document and field.
+
+    Raises:
+        NotSupported: `space.no-readings`.
+    """
+    _require_readings(desk, "/what")
+    found, _ = await list_unclear(desk.canon, desk.caller)
+    rows: list[Row] = [
+        {
+            "document": each.source_id,
+            "type": each.entity_type,
+            "field": each.name,
+            "count": each.count,
+            "of": each.examples[0].entity.name,
+            "says": each.examples[0].unclear.fragment.value,
+            "read_as": each.examples[0].unclear.readings,
+        }
+        for each in found[page.offset : page.offset + page.limit]
+    ]
+    return fitted(rows, page, len(found), "unclear") | {"hint": _HINT}
+
+
+async def read_values(desk: Desk, named: str, arguments: Arguments) -> Row:
+    """Read all unclear values of a field of a document in the way that `other` names.
+
+    Raises:
+        NotSupported: `space.no-readings`.
+        InvalidInput: `decide.read-as`.
+    """
+    _require_readings(desk, "/verdict")
+    document = await desk.thing(named, Source, path="/of/0")
+    field, notation = arguments.get("field"), arguments.get("other")
+    if field is None or notation not in NOTATIONS:
+        message = "name the /field of the document, and in /other one of its read_as in review"
+        raise InvalidInput("decide.read-as", message, path="/field" if field is None else "/other")
+    done = await settle_values(
+        desk.canon, desk.caller, None, source_id=document.id, name=field, notation=notation
+    )
+    return {"id": document.id, "settled": done.settled, "left": done.left}
+
+
+def _require_readings(desk: Desk, path: str) -> None:
+    if not desk.is_account:
+        message = "only documents and records of your account have unclear values: space 'account'"
+        raise NotSupported("space.no-readings", message, path=path)
+
 
 _ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "pending": frozenset({Ask.PENDING}),

@@ -11,21 +11,20 @@ from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.relations import Relation
-from canonry.log.items.scenes import Scene, Story, Turn
+from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.upkeep import Correcting, Merging, Retconning, read_upkeep
 from canonry.log.items.veils import audience_of
-from canonry.log.schemas.narrative_fields import DESCRIPTION, FRAGMENT_PREFIX, policy_of
+from canonry.log.schemas.narrative import DESCRIPTION, FRAGMENT_PREFIX, policy_of
 from canonry.recall.usecases.find_relations import relation_text
 from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.when_said import when_said
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
+from canonry.values.moments import parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import parse_instant, render_instant
 
 Row = dict[str, Any]
 Names = Mapping[str, Entity]

@@ -10,7 +10,7 @@ from canonry.assistant.everywhere import MORE, SPACES_MAX, placed
 from canonry.assistant.records import fields_saying, records_saying
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, filled, fitted, rows_of
-from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.canon.canonization.proposals import ProposalQuery, list_proposals
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of

@@ -2,19 +2,27 @@
 
 from typing import Any, Final
 
-from canonry.assistant.desk import ANYTHING, PAGING, checked, named, takes, wanted
-from canonry.assistant.roles import EVERYBODY, KEEPERS
+from canonry.assistant.desk import (
+    ANYTHING,
+    EVERYBODY,
+    KEEPERS,
+    PAGING,
+    checked,
+    named,
+    takes,
+    wanted,
+)
 from canonry.assistant.rows import ROWS, Row, cut, filled, fitted, reply_schema
-from canonry.canon.commands.create_universe import create_universe, space_opened_by
-from canonry.canon.queries.choose_space import ChosenSpace, list_opened, list_spaces
+from canonry.canon.commands.universes import create_universe, space_opened_by
+from canonry.canon.queries.listings import ChosenSpace, list_opened, list_spaces
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import the_made
 from canonry.canon.session.spoken_times import CALENDAR
 from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.values.normal_forms import folded
-from canonry.values.spaces import SpaceDraft, SpaceKind
+from canonry.values.ids import SpaceDraft, SpaceKind
+from canonry.values.json_values import folded
 
 _HOLDS: Final = {
     SpaceKind.UNIVERSE: "claims that are judged; scenes",

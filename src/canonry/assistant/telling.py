@@ -1,10 +1,13 @@
-"""Telling: what was said, seen or sent is kept as it came, and gets ids that claims can cite."""
+"""The verb `tell`: keep what was said, seen or sent."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from canonry.assistant.desk import (
     ANYTHING,
+    CONTRIBUTORS,
+    SOLO,
     SPACE,
     Desk,
     Wanted,
@@ -14,33 +17,102 @@ from canonry.assistant.desk import (
     names,
     takes,
 )
-from canonry.assistant.roles import CONTRIBUTORS
 from canonry.assistant.rows import Row, cut, filled, fitted, reply_schema
-from canonry.assistant.telling_documents import given_document, keep_text
-from canonry.canon.canonization.complete_scene import outcomes_among, proposals_of
-from canonry.canon.canonization.finalize_scene import finalize_scene
-from canonry.canon.queries.query_snippets import query_snippets
+from canonry.canon.canonization.complete_scene import finalize_scene, outcomes_among, proposals_of
+from canonry.canon.commands.sources import GivenDocument, ImportedDocument, keep_document
+from canonry.canon.ports.files import FileHint
+from canonry.canon.queries.listings import query_snippets
 from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import made_before, the_made
+from canonry.canon.session.commit_change import made_before, the_made
 from canonry.gateway.limits import Limits
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
 from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.language.texts.excerpts import DocumentType
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
-from canonry.narrative.usecases.append_turn import TurnRequest, append_turn
-from canonry.narrative.usecases.open_scene import SceneAsked, open_scene, opening, story_of_late
-from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
+from canonry.log.items.sources import SourceType
+from canonry.narrative.usecases.scenes import (
+    SceneAsked,
+    SceneQuery,
+    open_scene,
+    opening,
+    query_scenes,
+    story_of_late,
+)
+from canonry.narrative.usecases.turns import TurnRequest, append_turn
 from canonry.records.domain.assertions import Warned
+from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import FileIngested, ingest_file
 from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
 from canonry.records.usecases.record_entities import RecordedAs
-from canonry.records.usecases.store_file import GivenFile
-from canonry.values.audience import Audience, covers
-from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.audience import EVERYBODY, Audience, covers
+from canonry.values.errors import InvalidInput, NotAllowed, NotFound
 from canonry.values.fields import plain_time
 from canonry.values.ids import is_uuid
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
+from canonry.values.provenance import CanonLevel
+
+_PLAIN: Final = "text/plain; charset=utf-8"
+_KINDS: Final = {
+    **{kind.value: kind for kind in DocumentType},
+    ".md": DocumentType.MARKDOWN,
+    ".pdf": DocumentType.PDF,
+}
+
+
+async def given_document(desk: Desk, arguments: Arguments, form: str) -> GivenFile:
+    """The document, however it came."""
+    title = arguments.get("title") or ""
+    if form == "text":
+        if not arguments["text"].strip():
+            raise InvalidInput("text.empty", "/text is empty; say something", path="/text")
+        hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
+        return GivenFile(data=arguments["text"].encode(), hint=hint)
+    if form == "file":
+        mime = arguments.get("mime_type")
+        if mime is None:
+            message = "say of which type the file is, such as application/pdf"
+            raise InvalidInput("file.mime-type", message, path="/mime_type")
+        return given_file(arguments["file"], mime, title or None)
+    if desk.caller.actor.agent_type != SOLO:
+        message = f"only the agent type {SOLO} reads files of this machine; send it as file"
+        raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
+    return await read_local(desk.canon, arguments["path"], arguments.get("mime_type") or "")
+
+
+async def keep_text(
+    desk: Desk,
+    space: str,
+    given: GivenFile,
+    *,
+    title: str,
+    doc_id: str | None = None,
+    audience: Audience = EVERYBODY,
+) -> ImportedDocument:
+    """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
+    media = given.hint.media or ""
+    kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
+    if kind is None and media and not media.startswith("text/"):
+        message = "documents are read here as text, Markdown or PDF; others in your account"
+        raise InvalidInput("document.unsupported", message, path="/mime_type")
+    document = GivenDocument(
+        name=doc_id or title,
+        title=checked(title, desk.canon.policy.limits.name, path="/title"),
+        data=given.data,
+        kind=kind or DocumentType.PLAIN,
+        doc_id=doc_id,
+        audience=audience,
+    )
+    return await keep_document(
+        desk.canon,
+        desk.caller,
+        document,
+        universe_id=space,
+        source_type=SourceType.DOCUMENT,
+        level=CanonLevel.CANON,
+    )
+
 
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500

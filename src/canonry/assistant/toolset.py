@@ -13,9 +13,9 @@ from canonry.assistant import (
     spaces,
     telling,
 )
+from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
 from canonry.assistant.resources import RESOURCES, SHELVES
-from canonry.assistant.roles import EVERYBODY, KEEPERS, SOLO
-from canonry.gateway.dialects import DialectTable
+from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Toolset
 
 _DIALECT: Final = DialectTable(

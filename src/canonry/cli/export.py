@@ -9,12 +9,11 @@ from canonry.app.filing import files_beside
 from canonry.app.stores import open_store_to_look
 from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller
-from canonry.canon.upkeep.export_log import export_log
-from canonry.cli.options import awaited, settings_from, store_options
-from canonry.cli.progress import progress
+from canonry.canon.upkeep.logs import export_log
+from canonry.cli.options import awaited, progress, settings_from, store_options
 from canonry.cli.screen import data_output
-from canonry.records.usecases.asking.export_account import export_account
-from canonry.records.usecases.carry_files import export_files
+from canonry.records.usecases.asking import export_account
+from canonry.records.usecases.files import export_files
 from canonry.values.provenance import Actor
 
 EPILOG = """\

@@ -1,32 +1,339 @@
-"""`canonry import transcript` and `canonry import log`: bringing in what happened elsewhere."""
+"""`canonry import`: bring in transcripts, documents or a log."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from canonry.app.filing import files_beside
 from canonry.app.stores import open_kept_store
-from canonry.canon.upkeep.import_log import import_log
-from canonry.cli.documents import documents
-from canonry.cli.operator import operator
-from canonry.cli.options import awaited, settings_from, store_options
-from canonry.cli.progress import progress
+from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
+from canonry.canon.ports.files import DocumentLimits
+from canonry.canon.session.caller import Progress
+from canonry.canon.upkeep.logs import import_log
+from canonry.cli.options import awaited, operator, progress, settings_from, store_options
 from canonry.cli.screen import tell_line
-from canonry.cli.transcript_files import gm_names_in, read_transcripts
+from canonry.language.texts.excerpts import DocumentType
 from canonry.log.items.entities import normalised_name
+from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
-from canonry.narrative.usecases.transcripts import plain
-from canonry.records.usecases.carry_files import import_files, require_whole
+from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine, plain
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.records.usecases.files import import_files, require_whole
+from canonry.values.calendar_dates import read_date
+from canonry.values.errors import CanonryError, InvalidInput
+from canonry.values.json_values import decode_json
+from canonry.values.moments import Instant, parse_instant
 from canonry.values.policy import NAME_MAX
-from canonry.values.time import parse_instant
+from canonry.values.provenance import CanonLevel
+
+# Transcript files: which shapes are understood, and how they become transcripts.
+#
+# Understood are a list of `{"speaker": ..., "text": ...}`, the same as `turns` of an object that
+# may
+# also have a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`, turns counted from
+# 0),
+# each of which may say when it was said by `said_at`, `timestamp`, `time` or `date`,
+# and the CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json`
+# with
+# the summary's chunks and the span of turns that each is about.
+
+GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
+"""Who leads the game, if nobody says."""
+
+_CRD3_GM: Final = "MATT"
+
+_ALIGNED: Final = ".aligned"
+_TIMES: Final = ("said_at", "timestamp", "time", "date")
+"""The names under which a turn or a session says when it was; the first that is there counts."""
+_DAMAGE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+def read_transcripts(files: Sequence[Path]) -> tuple[Transcript, ...]:
+    """The transcripts in the files; a summary is found beside its transcript, or among the files.
+
+    Raises:
+        InvalidInput: `transcript.unreadable`, with the file.
+    """
+    aligned = [path for path in files if _ALIGNED in path.name]
+    sessions = [path for path in files if _ALIGNED not in path.name]
+    if not sessions:
+        message = "these are summaries only; name the transcripts that they are about as well"
+        raise InvalidInput("transcript.unreadable", message, path=str(files[0]))
+    return tuple(_read(path, aligned) for path in sessions)
+
+
+def gm_names_in(transcripts: Iterable[Transcript]) -> frozenset[str]:
+    """Who leads the game, if nobody says: `GM_NAMES`, and in CRD3 the one who is spelled so."""
+    lines = (line for transcript in transcripts for line in transcript.lines)
+    crd3 = any(line.speakers == (_CRD3_GM,) for line in lines)
+    return GM_NAMES | {_CRD3_GM.casefold()} if crd3 else GM_NAMES
+
+
+def _read(path: Path, aligned: Iterable[Path]) -> Transcript:
+    data = _json(path)
+    try:
+        transcript = _transcript(path.stem, data)
+    except _DAMAGE as error:
+        raise _unreadable(path, "it has none of the shapes that are understood") from error
+    if not transcript.lines:
+        raise _unreadable(path, "nobody says anything in it")
+    beside = sorted(path.parent.glob(f"{path.stem}{_ALIGNED}*.json"))
+    named = [each for each in aligned if each.name.startswith(f"{path.stem}{_ALIGNED}")]
+    for summary in [*named, *beside][:1]:
+        try:
+            chunks = tuple(_chunk(each) for each in _json(summary))
+        except _DAMAGE as error:
+            raise _unreadable(summary, "its chunks have no text and alignment") from error
+        transcript = replace(transcript, summaries=_in_order(chunks, len(transcript.lines)))
+    return transcript
+
+
+def _transcript(stem: str, data: Any) -> Transcript:
+    if isinstance(data, Mapping) and "TURNS" in data:
+        lines = tuple(
+            TranscriptLine(
+                speakers=_speakers(turn["NAMES"]), text=plain(" ".join(turn["UTTERANCES"]))
+            )
+            for turn in data["TURNS"]
+        )
+        return Transcript(title=stem, lines=lines)
+    turns = data["turns"] if isinstance(data, Mapping) else data
+    title = data.get("title", stem) if isinstance(data, Mapping) else stem
+    summaries = data.get("summaries", ()) if isinstance(data, Mapping) else ()
+    lines = tuple(
+        TranscriptLine(
+            speakers=_speakers(turn["speaker"]), text=_text(turn), said_at=_said_at(turn)
+        )
+        for turn in turns
+    )
+    given = tuple(
+        Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
+        for each in summaries
+    )
+    began = _said_at(data) if isinstance(data, Mapping) else None
+    return Transcript(
+        title=_name(title),
+        lines=lines,
+        summaries=_in_order(given, len(lines)),
+        said_at=began or next((line.said_at for line in lines if line.said_at is not None), None),
+    )
+
+
+def _speakers(value: Any) -> tuple[str, ...]:
+    names = value if isinstance(value, list) else [value]
+    return tuple(_name(name) for name in names)
+
+
+def _said_at(value: Mapping[str, Any]) -> Instant | None:
+    """When something was said, as RFC 3339, as a date in words or as a number of seconds."""
+    said = next((value[name] for name in _TIMES if value.get(name) not in (None, "")), None)
+    if said is None:
+        return None
+    read = read_date(said) if isinstance(said, str | int) else None
+    if read is None:
+        raise ValueError(said)
+    return read.instant
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not plain(value):
+        raise ValueError(value)
+    return plain(value)[:NAME_MAX]
+
+
+def _text(turn: Mapping[str, Any]) -> str:
+    if not isinstance(turn["text"], str):
+        raise ValueError(turn)  # noqa: TRY004 - every damage is told alike
+    return turn["text"]
+
+
+def _chunk(data: Mapping[str, Any]) -> Summary:
+    span = data["ALIGNMENT"]
+    return Summary(
+        start=int(span["TURN START"]), end=int(span["TURN END"]), text=plain(data["CHUNK"])
+    )
+
+
+def _in_order(summaries: tuple[Summary, ...], lines: int) -> tuple[Summary, ...]:
+    """Those that say something about lines that exist, in the order of the session."""
+    sound = [each for each in summaries if each.text and 0 <= each.start <= each.end < lines]
+    return tuple(sorted(sound, key=lambda each: (each.end, each.start)))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return decode_json(path.read_bytes())
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, "it is no JSON in UTF-8") from error
+
+
+def _unreadable(path: Path, why: str) -> InvalidInput:
+    message = (
+        f"{path} cannot be imported: {why}; `canonry import transcript --help` shows the shapes"
+    )
+    return InvalidInput("transcript.unreadable", message, path=str(path))
+
+
+KINDS: Final = {
+    ".md": DocumentType.MARKDOWN,
+    ".markdown": DocumentType.MARKDOWN,
+    ".pdf": DocumentType.PDF,
+    ".text": DocumentType.PLAIN,
+    ".txt": DocumentType.PLAIN,
+}
+"""Which kind of document a file is, by the end of its name."""
+
+LEVELS: Final = ("proposed", "canon", "authoritative")
+
+EPILOG = """\
+\b
+Examples:
+  canonry import documents rules.pdf house-rules.md --universe Exandria
+  canonry import documents old.txt --charset windows-1252 --universe Exandria \\
+      --source-type lore --level canon
+
+\b
+What becomes of it: each file a source; its text is cut at sections, paragraphs and sentences into
+snippets of about 500 tokens, which can be searched and cited as snippet:ID. A text that was
+imported already adds nothing, wherever it lies now; a file that has changed adds its snippets
+behind those of the older version, which stay. Files of one name in different folders are different
+documents. A new edition from another place is told by --doc-id.
+"""
+
+
+@click.command("documents", epilog=EPILOG)
+@click.argument(
+    "files",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    nargs=-1,
+    required=True,
+)
+@click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
+@click.option(
+    "--source-type",
+    type=click.Choice([each.value for each in SourceType]),
+    default=SourceType.RULEBOOK.value,
+    show_default=True,
+    help="What the documents are.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default=CanonLevel.AUTHORITATIVE.value,
+    show_default=True,
+    help="How far they are true.",
+)
+@click.option("--doc-id", metavar="ID", help="What the document is known by; for one file.")
+@click.option("--charset", metavar="NAME", help="Of texts that are not in UTF-8.")
+@click.option(
+    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+@awaited
+async def documents(
+    *,
+    files: tuple[Path, ...],
+    universe: str,
+    source_type: str,
+    level: str,
+    doc_id: str | None,
+    charset: str | None,
+    agent_type: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Cut text, Markdown and PDF files into snippets that proposals can cite."""
+    if not 0 < len(plain(universe)) <= NAME_MAX:
+        raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters")
+    if doc_id is not None and (len(files) > 1 or not 0 < len(plain(doc_id)) <= NAME_MAX):
+        raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters")
+    kinds = [_kind_of(path) for path in files]
+    known_as = None if doc_id is None else plain(doc_id)
+    source: dict[str, Any] = {
+        "universe": plain(universe),
+        "source_type": SourceType(source_type),
+        "level": CanonLevel(level),
+    }
+    caller = operator("canonry import documents", agent_type=agent_type)
+    done: list[ImportedDocument] = []
+    async with await open_kept_store(settings_from(given)) as store:
+        with progress("importing snippets") as told:
+            caller = replace(caller, progress=_telling(told))
+            for path, kind in zip(files, kinds, strict=True):
+                document = _documents_read(path, kind, charset=charset, doc_id=known_as)
+                work = import_document(store.canon, caller, document, **source)
+                done.append(await _named(document.name, work))
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in done], sort_keys=True))
+        return
+    for each in done:
+        known = each.snippets - each.added
+        already = f", {known} were there already" if known else ""
+        other = "" if each.doc_id == each.name else f", known as {each.doc_id}"
+        tell_line(f"{each.name}  (source {each.source_id}{other})")
+        click.echo(f"  {each.added:6} snippets added{already}")
+
+
+def _telling(told: UpkeepProgress) -> Progress:
+    async def tell(done: float, total: float | None, message: str) -> None:
+        del message  # the bar says it
+        told(int(done), None if total is None else int(total))
+
+    return tell
+
+
+def _kind_of(path: Path) -> DocumentType:
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        message = f"{path} is of no kind that can be read; it may end with {', '.join(KINDS)}"
+        raise InvalidInput("document.unknown-kind", message, path=str(path))
+    return kind
+
+
+def _documents_read(path: Path, kind: DocumentType, **told: Any) -> GivenDocument:
+    limit = DocumentLimits().bytes
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise InvalidInput("document.unreadable", message, path=str(path)) from error
+    name = plain(path.name)[:NAME_MAX]
+    title = plain(path.stem)[:NAME_MAX] or name
+    whole = path.resolve()
+    # A digest tells files apart without telling whose folders they lie in.
+    place = blake2b(str(whole).encode(errors="replace"), digest_size=16).hexdigest()
+    return GivenDocument(
+        name=name,
+        title=title,
+        data=data,
+        kind=kind,
+        place=f"file:{place}",
+        folder=plain(whole.parent.name)[: NAME_MAX // 2],
+        **told,
+    )
+
+
+async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:
+    """The same, with the file's name in front of what is wrong with it."""
+    try:
+        return await importing
+    except CanonryError as error:
+        message = f"{name}: {error.message}"
+        raise type(error)(error.code, message, **error.details) from error
+
 
 FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -103,8 +410,8 @@ async def transcript(
     settings = settings_from(given)
     transcripts = read_transcripts(files)
     request = ImportRequest(
-        universe=_name(universe, "--universe"),
-        story=_name(story or universe, "--story"),
+        universe=_imports_name(universe, "--universe"),
+        story=_imports_name(story or universe, "--story"),
         transcripts=transcripts,
         gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
         casting=_casting(casts),
@@ -119,7 +426,7 @@ async def transcript(
         _print(report)
 
 
-def _name(text: str, option: str) -> str:
+def _imports_name(text: str, option: str) -> str:
     if not 0 < len(plain(text)) <= NAME_MAX:
         raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters")
     return plain(text)
@@ -131,7 +438,7 @@ def _casting(casts: tuple[str, ...]) -> dict[str, str]:
         speaker, equals, character = each.partition("=")
         if not equals or not speaker.strip() or not character.strip():
             raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}")
-        found[normalised_name(speaker)] = _name(character, "--cast")
+        found[normalised_name(speaker)] = _imports_name(character, "--cast")
     return found
 
 

@@ -1,7 +1,10 @@
-"""Options that commands share, made from the table of settings, so that no two can differ."""
+"""What commands share: options, the operator as a caller, and progress."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -12,6 +15,10 @@ from typing_extensions import override
 from canonry.app.setting_kinds import STORE, TOKENS, SettingRow
 from canonry.app.setting_table import SETTINGS
 from canonry.app.settings import Settings, load_settings
+from canonry.canon.session.caller import Caller
+from canonry.cli.screen import wipe_line
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.values.provenance import Actor
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -90,3 +97,50 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     """The effective settings, from a command's own parameters and everything else."""
     options = {name: value for name, value in given.items() if name != "config"}
     return load_settings(options, config=given.get("config"))
+
+
+AGENT_TYPE = "Operator"
+
+
+def operator(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
+    """The caller of one command."""
+    return Caller(actor=Actor(agent_id="command-line", agent_type=agent_type), tool=tool)
+
+
+_LINE_SECONDS: Final = 5.0
+_BAR_SECONDS: Final = 0.1
+
+
+@contextmanager
+def progress(what: str) -> Iterator[UpkeepProgress]:
+    """Tell how far `what` has come; the listener takes (done, total or None)."""
+    watched, shown = sys.stderr.isatty(), time.monotonic()
+    drawn = False
+
+    def tell(done: int, total: int | None) -> None:
+        nonlocal shown, drawn
+        now = time.monotonic()
+        if watched and (not drawn or done == total or now - shown >= _BAR_SECONDS):
+            wipe_line()
+            click.echo(f"{what} {_bar(done, total)}", err=True, nl=False)
+            drawn = True
+        elif not watched and now - shown >= _LINE_SECONDS:
+            of = f" of {total}" if total else ""
+            click.echo(f"{what}: {done}{of}", err=True)
+        else:
+            return
+        shown = now
+
+    try:
+        yield tell
+    finally:
+        if drawn:
+            wipe_line()
+
+
+def _bar(done: int, total: int | None, width: int = 30) -> str:
+    if not total:
+        return f"{done}"
+    share = min(1.0, done / total)
+    full = round(share * width)
+    return f"[{'#' * full}{'.' * (width - full)}] {share:4.0%} {done} of {total}"

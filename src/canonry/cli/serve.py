@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from canonry.app.packages import load_faces, load_toolsets
 from canonry.app.settings import Settings
-from canonry.app.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
 from canonry.cli.inspecting import front
 from canonry.cli.options import SettingsCommand, all_options, settings_from
@@ -19,7 +19,7 @@ from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerO
 from canonry.values.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from canonry.server.opening import OpenGateway
+    from canonry.server.stdio import OpenGateway
 
 _MIB: Final = 1024 * 1024
 
@@ -64,7 +64,7 @@ def serve(**given: Any) -> None:
 
 def _say_what_is_awaited() -> None:
     """A person has started it by hand, and would see nothing."""
-    from canonry.cli.connecting.launching import launch  # noqa: PLC0415 - clients do not need it
+    from canonry.cli.connecting.clients import launch  # noqa: PLC0415 - clients do not need it
 
     command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
     complain("waiting for an MCP client on standard input, which starts this itself; Ctrl-C ends")
@@ -110,7 +110,7 @@ async def _open(settings: Settings) -> "OpenGateway":
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
         from canonry.inspector.apps import with_apps  # noqa: PLC0415 - as above
-        from canonry.server.opening import OpenGateway  # noqa: PLC0415 - loads the SDK
+        from canonry.server.stdio import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
         if not settings.contract_only:

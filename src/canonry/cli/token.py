@@ -5,18 +5,18 @@ from typing import Any, Final
 
 import click
 
+from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
 from canonry.app.settings import Settings
 from canonry.app.system import SystemClock
-from canonry.app.toolsets import load_toolsets
 from canonry.cli.options import settings_from, token_options
 from canonry.cli.serve import server_options
 from canonry.gateway.principal import Principal, is_name
-from canonry.log.items.accounts import user_id_of
+from canonry.log.items.sources import user_id_of
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.moments import SECOND
 from canonry.values.provenance import Authority
-from canonry.values.time import SECOND
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 3_660

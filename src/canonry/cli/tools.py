@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.serving import served
-from canonry.app.toolsets import TOOLSETS, load_toolsets
 from canonry.cli.options import all_options, settings_from
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.values.errors import NotFound

@@ -15,7 +15,7 @@ from canonry.gateway.catalogue import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Arguments, Reply, Resource, Run, Shelf, Shelved
 from canonry.values.errors import InvalidInput, NotFound
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 PAGE: Final = 50
 LOOKED_THROUGH: Final = 500

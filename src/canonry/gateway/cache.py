@@ -11,7 +11,7 @@ from canonry.canon.session.caller import Caller
 from canonry.gateway.catalogue import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Cached
-from canonry.log.keys import ANY, key_hash
+from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Ledger
 
 _TOUCHED_LIMIT: Final = 1000

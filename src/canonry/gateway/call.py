@@ -8,12 +8,17 @@ from typing import Any
 
 from canonry.canon.session.caller import Caller, Progress, no_progress
 from canonry.canon.session.canon import Canon
-from canonry.gateway.audit import Audit, AuditLine, CallCounter, Correlations, Pseudonyms
-from canonry.gateway.authority import acting, authorize, default_type_of, may, require_claim
+from canonry.gateway.audit import (
+    Audit,
+    AuditLine,
+    CallCounter,
+    ClockWatch,
+    Correlations,
+    Pseudonyms,
+)
 from canonry.gateway.browsing import Browsed, Serve, browse, complete, looking
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, Offer, catalogue
-from canonry.gateway.clock_watch import ClockWatch
 from canonry.gateway.limits import Limits, is_heavy, measure, within
 from canonry.gateway.principal import (
     AGENT_META,
@@ -21,7 +26,12 @@ from canonry.gateway.principal import (
     KEY_META,
     Meta,
     Principal,
+    acting,
+    authorize,
+    default_type_of,
     identify,
+    may,
+    require_claim,
 )
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown

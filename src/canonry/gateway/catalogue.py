@@ -14,7 +14,7 @@ from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compiled_when_called
-from canonry.language.texts.data_marks import STORED_IS_DATA, as_word
+from canonry.language.texts.visible import STORED_IS_DATA, as_word
 from canonry.values.errors import BrokenInvariant, InvalidInput
 
 _NOT_IN_PATHS: Final = frozenset("?#")

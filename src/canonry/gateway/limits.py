@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from canonry.gateway.text import is_clean, pointer
-from canonry.log.ports.call_scope import CallScope, entered
+from canonry.log.ports.world import CallScope, entered
 from canonry.values.errors import InvalidInput, Unavailable
 
 _LARGEST: Final = 2**53

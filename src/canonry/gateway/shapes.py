@@ -1,16 +1,29 @@
-"""Shapes: the fields of a reply, declared once; its schema and its value are made of the same.
-
-`FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a fact
-is answered: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
-"""
+"""Shapes of arguments and replies, and the dialects in which toolsets speak."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from canonry.gateway.tool import Schema
-from canonry.values.time import render_instant
+from canonry.canon.session.caller import Caller
+from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
+from canonry.gateway.tool import ErrorBody, Schema
+from canonry.values.errors import (
+    CanonryError,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    NotSupported,
+    Unavailable,
+)
+from canonry.values.moments import render_instant
+
+# Shapes: the fields of a reply, declared once; its schema and its value are made of the same.
+#
+# `FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a
+# fact
+# is answered: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
 
 Read = Callable[[Any], Any]
 
@@ -158,3 +171,73 @@ INTEGER: Final = Field({"type": "integer"})
 COUNT: Final = INTEGER.but(minimum=0)
 BOOLEAN: Final = Field({"type": "boolean"})
 OBJECT: Final = Field({"type": "object", "additionalProperties": True}, dict)
+
+
+_KINDS: Final[Mapping[type[CanonryError], tuple[str, int]]] = {
+    NotAllowed: ("not_allowed", -32001),
+    NotFound: ("not_found", -32002),
+    InvalidInput: ("invalid_input", -32003),
+    Conflict: ("conflict", -32004),
+    NotSupported: ("not_supported", -32005),
+    Unavailable: ("unavailable", -32005),
+}
+_OTHER: Final = ("internal", INTERNAL_ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectTable:
+    """Words for errors: that of the code, else that of the class, else `internal`.
+
+    Numbers are those of the class; `numbers` has those codes and classes that bear another.
+    """
+
+    not_allowed: str = ""
+    not_found: str = ""
+    invalid_input: str = ""
+    conflict: str = ""
+    not_supported: str = ""
+    unavailable: str = ""
+    internal: str = "INTERNAL"
+    codes: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
+
+    def word(self, error: CanonryError) -> str:
+        """What the contract calls the error."""
+        kind, _ = _KINDS.get(type(error), _OTHER)
+        return self.codes.get(error.code) or getattr(self, kind) or self.internal
+
+    def number(self, error: CanonryError) -> int:
+        """The error's number in the protocol."""
+        own = self.numbers.get(error.code) or self.numbers.get(type(error))
+        return own or _KINDS.get(type(error), _OTHER)[1]
+
+    def flat(
+        self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+    ) -> ErrorBody:
+        """A dialect: the word, our own stable code and the details side by side."""
+        del trace_id  # this form has no place for it
+        data = _details(error, tool, caller) | {"error": self.word(error)}
+        if error.code != DEFECT:
+            data |= {"code": error.code, "retryable": error.retryable}
+        return ErrorBody(code=self.number(error), message=error.message, data=data)
+
+    def envelope(
+        self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+    ) -> ErrorBody:
+        """A dialect: `{"error": {code, message, details}}`, the code being the word."""
+        del trace_id  # as above
+        word = self.word(error)
+        own = {"reason": error.code, "retryable": error.retryable}
+        details = _details(error, tool, caller) | own
+        return ErrorBody(
+            code=self.number(error),
+            message=error.message,
+            data={"error": word, **details},
+            wire={"error": {"code": word, "message": error.message, "details": details}},
+        )
+
+
+def _details(error: CanonryError, tool: str, caller: Caller | None) -> dict[str, Any]:
+    if isinstance(error, NotAllowed) and caller is not None:
+        return {"tool": tool, "agent_type": caller.actor.agent_type, **error.details}
+    return dict(error.details)

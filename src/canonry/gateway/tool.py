@@ -45,7 +45,7 @@ CallTool = Callable[[str, Arguments], Awaitable[Reply]]
 class Cached:
     """How long a tool's reply may be reused, and which touched keys end that earlier.
 
-    `depends_on(arguments, reply)` gives keys as `canonry.log.keys` writes them.
+    `depends_on(arguments, reply)` gives keys as `canonry.log.folding` writes them.
     `seconds(arguments, reply)` is the lifetime; 0 means not at all.
     """
 

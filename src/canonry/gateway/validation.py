@@ -18,7 +18,7 @@ from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Schema
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
-from canonry.values.time import parse_instant
+from canonry.values.moments import parse_instant
 
 _MASK: Final = "the value"
 _REPORTED: Final = 8

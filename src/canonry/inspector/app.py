@@ -13,12 +13,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from canonry.gateway.call import Gateway
-from canonry.inspector.doors import Door, Hall, OneLink, Visitor
-from canonry.inspector.drawing import PageFrame, draw
+from canonry.inspector.doors import AMBIGUOUS, Door, Hall, OneLink, Refused, Visit, Visitor
+from canonry.inspector.drawing import PageFrame, Texts, draw, language_of
 from canonry.inspector.headers import GuardedHeaders
 from canonry.inspector.pages import deciding, reading
-from canonry.inspector.texts import Texts, language_of
-from canonry.inspector.visits import AMBIGUOUS, Refused, Visit
 from canonry.values.errors import NotAllowed
 from canonry.values.ids import is_uuid
 

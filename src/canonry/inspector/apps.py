@@ -14,7 +14,7 @@ from typing import Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Resource, Tool, Toolset, Variables
-from canonry.inspector.texts import LANGUAGES, catalogue_of
+from canonry.inspector.drawing import LANGUAGES, catalogue_of
 
 MIME: Final = "text/html;profile=mcp-app"
 APPS: Final = {"review": "review", "timeline": "timeline", "get-spatial-context": "map"}

@@ -1,8 +1,8 @@
-"""Drawing: values become HTML by templates that escape whatever they are given."""
+"""Draw pages from templates, with texts in the visitor's language."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,9 +13,52 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from canonry import __version__
-from canonry.inspector.texts import Texts
 from canonry.language.texts.visible import visible
-from canonry.values.time import Instant, render_instant
+from canonry.values.moments import Instant, render_instant
+
+LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch"}
+"""By code, each by its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one language."""
+
+    language: str
+
+    def say(self, key: str, /, **values: Any) -> str:
+        """The text of a key, with values where it has room for them.
+
+        Raises:
+            KeyError: there is no such text.
+        """
+        text = catalogue_of(self.language).get(key) or catalogue_of("en")[key]
+        return text.format_map(values) if values else text
+
+    def word(self, group: str, name: str) -> str:
+        """What a word of a vocabulary is called; the word itself where nobody has said."""
+        key = f"{group}.{name}"
+        return catalogue_of(self.language).get(key) or catalogue_of("en").get(key, name)
+
+
+@cache
+def catalogue_of(language: str) -> Mapping[str, str]:
+    """Key to text; flat, so that whoever translates sees one list."""
+    path = files("canonry.inspector").joinpath("catalogue", f"{language}.json")
+    found: Mapping[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def language_of(chosen: str | None, accepted: str) -> str:
+    """The language that somebody chose, else the first that their browser accepts."""
+    if chosen is not None and chosen in LANGUAGES:
+        return chosen
+    for each in accepted.split(",")[:20]:
+        code = each.strip().partition(";")[0].partition("-")[0].lower()
+        if code in LANGUAGES:
+            return code
+    return "en"
+
 
 TITLE_MAX: Final = 160
 """So much of a name stands where there is one line for it."""
@@ -154,3 +197,47 @@ def has_asset(name: str) -> bool:
 def _with(path: str, asked: Mapping[str, tuple[str, ...]]) -> str:
     pairs = [(name, value) for name, values in asked.items() for value in values]
     return f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
+
+
+_LISTS: Final = {
+    "facts": "fact",
+    "relations": "relation",
+    "turns_said": "turn",
+    "passages": "passage",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceRow:
+    """A field with its two values; None: there is none on that side. `id`: a thing beside it."""
+
+    field: str
+    id: str
+    one: Any
+    other: Any
+
+    @property
+    def same(self) -> bool:
+        """Whether both sides say the same."""
+        return bool(self.one == self.other)
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[DifferenceRow]:
+    """Every field of either, in the order of the first; members of `fields` by their own names."""
+    sides = dict(_flat(one)), dict(_flat(other))
+    keys = dict.fromkeys([*sides[0], *sides[1]])
+    return [
+        DifferenceRow(field=field, id=thing, one=sides[0].get(key), other=sides[1].get(key))
+        for key in keys
+        for field, thing in (key,)
+    ]
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
+    for name, value in row.items():
+        if name == "fields" and isinstance(value, Mapping):
+            yield from (((field, ""), each) for field, each in value.items())
+        elif name in _LISTS:
+            yield from (((_LISTS[name], each["id"]), each["says"]) for each in value)
+        elif name not in {"hint", "id", "space"}:
+            yield (name, ""), value

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from canonry.log.commits import Commit
+from canonry.log.commits import Commit, stamped
 from canonry.log.entries import (
     THING_KINDS,
     AudienceChanged,
@@ -17,6 +17,7 @@ from canonry.log.entries import (
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
+    EntityRetold,
     Entry,
     Erased,
     EventRetconned,
@@ -25,6 +26,7 @@ from canonry.log.entries import (
     FactRetconned,
     FactSuperseded,
     FileAttached,
+    KeysDisowned,
     Made,
     ProposalDecided,
     ProposalDeferred,
@@ -34,25 +36,6 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
     SaidAt,
-    SpaceRevised,
-    StoryMoved,
-    Thing,
-    ThingDraft,
-    Tombstone,
-)
-from canonry.log.folding import Folding
-from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
-from canonry.log.items.relations import Relation
-from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
-from canonry.log.items.sources import Source
-from canonry.log.merging import merge, unmerge
-from canonry.log.observing import BESIDE_ROUNDS, beside, observe, unsay
-from canonry.log.playing import play
-from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
-from canonry.log.revealing import reveal
-from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -61,13 +44,26 @@ from canonry.log.scene_entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+    ThingDraft,
+    Tombstone,
+    Withdrawn,
 )
-from canonry.log.stamping import stamped
-from canonry.values.ids import EntityId, EventId, ObservationId
+from canonry.log.folding import Folding, merge, unmerge
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
+from canonry.log.items.sources import Source
+from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, unsay
+from canonry.log.secrecy import reveal
+from canonry.values.fields import revised, spread
+from canonry.values.ids import EntityId, EventId, ObservationId, Space
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
-from canonry.values.revising import revised, spread
-from canonry.values.spaces import Space
 
 __all__ = ["BESIDE_ROUNDS", "Changes", "beside", "fold", "ids_of", "needs"]
 

@@ -1,9 +1,6 @@
-"""The one stored form of every domain value: JSON, tagged with a kind and an encoding version.
+"""The encoding of entries, and upcasters for older encodings."""
 
-Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION` grows and a pure
-upcaster in `canonry.log.upcasters` lifts the old form as it is read.
-"""
-
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any, Final
@@ -19,6 +16,7 @@ from canonry.log.entries import (
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
+    EntityRetold,
     Entry,
     Erased,
     EventRetconned,
@@ -27,6 +25,7 @@ from canonry.log.entries import (
     FactRetconned,
     FactSuperseded,
     FileAttached,
+    KeysDisowned,
     Made,
     ProposalDecided,
     ProposalDeferred,
@@ -35,14 +34,6 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
     SaidAt,
-    SpaceRevised,
-    StoryMoved,
-    Thing,
-)
-from canonry.log.items.proposals import Decision
-from canonry.log.items.scenes import Scene, SceneDraft, Turn, TurnDraft
-from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
-from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -51,11 +42,66 @@ from canonry.log.scene_entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+    Withdrawn,
 )
-from canonry.log.upcasters import ENCODING_VERSION, upcast
+from canonry.log.items.proposals import Decision
+from canonry.log.items.scenes import Scene, SceneDraft, Turn, TurnDraft
 from canonry.values.errors import BrokenInvariant
+from canonry.values.fields import spread
 from canonry.values.observations import Observation
-from canonry.values.revising import spread
+
+ENCODING_VERSION: Final = 3
+"""The version that this Canonry writes."""
+
+MIN_READER: Final = 3
+"""The oldest Canonry encoding that may still write into a store which this one has written."""
+
+Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+"""(kind, payload of version n) -> payload of version n + 1."""
+
+
+def _without_places(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 2 says where in the stories a thing was told; older ones are at no place."""
+    return payload
+
+
+def _for_everybody(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 3 says who may see a thing; older ones are seen by everybody."""
+    return payload
+
+
+UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _without_places, 2: _for_everybody}
+"""From which version each step lifts; a golden file in the tests holds every version."""
+
+
+def upcast(
+    kind: str,
+    version: int,
+    payload: Mapping[str, Any],
+    *,
+    steps: Mapping[int, Upcaster] = UPCASTERS,
+    target: int = ENCODING_VERSION,
+) -> Mapping[str, Any]:
+    """Lift `payload` from `version` to `target`, one step at a time.
+
+    Raises:
+        BrokenInvariant: `encoding.newer`, it was written by a later Canonry.
+    """
+    if version > target:
+        message = f"a {kind} was written by a later version of Canonry; update this one"
+        raise BrokenInvariant("encoding.newer", message, kind=kind, version=version)
+    for step in range(version, target):
+        payload = steps[step](kind, payload)
+    return payload
+
+
+# The one stored form of every domain value: JSON, tagged with a kind and an encoding version.
+#
+# Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION` grows and a pure
+# upcaster in `canonry.log.encoding` lifts the old form as it is read.
 
 CHANGE_KINDS: Final[dict[type, str]] = {
     SpaceRevised: "space.revised",

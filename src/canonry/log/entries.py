@@ -1,8 +1,4 @@
-"""Entries: everything that can happen, as a closed union; a commit is made of them.
-
-`Made` brings a new thing into being out of a draft, which the fold stamps with its position and
-instants of recording. All other entries change things that exist.
-"""
+"""Entries: everything that a commit can say."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,30 +6,27 @@ from typing import Any, Final, TypeAlias
 
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Axiom, AxiomDraft, Event, EventDraft, Fact, FactDraft
-from canonry.log.items.memories import Memory, MemoryDraft
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalDraft
 from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
-from canonry.log.items.runs import InterpretationRun, RunDraft
 from canonry.log.items.scenes import (
+    Memory,
+    MemoryDraft,
     Scene,
     SceneDraft,
+    SceneStatus,
     Story,
     StoryDraft,
     StoryStatus,
     Turn,
     TurnDraft,
 )
-from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft
-from canonry.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
-from canonry.log.scene_entries import (
-    SceneCompleted,
-    SceneDated,
-    SceneExtended,
-    SceneMoved,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
+from canonry.log.items.sources import (
+    InterpretationRun,
+    RunDraft,
+    Snippet,
+    SnippetDraft,
+    Source,
+    SourceDraft,
 )
 from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
 from canonry.values.audience import EVERYBODY, Audience
@@ -41,16 +34,133 @@ from canonry.values.ids import (
     EntityId,
     EventId,
     FactId,
+    ObservationId,
     ProposalId,
     RelationId,
+    SceneId,
     SourceId,
+    Space,
+    SpaceDraft,
     SpaceId,
     StoryId,
 )
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence
-from canonry.values.spaces import Space, SpaceDraft
-from canonry.values.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeysDisowned:
+    """These were never keys of the entity, as it bears them: they lead to it no longer."""
+
+    entity_id: EntityId
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """What only a source said is taken back, as if nobody had brought it; the log keeps it."""
+
+    targets: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRetold:
+    """The entity is what `standing` observations say and no others; `family` are its merged ones.
+
+    Those are whoever answers for it and all that one answers for.
+    """
+
+    entity_id: EntityId
+    standing: tuple[ObservationId, ...]
+    family: tuple[EntityId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneMoved:
+    """The scene is being canonized, or taken up again."""
+
+    scene_id: SceneId
+    status: SceneStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneNoted:
+    """The game master's own notes on a scene; None clears them."""
+
+    scene_id: SceneId
+    gm_notes: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneDated:
+    """When the scene plays in the world's time; None takes a time back."""
+
+    scene_id: SceneId
+    time_ref: Instant | None
+    time_words: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneStaged:
+    """Who came into the scene, and who left it."""
+
+    scene_id: SceneId
+    joined: tuple[EntityId, ...] = ()
+    left: tuple[EntityId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenePlaced:
+    """Where the scene goes on; None takes a place back."""
+
+    scene_id: SceneId
+    location_ref: EntityId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneSummarised:
+    """What somebody wrote of the scene while it was played; None takes it back."""
+
+    scene_id: SceneId
+    summary: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneCompleted:
+    """The scene is closed for good, with what it made canon."""
+
+    scene_id: SceneId
+    outcomes: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneExtended:
+    """What became canon of a scene after it was closed."""
+
+    scene_id: SceneId
+    outcomes: tuple[str, ...]
+
+
+SceneEntry: TypeAlias = (
+    SceneMoved
+    | SceneNoted
+    | SceneDated
+    | SceneStaged
+    | ScenePlaced
+    | SceneSummarised
+    | SceneCompleted
+    | SceneExtended
+)
+"""An entry that changes a scene."""
+
+
+# Entries: everything that can happen, as a closed union; a commit is made of them.
+#
+# `Made` brings a new thing into being out of a draft, which the fold stamps with its position and
+# instants of recording. All other entries change things that exist.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,18 +1,198 @@
-"""Folding: the state of one fold; every change of a thing touches the keys that it is read by."""
+"""Fold entries into items, and the keys that they touch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Final
 
+from canonry.language.clauses.keys import frame_keys
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Commit
-from canonry.log.entries import Thing, Tombstone
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Thing, Tombstone
+from canonry.log.items.entities import NEVER_SEEN, Entity, EntityVeil, normalised_name
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.items.veils import audience_of, ended, resumed, veiled
-from canonry.log.keys import keys_of
 from canonry.log.schemas.identity_keys import KeyReader
+from canonry.log.schemas.narrative import policy_of
+from canonry.log.schemas.schemas import RegisteredSchema
+from canonry.log.schemas.world_types import WORLD_RELATIONS
 from canonry.values.audience import Audience, covers
 from canonry.values.errors import BrokenInvariant
-from canonry.values.revising import revised
-from canonry.values.time import Instant
+from canonry.values.fields import revised
+from canonry.values.ids import Space
+from canonry.values.merge import join_all
+from canonry.values.moments import Instant
+from canonry.values.observations import Observation
+from canonry.values.provenance import remembered
+
+# Keys: what a verdict rests on and what an entry touches, as names; they also tag cached replies.
+#
+# An append is refused only where a commit after the verdict touches a key that the verdict read.
+# `ANY` stands for the whole space: reading it conflicts with everything, touching it with
+# everyone.
+
+ANY: Final = "*"
+SPACES: Final = "spaces"
+_HASH_BYTES: Final = 8
+
+
+def thing_key(thing_id: str) -> str:
+    """The thing itself: its existence, level and current value."""
+    return f"thing:{thing_id}"
+
+
+def name_key(entity_type: str, name: str) -> str:
+    """Which entities of a type bear a name, or bore it."""
+    return f"name:{entity_type}:{normalised_name(name)}"
+
+
+def bearer_key(entity_type: str, text: str) -> str:
+    """Which entities of a type were ever named by a text."""
+    return f"bearer:{entity_type}:{text}"
+
+
+def relations_key(entity_id: str) -> str:
+    """The relations from or to an entity."""
+    return f"relations:{entity_id}"
+
+
+def edge_key(entity_id: str, rel_type: str) -> str:
+    """The edges of one type that begin at a thing of a world: its exits, its place, its holder."""
+    return f"edges:{entity_id}:{rel_type}"
+
+
+def facts_key(entity_id: str) -> str:
+    """The facts and events that involve an entity."""
+    return f"facts:{entity_id}"
+
+
+def statement_key(statement: str) -> str:
+    """The facts that say the same."""
+    return f"statement:{plain_statement(statement)}"
+
+
+def frames_keys(fact: Fact) -> tuple[str, ...]:
+    """The facts that say something of one subject, by the keys of its frames."""
+    return frame_keys(fact.statement, fact.involved, fact.properties)
+
+
+def causes_key(space: str) -> str:
+    """The causal edges between a space's events."""
+    return f"causes:{space}"
+
+
+def axioms_key(space: str) -> str:
+    """The laws of a space."""
+    return f"axioms:{space}"
+
+
+def turns_key(scene_id: str) -> str:
+    """The turns of a scene."""
+    return f"turns:{scene_id}"
+
+
+def proposals_key(scene_id: str) -> str:
+    """The proposals of a scene and how they were decided."""
+    return f"proposals:{scene_id}"
+
+
+def memories_key(entity_id: str) -> str:
+    """What a character remembers."""
+    return f"memories:{entity_id}"
+
+
+def snippets_key(source_id: str) -> str:
+    """The snippets of a source and their order."""
+    return f"snippets:{source_id}"
+
+
+def stories_key(space: str) -> str:
+    """The stories of a space and the scenes in them."""
+    return f"stories:{space}"
+
+
+def scenes_key(story_id: str) -> str:
+    """The scenes of a story and their order."""
+    return f"scenes:{story_id}"
+
+
+def schemas_key(space: str, entity_type: str) -> str:
+    """The versions of the schema of a type in a space."""
+    return f"schemas:{space}:{entity_type}"
+
+
+def runs_key(source_id: str) -> str:
+    """The interpretation runs over a source."""
+    return f"runs:{source_id}"
+
+
+def listing_key(kind: str, space: str) -> str:
+    """Which things of a kind a space has; for cached lists, never read by a gate."""
+    return f"listing:{kind}:{space}"
+
+
+@lru_cache(maxsize=4096)
+def key_hash(key: str) -> int:
+    """The key as a signed 64-bit number, as adapters store it; a collision only costs a retry."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
+
+
+@remembered  # who folds, who judges and who stores ask for those of the same
+def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """Every key under which somebody may have read `thing`.
+
+    A change touches the keys of the thing before and after it.
+    """
+    own = thing_key(thing.id)
+    match thing:
+        case Space():
+            return frozenset((own, SPACES))
+        case Entity():
+            names = (name_key(thing.entity_type, name) for name in thing.known_as)
+            return frozenset((own, listing_key("entity", thing.space), *names))
+        case Observation():
+            return frozenset((own,))
+        case Relation():
+            ends = {own, relations_key(thing.from_id), relations_key(thing.to_id)}
+            if thing.rel_type in WORLD_RELATIONS:
+                ends.add(edge_key(thing.from_id, thing.rel_type))
+            return frozenset(ends)
+        case Fact():
+            involved = (facts_key(entity) for entity in thing.involved)
+            listing = listing_key("fact", thing.space)
+            said = statement_key(thing.statement)
+            return frozenset((own, said, listing, *involved, *frames_keys(thing)))
+        case Event():
+            involved = (facts_key(entity) for entity in thing.involved)
+            return frozenset((own, causes_key(thing.space), *involved))
+        case Axiom():
+            return frozenset((own, axioms_key(thing.space)))
+        case Source():
+            return frozenset((own, listing_key("source", thing.space)))
+        case Snippet():
+            listing = listing_key("source", thing.space)
+            return frozenset((own, snippets_key(thing.source_id), listing))
+        case Story():
+            return frozenset((own, stories_key(thing.space)))
+        case Scene():
+            return frozenset((own, scenes_key(thing.story_id), stories_key(thing.space)))
+        case Turn():
+            return frozenset((own, turns_key(thing.scene_id)))
+        case Proposal():
+            return frozenset((own, proposals_key(thing.scene_id or thing.space)))
+        case Memory():
+            return frozenset((own, memories_key(thing.entity_id)))
+        case RegisteredSchema():
+            return frozenset((own, schemas_key(thing.space, thing.entity_type)))
+        case InterpretationRun():
+            return frozenset((own, runs_key(thing.source_id)))
+        case Tombstone():
+            return frozenset((own, ANY))
 
 
 @dataclass(slots=True)
@@ -97,3 +277,75 @@ class Folding:
             raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
         changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
         self.put(changed)
+
+
+def merge(folding: Folding, entry: EntitiesMerged) -> None:
+    """Let `kept` answer for `merged` and for its members."""
+    joined = (entry.merged, *entry.members)
+
+    def absorb(root: Entity) -> Mapping[str, Any]:
+        members = tuple(sorted({*root.members, *joined}))
+        return {"members": members, **absorbed_by(folding, joined, root)}
+
+    def leave(entity: Entity) -> Mapping[str, Any]:
+        # Who goes along with somebody else keeps those whom it brought itself.
+        own = entity.id == entry.merged and entity.merged_into is None
+        return {
+            "merged_into": entry.kept,
+            "brought": entry.members if own else entity.brought,
+            "members": (),
+            "absorbed": {},
+            "absorbed_sightings": NEVER_SEEN,
+            "veils": _of_own(entity),
+        }
+
+    folding.develop(entry.kept, Entity, absorb)
+    for member in joined:
+        folding.develop(member, Entity, leave)
+
+
+def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
+    """Let `separated` be its own again; nobody who remains brings it along any more."""
+    absorbed = absorbed_by(folding, entry.remaining)
+    kept = folding.get(entry.kept)
+    if isinstance(kept, Entity) and kept.veils:
+        alone = revised(kept, veils=_of_own(kept))
+        members = [e for e in map(folding.get, entry.remaining) if isinstance(e, Entity)]
+        absorbed |= {"veils": alone.veils, **_absorbed_by_some(members, alone)}
+    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
+    folding.change(entry.separated, Entity, merged_into=None, brought=())
+    for member in entry.remaining:
+        entity = folding.get(member)
+        if isinstance(entity, Entity) and entry.separated in entity.brought:
+            left = tuple(each for each in entity.brought if each != entry.separated)
+            folding.change(member, Entity, brought=left)
+
+
+def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:
+    """What only some know of the entity itself."""
+    blank = {"absorbed": dict[str, Any](), "absorbed_sightings": NEVER_SEEN}
+    return tuple(revised(veil, **blank) for veil in entity.veils)
+
+
+def absorbed_by(
+    folding: Folding, members: Iterable[str], root: Entity | None = None
+) -> dict[str, Any]:
+    """What `members` bring to a root, beside what it has absorbed already."""
+    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+    before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
+    return {
+        "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
+        "absorbed_sightings": sum((e.sightings for e in found), before[1]),
+        **_absorbed_by_some(found, root),
+    }
+
+
+def _absorbed_by_some(members: Iterable[Entity], root: Entity | None) -> dict[str, Any]:
+    """What only some know of `members` comes to be known to them of the root."""
+    told = [veil for member in members for veil in member.veils]
+    if root is None or not told:
+        return {}
+    for veil in told:
+        absorbed = {"absorbed": veil.own, "absorbed_sightings": veil.sightings}
+        root = revised(root, veils=veiled(root, veil.audience, veil.at, **absorbed))
+    return {"veils": root.veils}

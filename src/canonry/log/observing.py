@@ -1,30 +1,45 @@
-"""Observing: what an observation tells its entity, and whoever answers for that entity today.
-
-An observation stays with the entity that it was addressed to, whatever merges come and go.
-"""
+"""Fold observations of records, and turns of scenes."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
-from canonry.log.entries import AudienceChanged, Entry, Made, Thing
-from canonry.log.folding import Folding
+from canonry.log.entries import (
+    AudienceChanged,
+    EntityRetold,
+    Entry,
+    KeysDisowned,
+    Made,
+    SaidAt,
+    SceneCompleted,
+    SceneDated,
+    SceneEntry,
+    SceneExtended,
+    SceneMoved,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+    Thing,
+)
+from canonry.log.folding import Folding, absorbed_by, bearer_key
 from canonry.log.items.entities import NEVER_SEEN, Entity, EntityDraft, Sightings, alone
-from canonry.log.keys import bearer_key
-from canonry.log.merging import absorbed_by
-from canonry.log.record_entries import EntityRetold, KeysDisowned
-from canonry.log.schemas.derived_schemas import schema_id_of
-from canonry.log.schemas.identifiers import borne_by
-from canonry.log.schemas.identity_keys import KeyReader
-from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.items.scenes import Memory, Scene, SceneStatus
+from canonry.log.items.sources import Source
+from canonry.log.schemas.identity_keys import KeyReader, borne_by
+from canonry.log.schemas.narrative import policy_of
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.log.schemas.typed_records import naming_of
+from canonry.log.schemas.typed_records import naming_of, schema_id_of
 from canonry.log.sighting import sighting_of
+from canonry.values.fields import revised
 from canonry.values.ids import SchemaId
 from canonry.values.merge import accumulate, join
-from canonry.values.observations import Observation, ObservationDraft
-from canonry.values.revising import revised
-from canonry.values.snapshots import Accumulator
+from canonry.values.observations import Accumulator, Observation, ObservationDraft
+
+# Observing: what an observation tells its entity, and whoever answers for that entity today.
+#
+# An observation stays with the entity that it was addressed to, whatever merges come and go.
 
 BESIDE_ROUNDS: Final = 2
 """So often `beside` may name more, once what it named is loaded."""
@@ -203,3 +218,55 @@ def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyR
             schema = folding.get(schema_id) or schema
         folding.readers[name] = KeyReader(schema) if isinstance(schema, EntitySchema) else None
     return folding.readers[name]
+
+
+def play(folding: Folding, entry: SceneEntry | SaidAt) -> None:
+    """Let the scene be as the entry says."""
+    match entry:
+        case SceneMoved(scene_id=scene_id, status=status):
+            now = folding.commit.recorded_at
+            folding.change(scene_id, Scene, status=status, updated_at=now)
+        case SceneNoted(scene_id=scene_id, gm_notes=notes):
+            folding.change(scene_id, Scene, gm_notes=notes)
+        case SceneDated(scene_id=scene_id, time_ref=time_ref, time_words=words):
+            folding.change(scene_id, Scene, time_ref=time_ref, time_words=words)
+        case SceneStaged():
+            folding.develop(entry.scene_id, Scene, partial(_cast, entry))
+        case ScenePlaced(scene_id=scene_id, location_ref=place):
+            folding.change(scene_id, Scene, location_ref=place)
+        case SceneSummarised(scene_id=scene_id, summary=summary):
+            folding.change(scene_id, Scene, summary=summary)
+        case SaidAt(thing_id=thing_id, said_at=said_at):
+            spoken: Any = Scene | Memory | Source
+            folding.change(thing_id, spoken, said_at=said_at)
+        case SceneCompleted():
+            _complete(folding, entry)
+        case SceneExtended(scene_id=scene_id, outcomes=more):
+            folding.develop(
+                scene_id,
+                Scene,
+                lambda scene: {"outcomes": tuple(dict.fromkeys((*scene.outcomes, *more)))},
+            )
+
+
+def _complete(folding: Folding, entry: SceneCompleted) -> None:
+    now = folding.commit.recorded_at
+    folding.change(
+        entry.scene_id,
+        Scene,
+        status=SceneStatus.COMPLETED,
+        outcomes=entry.outcomes,
+        summary=entry.summary,
+        updated_at=now,
+        completed_at=now,
+    )
+
+
+def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
+    """Who is in the scene, and who was in it and has left."""
+    present = dict.fromkeys((*scene.participants, *entry.joined))
+    departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
+    return {
+        "participants": tuple(i for i in present if i not in entry.left),
+        "departed": tuple(i for i in departed if i in entry.left or i not in present),
+    }

@@ -11,15 +11,14 @@ from typing import Any, Final
 
 from canonry.log.canon import ids_of
 from canonry.log.commits import Commit, Draft, Position
-from canonry.log.encoding import decode_entry, encode_entry, kind_of
+from canonry.log.encoding import ENCODING_VERSION, decode_entry, encode_entry, kind_of
 from canonry.log.entries import Entry, Redacted
-from canonry.log.upcasters import ENCODING_VERSION
 from canonry.values.errors import BrokenInvariant
+from canonry.values.fields import spread
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
+from canonry.values.moments import Instant
 from canonry.values.provenance import Actor
-from canonry.values.revising import spread
-from canonry.values.time import Instant
 
 GENESIS: Final = "0" * 64
 """What the first commit of a space has as its previous hash."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from canonry.log.items.entities import Entity, Sightings
-from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.schemas.narrative import policy_of
 from canonry.values.merge import accumulate, join
 from canonry.values.merge.kit import PROPERTY
 from canonry.values.observations import Observation

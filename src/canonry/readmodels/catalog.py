@@ -14,22 +14,23 @@ from typing import Any, Final
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
-from canonry.log.schemas.catalog_kinds import CONTENT_KINDS, ITEM_KINDS, RELATIONS
 from canonry.log.schemas.catalog_tables import (
+    CONTENT_KINDS,
     CREATED_AT,
     DISTRIBUTION_EVENTS,
     ENTITIES,
+    ITEM_KINDS,
+    RELATIONS,
     SOURCE_ITEMS,
     UPDATED_AT,
     VIDEOS,
     CatalogTable,
 )
-from canonry.values.ids import EntityId, SpaceId
-from canonry.values.normal_forms import plain_signs
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
+from canonry.values.json_values import plain_signs
+from canonry.values.moments import Instant, render_instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.revising import revised
-from canonry.values.spaces import Space, SpaceKind
-from canonry.values.time import Instant, render_instant
 
 ID: Final = "id"
 TABLE_OF: Final[Mapping[str, CatalogTable]] = {

@@ -1,12 +1,57 @@
-"""Edges: how long a relation of a world holds, and by which kind it is chosen."""
+"""Edges of worlds: directions, paths and ticks."""
 
-from typing import Final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NewType
 
-from canonry.log.items.relations import RelationDraft
-from canonry.log.schemas.world_types import KIND, WORLD_RELATIONS, Tie
-from canonry.readmodels.ticks import Tick, tick_of
+from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.schemas.world_types import EXIT, KIND, WORLD_RELATIONS, Tie
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
+
+Tick = NewType("Tick", int)
+"""Milliseconds of the world's clock."""
+
+_MICROSECONDS: Final = 1_000
+TICK_MIN: Final = Tick(-62_135_596_800_000)
+TICK_MAX: Final = Tick(253_402_300_799_999)
+"""The last millisecond that can be written as a date."""
+
+DAY: Final = 86_400_000
+_HOUR: Final = 3_600_000
+_HOURS: Final = ((5, 8, "dawn"), (8, 12, "morning"), (12, 17, "afternoon"), (17, 20, "dusk"))
+
+
+def instant_of(tick: Tick) -> Instant:
+    """The instant of a tick."""
+    return Instant(tick * _MICROSECONDS)
+
+
+def tick_of(instant: Instant) -> Tick:
+    """The tick of an instant; what lies between two ticks belongs to the earlier."""
+    return Tick(instant // _MICROSECONDS)
+
+
+def checked_tick(value: int, *, path: str) -> Tick:
+    """`value` as a tick, if it can be written as a date.
+
+    Raises:
+        InvalidInput: `tick.out-of-range`.
+    """
+    if not TICK_MIN <= value <= TICK_MAX:
+        message = f"{path} lies outside the ticks from {TICK_MIN} to {TICK_MAX}"
+        raise InvalidInput("tick.out-of-range", message, path=path)
+    return Tick(value)
+
+
+def time_of_day(tick: Tick) -> str:
+    """The part of the day at a tick; a day begins at midnight, a multiple of 24 hours."""
+    hour = tick % DAY / _HOUR
+    return next((name for start, end, name in _HOURS if start <= hour < end), "night")
+
 
 FOREVER: Final = 2**63 - 1
 """The end of what has none, as it is compared and stored."""
@@ -68,3 +113,104 @@ def holds_at(relation: RelationDraft, at: Instant) -> bool:
     """Whether an edge holds at an instant."""
     span = span_of(relation)
     return span is not None and span[0] <= at < span[1]
+
+
+class Direction(StrEnum):
+    """A way out of a location, in the order in which exits are told."""
+
+    NORTH = "north"
+    SOUTH = "south"
+    EAST = "east"
+    WEST = "west"
+    NORTHEAST = "northeast"
+    NORTHWEST = "northwest"
+    SOUTHEAST = "southeast"
+    SOUTHWEST = "southwest"
+    UP = "up"
+    DOWN = "down"
+    IN = "in"
+    OUT = "out"
+
+
+_PAIRS: Final = (
+    (Direction.NORTH, Direction.SOUTH),
+    (Direction.EAST, Direction.WEST),
+    (Direction.NORTHEAST, Direction.SOUTHWEST),
+    (Direction.NORTHWEST, Direction.SOUTHEAST),
+    (Direction.UP, Direction.DOWN),
+    (Direction.IN, Direction.OUT),
+)
+OPPOSITE: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+"""The way back from where a direction leads."""
+
+PLACE_IN_ORDER: Final = {direction: place for place, direction in enumerate(Direction)}
+
+STEPS: Final = {
+    Direction.NORTH: (0, -1),
+    Direction.SOUTH: (0, 1),
+    Direction.EAST: (1, 0),
+    Direction.WEST: (-1, 0),
+    Direction.NORTHEAST: (1, -1),
+    Direction.NORTHWEST: (-1, -1),
+    Direction.SOUTHEAST: (1, 1),
+    Direction.SOUTHWEST: (-1, 1),
+}
+"""On a map: how far right and how far down; the other four have no place of their own."""
+
+_DEFAULT_TRAVEL: Final = {
+    Direction.IN: 10_000,
+    Direction.OUT: 10_000,
+    Direction.UP: 120_000,
+    Direction.DOWN: 30_000,
+}
+_USUAL_TRAVEL: Final = 60_000
+
+
+def travel_ms(direction: Direction, declared: int | None) -> int:
+    """How long the way takes in milliseconds; where nobody said so, what is usual."""
+    return _DEFAULT_TRAVEL.get(direction, _USUAL_TRAVEL) if declared is None else declared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """An exit that can be taken."""
+
+    start: EntityId
+    direction: Direction
+    end: EntityId
+
+
+def way_of(relation: Relation) -> Way | None:
+    """The way that an exit is; None where it is blocked, or leads in no direction."""
+    if relation.rel_type != EXIT or relation.properties.get("blocked"):
+        return None
+    try:
+        direction = Direction(kind_of(relation))
+    except ValueError:
+        return None
+    return Way(start=relation.from_id, direction=direction, end=relation.to_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A place, and the directions by which it is reached."""
+
+    place: EntityId
+    path: tuple[Direction, ...]
+
+
+def reached_from(ring: Sequence[Reached], ways: Iterable[Way]) -> Sequence[Reached]:
+    """The places one exit farther than `ring`, each once, by the first of equally short paths.
+
+    Of two paths of one length that comes first whose first differing direction does, in the order
+    in which exits are told. `ring` is in this order, and so is what comes of it.
+    """
+    out: dict[EntityId, list[Way]] = {}
+    for way in ways:
+        out.setdefault(way.start, []).append(way)
+    found: dict[EntityId, Reached] = {}
+    for each in ring:
+        for way in sorted(out.get(each.place, ()), key=lambda w: PLACE_IN_ORDER[w.direction]):
+            if way.end not in found:
+                found[way.end] = Reached(place=way.end, path=(*each.path, way.direction))
+    return list(found.values())

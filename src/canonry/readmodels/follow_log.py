@@ -9,7 +9,7 @@ from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Made
 from canonry.log.items.entities import EntityDraft
 from canonry.log.ports.ledger import Head, Ledger
-from canonry.log.schemas.narrative_fields import NAME
+from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.passages import PASSAGES_VERSION
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import decode_json, encode_json

@@ -12,22 +12,19 @@ from enum import IntEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.log.entries import Thing
+from canonry.log.folding import frames_keys, key_hash, name_key, statement_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun
-from canonry.log.items.scenes import Scene, SceneStatus, Story, Turn
-from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Story, Turn
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.items.veils import homed, is_veiled, variants
-from canonry.log.keys import frames_keys, key_hash, name_key, statement_key
 from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.readmodels.edges import kind_of, span_of
-from canonry.readmodels.paths import way_of
+from canonry.readmodels.edges import kind_of, span_of, way_of
+from canonry.values.ids import Space
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
-from canonry.values.spaces import Space
 from canonry.values.state_tags import normal_tags
 
 Owner: TypeAlias = str | int

@@ -30,7 +30,7 @@ from operator import add, attrgetter
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import terms_of
 from canonry.values.policy import RankingWeights, Strengths
 
 Signals: TypeAlias = list[float]
@@ -325,7 +325,7 @@ def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
 def naming(asked: frozenset[str], names: Iterable[str]) -> float:
     """1 where the query holds a whole name, or any word of it that can be a name; else 0.
 
-    Names and queries are cut into words by the same rule, that of `canonry.language.texts.words`.
+    Names and queries are cut into words by the same rule, that of `canonry.language.texts.stems`.
     """
     return float(not asked.isdisjoint(names_in(names)))
 

@@ -1,24 +1,25 @@
-"""The timeline: what happens at the dates that entities' fields say, derived from observations.
+"""Timelines of records and parallel edges between them."""
 
-Entries of one source, event type and instant are one event, whoever they are about. An entry is
-current while the snapshot of its entity still shows the field as that observation said it.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
 from canonry.log.items.veils import homed
+from canonry.values.fields import revised
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId, content_id
 from canonry.values.merge import CHOICES
 from canonry.values.merge.kit import PROPERTY
-from canonry.values.observations import Observation
+from canonry.values.moments import Instant
+from canonry.values.observations import LAST, Elements, Held, Observation
 from canonry.values.provenance import CanonLevel
-from canonry.values.snapshots import Elements, Held
-from canonry.values.time import Instant
-from canonry.values.winners import LAST
+
+# The timeline: what happens at the dates that entities' fields say, derived from observations.
+#
+# Entries of one source, event type and instant are one event, whoever they are about. An entry is
+# current while the snapshot of its entity still shows the field as that observation said it.
 
 NO_SOURCE: Final = SourceId("")
 
@@ -126,3 +127,31 @@ def _shown(elements: Elements) -> Held | None:
         return None
     shown = CHOICES[policy].credit(elements)[""][0]
     return next((h for h in elements.values() if h.observation == shown), None)
+
+
+def laid_together(edges: Iterable[Relation], moved: Mapping[str, EntityId]) -> Iterable[Relation]:
+    """The edges between those who answer today, each once, in the order of the first of them.
+
+    `moved` says who answers for whom. One of several is the oldest, with what all of them say: of
+    two words the later stands.
+    """
+    found: dict[tuple[str, EntityId, EntityId], list[Relation]] = {}
+    for edge in edges:
+        ends = moved.get(edge.from_id, edge.from_id), moved.get(edge.to_id, edge.to_id)
+        if ends[0] != ends[1]:
+            found.setdefault((edge.rel_type, *ends), []).append(edge)
+    return [_one(several, *ends) for (_, *ends), several in found.items()]
+
+
+def _one(several: Iterable[Relation], from_id: EntityId, to_id: EntityId) -> Relation:
+    first, *others = sorted(several, key=lambda edge: (edge.position, edge.id))
+    changes: dict[str, object] = {"from_id": from_id, "to_id": to_id}
+    if others:
+        changes["properties"] = {k: v for e in (first, *others) for k, v in e.properties.items()}
+        changes["origins"] = {
+            **first.origins,
+            **{k: e.origins.get(k, e.id) for e in others for k in e.properties},
+        }
+        changes["told"] = first.told + sum(each.told for each in others)
+        changes["told_at"] = max(each.told_at or each.created_at for each in (first, *others))
+    return revised(first, **changes)

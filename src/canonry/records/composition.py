@@ -2,7 +2,7 @@
 
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import ErasureHooks
-from canonry.records.usecases.check_files import forget_files
+from canonry.records.usecases.files import forget_files
 
 
 def add_to(canon: Canon) -> Canon:

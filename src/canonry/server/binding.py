@@ -15,10 +15,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from canonry.canon.session.caller import LastUsed
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import Offer
+from canonry.gateway.contract import described
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset
-from canonry.gateway.words import described
 from canonry.records.usecases.services import RecordServices
 from canonry.server.client_model import Exchange, SessionModel, calling
 from canonry.server.greeting import Handlers, RequestContext, greet

@@ -18,7 +18,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.server.callers import (
+from canonry.server.messages.batches import BATCHING, Batch, BatchedResponse, read_batch
+from canonry.server.sessions import (
     REVISION,
     SESSION,
     account_of,
@@ -26,7 +27,6 @@ from canonry.server.callers import (
     header,
     until_answered,
 )
-from canonry.server.messages.batches import BATCHING, Batch, BatchedResponse, read_batch
 
 _SURROGATES: Final = (b"\\ud", b"\\uD")
 _REWRITTEN: Final = 1 << 20

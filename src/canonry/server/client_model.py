@@ -17,7 +17,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from typing_extensions import override
 
-from canonry.models.client_model import ASKED, ClientAnswer, ClientModel
+from canonry.models.speaker import ASKED, ClientAnswer, ClientModel
 from canonry.server.greeting import RequestContext
 from canonry.values.errors import NotSupported, Unavailable
 

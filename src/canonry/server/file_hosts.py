@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from canonry.canon.session.canon import Canon
-from canonry.records.ports.file_host import FileHost
+from canonry.records.ports.interpreter import FileHost
 from canonry.records.usecases.services import RecordServices
 from canonry.values.errors import Unavailable
 

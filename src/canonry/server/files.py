@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from canonry.canon.session.canon import Canon
 from canonry.records.domain.file_links import BUCKET
-from canonry.records.usecases.sign_url import LinkedFile, open_link
+from canonry.records.usecases.files import LinkedFile, open_link
 from canonry.values.errors import CanonryError, NotFound
 
 _HEADERS: Final = {

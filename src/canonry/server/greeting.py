@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from canonry import __version__
 from canonry.gateway.face import Face
-from canonry.language.texts.data_marks import STORED_IS_DATA
+from canonry.language.texts.visible import STORED_IS_DATA
 from canonry.server.middleware import drop_what_was_said, let_tools_answer
 from canonry.values.errors import CanonryError
 

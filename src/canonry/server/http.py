@@ -21,17 +21,16 @@ from canonry.log.ports.world import Clock
 from canonry.server.binding import bind
 from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
-from canonry.server.hosts import HostGuard, open_to
 from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
-from canonry.server.opening import Close
+from canonry.server.middleware import HostGuard, Throttle, open_to
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
 from canonry.server.sessions import Sessions
-from canonry.server.throttling import Throttle
+from canonry.server.stdio import Close
 from canonry.server.worlds import PATH, about, narrowed, world_in
 from canonry.values.errors import InvalidInput, Unavailable
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.web.api import Api
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Scope
 
 from canonry.gateway.principal import Principal, is_name
-from canonry.log.items.accounts import user_id_of
+from canonry.log.items.sources import user_id_of
 from canonry.models.outside_services import OutsideServices
 from canonry.server.auth.issuer_keys import IssuerKeys
 from canonry.server.options import BearerOptions

@@ -1,17 +1,269 @@
-"""Taking an address, and uvicorn as it is run everywhere here: with bounds on every connection."""
+"""Listen on a socket, and bound connections."""
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from http import HTTPStatus
+from typing import Any, Final, NoReturn, cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from typing_extensions import override
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
-from canonry.server.connections import Connections
+from canonry.gateway.seats import KEPT, Full, Seats
 from canonry.server.options import LOOPBACK, HttpLimits
 from canonry.values.errors import Unavailable
+
+# Connections that cost little: bytes and time are bounded in every phase, and idle ones are shed.
+#
+# Uvicorn bounds neither the head of a request nor the time in which it or its body arrives, and
+# counts connections only in order to refuse requests; see `0023-connections-are-bounded-below-
+# asgi`.
+
+_IDLE: Final = 0
+_HEAD: Final = 1
+_BODY: Final = 2
+_LISTENING: Final = 3
+_RANKS: Final = 4
+_FIELDS: Final = 128
+_AHEAD: Final = 16
+_SWEEP_SECONDS: Final = 1.0
+
+
+class Connections:
+    """All connections of a server. When there are too many, the longest idle one is closed.
+
+    First go those that say nothing, then those that are slow with a head, with a body, and at the
+    very last those that only listen. An answer that is being made is never given up for another.
+    """
+
+    def __init__(self, limits: HttpLimits, *, body_bytes: int) -> None:
+        """None yet; nothing reads a body that is longer than `body_bytes`."""
+        self.limits = limits
+        self.body_bytes = body_bytes
+        self._seats: Seats[str, BoundedProtocol] = Seats(
+            total=limits.connections, each=limits.each_address, ranks=_RANKS
+        )
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def protocol(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> "BoundedProtocol":
+        """What uvicorn calls for each connection."""
+        return BoundedProtocol(config, server_state, app_state, _loop, connections=self)
+
+    def admit(self, new: "BoundedProtocol") -> bool:
+        """Make room for `new`, if there is any to be made."""
+        try:
+            victim = self._seats.must_go(new.owner)
+        except Full:
+            return False
+        if victim is not None:
+            self._seats.leave(*victim)
+            victim[1].transport.abort()
+        self.place(new, _IDLE)
+        if self._sweeper is None:
+            self._sweeper = new.loop.call_later(_SWEEP_SECONDS, self._sweep, new.loop)
+        return True
+
+    def place(self, connection: "BoundedProtocol", rank: int) -> None:
+        """Put it where it belongs from now on."""
+        self._seats.place(connection.owner, connection, rank)
+
+    def leave(self, connection: "BoundedProtocol") -> None:
+        """It has ended."""
+        self._seats.leave(connection.owner, connection)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End what has taken too long. One timer for all costs less than one for each request."""
+        now = loop.time()
+        for connection in [each for each in self._seats if each.is_late(now)]:
+            connection.transport.abort()
+        again = len(self._seats) > 0
+        self._sweeper = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if again else None
+
+
+class _RefusedError(Exception):
+    """The parser is to stop; why stands in the connection."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection; `owner` is the address of its other end."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        connections: Connections,
+    ) -> None:
+        """Not connected yet."""
+        super().__init__(config, server_state, app_state, _loop)
+        self.owner = ""
+        self._connections = connections
+        self._limits = connections.limits
+        self._head_bytes = connections.limits.head_bytes
+        self._rank = _IDLE
+        self._since = self.loop.time()
+        self._admitted = False
+        self._status = HTTPStatus.BAD_REQUEST
+        self._asked = False  # there has been a request at all
+        self._begun = False  # some of a head has arrived
+        self._reading = False  # the head has, and not the whole of the body
+        self._fruitless = 0  # bytes since the parser last made something of them
+        self._named = 0  # bytes of the target and the fields of this request
+        self._fields = 0
+        self._body = 0
+        self._left = 0  # bytes of an answer that the client has not taken
+        self._taken_at = 0.0
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.owner = self.client[0] if self.client else ""
+        self._since = self.loop.time()
+        self._admitted = self._connections.admit(self)
+        if not self._admitted:
+            self._status = HTTPStatus.SERVICE_UNAVAILABLE
+            self.send_400_response("")
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()  # uvicorn leaves it running after a reset
+        self._connections.leave(self)
+        self._admitted = False
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        self._begun = self._begun or not self._reading
+        self._fruitless += len(data)
+        super().data_received(data)
+        if self._fruitless > self._head_bytes and not self.transport.is_closing():
+            self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            self.send_400_response("")
+        self._settle()
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Refuse with `self._status`, unless the answer to something else is on its way."""
+        if not self._answering():
+            words = f"{self._status.phrase}\n".encode()
+            retry = b"retry-after: 1\r\n" if self._status == HTTPStatus.SERVICE_UNAVAILABLE else b""
+            self.transport.write(
+                STATUS_LINE[self._status]
+                + b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n" % len(words)
+                + retry
+                + b"connection: close\r\n\r\n"
+                + words
+            )
+        self.transport.close()
+
+    @override
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun = True
+        self._named = self._fields = 0
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        self._named += len(url)
+        if self._named > self._head_bytes:
+            self._refuse_head()
+        super().on_url(url)
+
+    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Called for each field: written out, because a call costs more than the check.
+        self._fields += 1
+        self._named += len(name) + len(value)
+        if self._named > self._head_bytes or self._fields > _FIELDS:
+            self._refuse_head()
+        if not self._reading:  # after the body: nobody asks for one, and the scope is in use
+            super().on_header(name, value)
+
+    @override
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= _AHEAD or self._names_many_hosts():
+            raise _RefusedError
+        self._begun = False
+        self._reading = True
+        self._body = self._fruitless = 0
+        super().on_headers_complete()
+        self._asked = True
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._fruitless = 0
+        self._body += len(body)
+        if self._body > self._connections.body_bytes and self.cycle.response_complete:
+            raise _RefusedError  # it has its answer, and goes on nevertheless
+        super().on_body(body)
+
+    @override
+    def on_message_complete(self) -> None:
+        self._reading = False
+        self._fruitless = 0
+        super().on_message_complete()
+
+    @override
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._settle()
+
+    def is_late(self, now: float) -> bool:
+        """Whether it has taken longer than it may, over whatever it does."""
+        limits, passed = self._limits, now - self._since
+        if self._rank in {KEPT, _LISTENING} or self.transport.is_closing():
+            return self._is_stuck(now)
+        if self._rank == _BODY:
+            return passed > limits.body_seconds + self._body / limits.body_rate
+        return passed > (limits.head_seconds if self._rank == _HEAD else limits.idle_seconds)
+
+    def _is_stuck(self, now: float) -> bool:
+        """Whether the client has taken nothing of its answer for a long time."""
+        left = self.transport.get_write_buffer_size()
+        if not left or left != self._left:
+            self._left, self._taken_at = left, now
+        return now - self._taken_at > self._limits.answer_seconds
+
+    def _names_many_hosts(self) -> bool:
+        return [name for name, _ in self.headers].count(b"host") > 1
+
+    def _refuse_head(self) -> NoReturn:
+        self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        raise _RefusedError
+
+    def _settle(self) -> None:
+        rank = self._phase()
+        if rank != self._rank and self._admitted:
+            self._rank = rank
+            self._since = self.loop.time()
+            self._connections.place(self, rank)
+
+    def _phase(self) -> int:
+        if self._reading and not self.pipeline:
+            return _BODY
+        if self._answering():
+            return _LISTENING if self.cycle.scope["method"] == "GET" else KEPT
+        return _HEAD if self._begun else _IDLE
+
+    def _answering(self) -> bool:
+        return self._asked and not self.cycle.response_complete
+
 
 _BACKLOG: Final = 2_048
 _SPARE_FILES: Final = 1_024

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal, require_complete
 from canonry.server.files import file_route
-from canonry.server.hosts import HostGuard
+from canonry.server.middleware import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.values.errors import NotAllowed
 from canonry.world.web.api import Api

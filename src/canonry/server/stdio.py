@@ -1,4 +1,4 @@
-"""Serving one client over standard input and output; ends within a second of the input's end."""
+"""Serve one client over standard input and output."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,9 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Self
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import mcp_types as types
 from mcp.shared.message import SessionMessage
@@ -20,8 +21,61 @@ from canonry.server.greeting import Handlers, greet
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.messages.batches import BATCHING, Batch, BatchedLines, read_batch
 from canonry.server.messages.lines import decode, encode
-from canonry.server.opening import Bound, OpenGateway, Opening
 from canonry.server.options import ServerOptions
+
+if TYPE_CHECKING:
+    from canonry.gateway.call import Gateway
+    from canonry.gateway.principal import Principal
+
+
+Close = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenGateway:
+    """A gateway over an open canon, who calls it, and how the canon is closed."""
+
+    gateway: "Gateway"
+    principal: "Principal"
+    close: Close
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """The same, ready to answer requests."""
+
+    handlers: Handlers
+    close: Close
+
+
+class Opening:
+    """Runs `work` once, however many wait for it; one who stops waiting does not stop it."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, Bound]]) -> None:
+        """Nothing begins yet."""
+        self._work = work
+        self._task: asyncio.Task[Bound] | None = None
+
+    def begin(self) -> asyncio.Task[Bound]:
+        """Begin, unless it has begun."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        return self._task
+
+    async def settled(self) -> None:
+        """Wait until the work has ended, well or not."""
+        if not (task := self.begin()).done():
+            await asyncio.wait((task,))
+
+    async def result(self) -> Bound:
+        """What the work gave.
+
+        Raises:
+            Exception: what the work raised, for each who asks.
+        """
+        await self.settled()
+        return self.begin().result()
+
 
 _ENDLESS: Final = "subscriptions/listen"
 """A request whose answer ends with the connection; nobody waits for it at the end of the input."""

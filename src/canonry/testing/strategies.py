@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.relations import Relation
-from canonry.log.items.scenes import Speaker, Turn
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.items.scenes import Memory, Speaker, Turn
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE
 from canonry.testing.things import (
     a_fact,
@@ -28,9 +27,9 @@ from canonry.testing.things import (
 )
 from canonry.values.ids import EntityId
 from canonry.values.merge import CHOICES
+from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.values.time import DAY, Instant
 
 T = TypeVar("T")
 

@@ -1,7 +1,4 @@
-"""Examples of every kind of thing: valid, small, and changed by keyword; an id is made from a name.
-
-They are stamped as by the first commit; `made` gives their drafts, as an entry holds them.
-"""
+"""Items to test with."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
@@ -9,14 +6,13 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 
-from canonry.log.entries import Born, Made, ThingDraft
+from canonry.log.entries import Born, Entry, Made, ThingDraft
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun, RunStatus
 from canonry.log.items.scenes import (
+    Memory,
     Scene,
     SceneStatus,
     Speaker,
@@ -25,15 +21,19 @@ from canonry.log.items.scenes import (
     StoryType,
     Turn,
 )
-from canonry.log.items.sources import Snippet, Source, SourceType
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.items.sources import InterpretationRun, RunStatus, Snippet, Source, SourceType
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, EntityType
 from canonry.log.schemas.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
-from canonry.values.ids import EntityId, SpaceId
+from canonry.readmodels.catalog import TABLE_OF, item_fields, item_id, relation_id
+from canonry.values.fields import narrowed
+from canonry.values.ids import EntityId, ObservationId, RelationId, Space, SpaceId, SpaceKind
+from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.values.revising import narrowed
-from canonry.values.spaces import Space, SpaceKind
-from canonry.values.time import DAY, Instant
+
+# Examples of every kind of thing: valid, small, and changed by keyword; an id is made from a name.
+#
+# They are stamped as by the first commit; `made` gives their drafts, as an entry holds them.
 
 T = TypeVar("T")
 
@@ -260,3 +260,91 @@ def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> Mem
     """A recollection that says its own name."""
     felt = {"emotional_valence": 0.0, "importance": 0.5, "certainty": 1.0}
     return _example(Memory, name, changes, entity_id=ident(entity), text=name, **felt)
+
+
+# Examples of what a catalog holds: a project, items and links, called by name as other things.
+#
+# The id that a contract shows of an item is `ident(name)`.
+
+PROJECT: Final = SpaceId(ident("project"))
+"""The project that items lie in unless a test says otherwise."""
+
+THEN: Final = "2025-01-15T12:00:00.000Z"
+
+
+def a_project(name: str = "project", **properties: Any) -> Space:
+    """A project whose slug is its name."""
+    kept = {"slug": name, "description": None, "createdAt": THEN, "updatedAt": THEN, **properties}
+    return a_space(name, kind=SpaceKind.PROJECT, properties=kept)
+
+
+def an_item(
+    name: str, kind: str = "concept", *, project: SpaceId = PROJECT, **values: Any
+) -> tuple[Entry, ...]:
+    """An item and what is first observed of it; its slug is its name."""
+    entity = an_entity(id=an_item_id(name, kind, project=project), space=project, entity_type=kind)
+    return made(entity, _seen(name, kind, project, values, label="first"))
+
+
+def a_revised_item(
+    name: str, kind: str = "concept", *, project: SpaceId = PROJECT, **values: Any
+) -> Observation:
+    """An item seen again, with all its values."""
+    return _seen(name, kind, project, values, label=repr(sorted(values.items())))
+
+
+def an_item_id(name: str, kind: str = "concept", *, project: SpaceId = PROJECT) -> EntityId:
+    """The thing behind an item."""
+    return item_id(project, kind, ident(name))
+
+
+def a_link(
+    name: str,
+    rel_type: str,
+    source: tuple[str, str],
+    target: tuple[str, str],
+    *,
+    project: SpaceId = PROJECT,
+) -> Relation:
+    """A relation between two items, each given as (kind, name)."""
+    (from_kind, from_name), (to_kind, to_name) = source, target
+    return a_relation(
+        name,
+        "",
+        "",
+        id=RelationId(a_link_id(name, project=project)),
+        space=project,
+        rel_type=rel_type,
+        from_id=an_item_id(from_name, from_kind, project=project),
+        to_id=an_item_id(to_name, to_kind, project=project),
+        properties={"id": ident(name), "createdAt": THEN},
+    )
+
+
+def a_link_id(name: str, *, project: SpaceId = PROJECT) -> str:
+    """The thing behind a relation."""
+    return relation_id(project, ident(name), 0)
+
+
+def _seen(
+    name: str, kind: str, project: SpaceId, values: dict[str, Any], *, label: str
+) -> Observation:
+    table = TABLE_OF[kind]
+    given = {"title": name, "slug": name, "createdAt": THEN, "updatedAt": THEN, **values}
+    row = {column.name: given.get(column.name, column.default) for column in table.columns}
+    row["id"] = ident(name)
+    title, told, properties = item_fields(table, row)
+    own = {PROPERTY_PREFIX + key: value for key, value in sorted(properties.items())}
+    return Observation(
+        id=ObservationId(ident(f"{project}/{kind}/{name}/{label}")),
+        space=project,
+        entity_id=an_item_id(name, kind, project=project),
+        fields={DESCRIPTION: told, NAME: title, **own},
+        authority=Authority.SOURCE,
+        confidence=1.0,
+        evidence=(),
+        observed_at=None,
+        recorded_at=Instant(0),
+        position=1,
+        changed_at=1,
+    )

@@ -1,12 +1,20 @@
-"""Worlds that repeat: a clock that is moved by hand and identities that count."""
+"""Clocks, identities and a writer to test with."""
+
+from collections.abc import Iterable, Sequence
 
 from typing_extensions import override
 
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Append, Appended, Draft, Outcome, Position
+from canonry.log.entries import Born, Entry, Thing
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import SALT_BYTES
+from canonry.readmodels.ports.state import State
+from canonry.testing.things import MIDDLE_EARTH, a_space, ident, made
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.moments import SECOND, Instant
 from canonry.values.provenance import Actor
-from canonry.values.time import SECOND, Instant
 
 A_DAY_IN_2025 = Instant(1_736_899_200 * SECOND)
 
@@ -55,3 +63,80 @@ def a_caller(agent_type: str = "CanonKeeper", tool: str = "test") -> Caller:
     """A caller of this type who sees every space and may claim every authority."""
     actor = Actor(agent_id=f"{agent_type.lower()}-001", agent_type=agent_type)
     return Caller(actor=actor, tool=tool)
+
+
+ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
+
+
+def a_draft(name: str, entries: Iterable[Entry], *, space: SpaceId = MIDDLE_EARTH) -> Draft:
+    """The draft whose commit id is made from `name`."""
+    return Draft(
+        id=CommitId(ident(f"commit/{name}")),
+        space=space,
+        actor=ACTOR,
+        tool="test",
+        entries=tuple(entries),
+    )
+
+
+def an_append(
+    name: str,
+    entries: Iterable[Entry],
+    *,
+    space: SpaceId = MIDDLE_EARTH,
+    judged_at: int = 0,
+    reads: Iterable[str] = (),
+) -> Append:
+    """The draft with what its verdict rests on: by default nothing."""
+    return Append(
+        draft=a_draft(name, entries, space=space),
+        judged_at=Position(judged_at),
+        reads=frozenset(reads),
+    )
+
+
+class Scribe:
+    """Writes what it is told to; its commits are numbered."""
+
+    def __init__(self, canon: Canon, name: str = "scribe", space: SpaceId = MIDDLE_EARTH) -> None:
+        """Two scribes with different names never use the same commit id."""
+        self._canon = canon
+        self._name = name
+        self._space = space
+        self._count = 0
+
+    async def write(self, *entries: Entry) -> Appended:
+        """One commit of these entries, judged at the head."""
+        head = await self._canon.ledger.head(self._space)
+        (outcome,) = await self.append([self.next(entries, judged_at=head)])
+        assert isinstance(outcome, Appended)
+        return outcome
+
+    async def make(self, *things: Born) -> Appended:
+        """One commit that brings these things into being."""
+        return await self.write(*made(*things))
+
+    async def open(self, *names: str) -> None:
+        """Open spaces called by name, each with a commit of its own."""
+        for name in names:
+            space = a_space(name)
+            append = an_append(f"{self._name}/open/{name}", made(space), space=space.id)
+            await self._canon.ledger.append([append])
+
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        """Pass the batch on."""
+        return await self._canon.ledger.append(batch)
+
+    def next(
+        self, entries: Iterable[Entry], *, judged_at: int = 0, reads: Iterable[str] = ()
+    ) -> Append:
+        """The next commit, not yet written."""
+        self._count += 1
+        name = f"{self._name}/{self._count}"
+        return an_append(name, entries, space=self._space, judged_at=judged_at, reads=reads)
+
+
+async def thing_named(state: State, name: str) -> Thing:
+    """The thing whose id is made from `name`."""
+    thing_id = ident(name)
+    return (await state.things([thing_id]))[thing_id]

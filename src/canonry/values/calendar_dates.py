@@ -15,7 +15,7 @@ from typing import Final
 
 from canonry.values.errors import InvalidInput
 from canonry.values.languages import months, plain_letters
-from canonry.values.time import DAY, Instant, parse_instant, render_instant
+from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 _CENTURY: Final = 100
 _PIVOT: Final = 70

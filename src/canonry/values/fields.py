@@ -1,13 +1,15 @@
-"""Fields: reading the members of a JSON object under any of their names; errors say the path."""
+"""Read fields of JSON, and revise frozen values."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NewType, TypeAlias
+from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final, NewType, TypeAlias, TypeVar
 
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
-from canonry.values.time import Instant, parse_instant
+from canonry.values.moments import Instant, parse_instant
 
 Reference = NewType("Reference", str)
 """A thing by its id, by `proposal:<id>` of a proposal that makes it, or by a name like `$hero`."""
@@ -204,3 +206,62 @@ def typed(value: Any, kind: Any, path: str, what: str) -> Any:
 def missing(path: str) -> InvalidInput:
     """The error for a member that must be there."""
     return InvalidInput("content.missing", f"{path} is missing; it is required", path=path)
+
+
+# Revising: a frozen value with some fields replaced, as `dataclasses.replace` but much cheaper.
+#
+# A fold revises a few things for every entry, so that this is where most of its time goes.
+
+T = TypeVar("T")
+Put: TypeAlias = Callable[[Any, Any], None]
+"""Fills one slot of a value, whose kind would not let it be filled by its name."""
+
+_FEWEST: Final = 2
+"""With fewer names `attrgetter` answers with a value instead of a tuple."""
+
+_blank: Final = object.__new__
+_put_named: Final = object.__setattr__
+
+
+def revised(value: T, /, **changes: Any) -> T:
+    """A copy of a frozen, slotted dataclass value in which `changes` are made."""
+    kind: Any = type(value)
+    _, put, fields_of = _shape(kind)
+    made: T = _blank(kind)
+    for put_one, kept in zip(put, fields_of(value), strict=True):
+        put_one(made, kept)
+    try:
+        for name, changed in changes.items():
+            _put_named(made, name, changed)
+    except AttributeError as error:
+        message = f"a {kind.__name__} has no such field"
+        raise TypeError(message) from error
+    return made
+
+
+def spread(value: Any) -> dict[str, Any]:
+    """The fields of such a value by their names."""
+    kind: Any = type(value)
+    names, _, fields_of = _shape(kind)
+    return dict(zip(names, fields_of(value), strict=True))
+
+
+def narrowed(kind: type[T], value: T, /, **changes: Any) -> T:
+    """What a `kind` knows of `value`, which knows more, with `changes`."""
+    names, *_ = _shape(kind)  # type: ignore[arg-type] # a type is hashable
+    known = {name: getattr(value, name) for name in names}
+    return kind(**known | changes)
+
+
+@cache
+def _shape(
+    kind: type[Any],
+) -> tuple[tuple[str, ...], tuple[Put, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(each.name for each in fields(kind))
+    if len(names) < _FEWEST:
+        message = f"{kind.__name__} has too few fields to be revised"
+        raise TypeError(message)
+    if hasattr(kind, "__post_init__"):
+        message = f"{kind.__name__} looks at its fields when it is made, so that it is not copied"
+        raise TypeError(message)
+    return names, tuple(getattr(kind, name).__set__ for name in names), attrgetter(*names)

@@ -1,9 +1,13 @@
-"""Identities: lower-case hyphenated UUIDs, one type a noun, so that they cannot be mixed up."""
+"""Ids and spaces."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from hashlib import sha256
-from typing import Final, NewType, TypeAlias
+from typing import Any, Final, NewType, TypeAlias
+
+from canonry.values.moments import Instant
 
 SpaceId = NewType("SpaceId", str)
 CommitId = NewType("CommitId", str)
@@ -59,3 +63,48 @@ def content_id(*parts: str) -> str:
 def _variant(digits: str) -> str:
     """Four hexadecimal digits with the two bits that mark an RFC 9562 UUID."""
     return "89ab"[int(digits[0], 16) % 4] + digits[1:]
+
+
+class SpaceKind(StrEnum):
+    """What a space is to its users.
+
+    A universe is told, a multiverse holds universes, a world is played in; a project is a
+    catalog's, an account is one user's own.
+    """
+
+    UNIVERSE = "universe"
+    MULTIVERSE = "multiverse"
+    WORLD = "world"
+    PROJECT = "project"
+    ACCOUNT = "account"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceDraft:
+    """A closed world of its own; `parent` is the multiverse that contains a universe."""
+
+    id: SpaceId
+    kind: SpaceKind
+    name: str
+    description: str
+    parent: SpaceId | None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def space(self) -> SpaceId:
+        """A space lies in itself."""
+        return self.id
+
+    @property
+    def told(self) -> bool:
+        """Whether stories can take place in it."""
+        return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space(SpaceDraft):
+    """A space that was opened."""
+
+    created_at: Instant
+    position: int
+    changed_at: int

@@ -1,16 +1,16 @@
-"""Observations: what somebody said about an entity at one time; snapshots are folded from them."""
+"""Observations, which of several wins, and snapshots."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
-from canonry.values.moments import Moment, StoryPlace, moment_of
+from canonry.values.moments import Instant, Moment, StoryPlace, moment_of
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.values.time import Instant
 
 PRIORITY_STRUCTURED: Final = 100
 """Records that somebody handed over as such."""
@@ -135,3 +135,136 @@ def _likeness(weight: tuple[Any, ...], said: tuple[str, ...]) -> str:
     apart = said.index("")
     names = (sorted(said[:apart]), sorted(said[apart + 1 :]))
     return blake2b(repr((weight, names)).encode(), digest_size=_LIKENESS_BYTES).hexdigest()
+
+
+# Snapshots: fields folded from observations, each value with the observation that it came from.
+#
+# An accumulator maps field -> element -> `Held`. What the elements are and how those of two
+# accumulators join is for the field's merge policy to say; joining is always associative,
+# commutative and idempotent, so that observations may arrive in any order, twice, or through a
+# merge of entities.
+
+Rank: TypeAlias = tuple[int, int, float, int, int]
+"""(correction, priority, specificity, seen at, position) of an observation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A value that stands until something of a higher rank says otherwise.
+
+    `date` is there where the value is one, with the `source` that said it, and `moment` where the
+    merge policy goes by the order of the stories.
+    """
+
+    value: Any
+    rank: Rank
+    observation: ObservationId
+    date: Dated | None = None
+    moment: Moment | None = None
+    source: SourceId | None = None
+
+    @property
+    def corrected(self) -> bool:
+        """Whether a correction said it."""
+        return self.rank[0] > 0
+
+
+Elements: TypeAlias = Mapping[str, Held]
+Accumulator: TypeAlias = Mapping[str, Elements]
+
+
+def by_log(held: Held) -> tuple[int, int, str]:
+    """The order of the log: corrections before all, then what was recorded later."""
+    return held.rank[0], held.rank[4], held.observation
+
+
+def by_time(held: Held) -> tuple[int, int, int, str]:
+    """The order of time: corrections before all, then what was seen later."""
+    return held.rank[0], held.rank[3], held.rank[4], held.observation
+
+
+def by_priority(held: Held) -> tuple[int, int, int, int, str]:
+    """Corrections before all, then what has the higher priority, then the order of time."""
+    return held.rank[0], held.rank[1], held.rank[3], held.rank[4], held.observation
+
+
+def by_specificity(held: Held) -> tuple[int, float, int, int, int, str]:
+    """Corrections before all, then what is more specific, then the order of priority."""
+    correction, priority, specificity, seen, position = held.rank
+    return correction, specificity, priority, seen, position, held.observation
+
+
+# Winners: the observations of a field that stand under at least one merge policy.
+#
+# They do not depend on the policy that is asked for, so that a schema may change its policy
+# without
+# anything being folded again. Usually one observation wins in every order, and is the only
+# element.
+#
+# The element `""` is the last in time; `priority` and `specific` are there where another
+# observation
+# wins in those orders. The items of arrays are elements of their own, as far as they are of the
+# highest priority present; corrections are never mixed with others, so that they keep no items.
+
+LAST: Final = ""
+PRIORITY: Final = "priority"
+SPECIFIC: Final = "specific"
+ITEM: Final = "item:"
+
+_ORDERS: Final[Mapping[str, Callable[[Held], Any]]] = {
+    PRIORITY: by_priority,
+    SPECIFIC: by_specificity,
+}
+_HASH_BYTES: Final = 12
+
+
+def split(value: Any) -> dict[str, Any]:
+    """The elements of one observed value."""
+    if not isinstance(value, list | tuple):
+        return {LAST: value}
+    return {LAST: value, **{ITEM + _digest(item): item for item in value}}
+
+
+def join(left: Elements, right: Elements) -> Elements:
+    """The winners of all observations of both; the inputs are not changed."""
+    one, other = left[LAST], right[LAST]
+    if one == other and left == right:
+        return left
+    last = max(one, other, key=by_time)
+    winners: dict[str, Held] = {LAST: last}
+    for slot, order in _ORDERS.items():
+        best = max(left.get(slot, one), right.get(slot, other), key=order)
+        if best != last:
+            winners[slot] = best
+    return {**winners, **_items(left, right, winners.get(PRIORITY, last))}
+
+
+def pick(elements: Elements, slot: str) -> Held:
+    """The winner in the order of `slot`."""
+    return elements.get(slot) or elements[LAST]
+
+
+def items(elements: Elements) -> tuple[Held, ...]:
+    """The items of arrays that stand, those seen last first."""
+    found = [(name, held) for name, held in elements.items() if name.startswith(ITEM)]
+    found.sort(key=lambda pair: pair[0])
+    found.sort(key=lambda pair: by_time(pair[1])[:-1], reverse=True)
+    return tuple(held for _, held in found)
+
+
+def _items(left: Elements, right: Elements, leader: Held) -> Elements:
+    """The items of both that are of the priority of `leader`, each by whom said it last."""
+    if len(left) == 1 and len(right) == 1:
+        return {}
+    kept: dict[str, Held] = {}
+    for name, held in (*left.items(), *right.items()):
+        if name.startswith(ITEM) and held.rank[:2] == leader.rank[:2]:
+            standing = kept.get(name)
+            if standing is None or by_time(standing) < by_time(held):
+                kept[name] = held
+    return {} if leader.corrected else dict(sorted(kept.items()))
+
+
+def _digest(item: Any) -> str:
+    text = json.dumps(item, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=_HASH_BYTES).hexdigest()

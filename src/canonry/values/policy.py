@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from canonry.values.moments import DAY
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import EXCLUSIVE_GROUPS
-from canonry.values.time import DAY
 
 NAME_MAX: Final = 200
 DESCRIPTION_MAX: Final = 2_000

@@ -1,9 +1,9 @@
-"""Who said something, with what standing, and on what evidence."""
+"""Provenance: authority and evidence."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
@@ -94,3 +94,25 @@ class Actor:
     agent_id: str
     agent_type: str
     user: str | None = None
+
+
+K = TypeVar("K")
+R = TypeVar("R")
+
+_MOST: Final = 512
+"""So many values are kept; then all are forgotten."""
+
+
+def remembered(work: Callable[[K], R]) -> Callable[[K], R]:
+    """`work`, done once for the very same value while it is remembered; equal ones are others."""
+    kept: dict[int, tuple[K, R]] = {}
+
+    def found(value: K) -> R:
+        known = kept.get(id(value))
+        if known is None or known[0] is not value:
+            if len(kept) >= _MOST:
+                kept.clear()
+            known = kept[id(value)] = (value, work(value))
+        return known[1]
+
+    return found

@@ -1,6 +1,6 @@
 """What a world adds to a canon: its services, gates for staging, counts, and an erasure hook."""
 
-from canonry.canon.canonization.staging import StagingGuard
+from canonry.canon.canonization.proposals import StagingGuard
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import ErasureHooks
 from canonry.gateway.audit import CallCounter

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import OnnxEmbedder
-from canonry.recall.embedders.pinned import FILE, MINILM, installed_file
+from canonry.recall.embedders.onnx import FILE, MINILM, installed_file
 from canonry.values.errors import Unavailable
 from tests.adapters.embedders.likeness import length, likeness, numbers
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import Endpoint, HubEmbedder, Library, OpenAICompatibleEmbedder
 from canonry.recall.embedders.prefixes import Prefixes
 

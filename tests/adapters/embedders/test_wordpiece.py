@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from tokenizers import BertWordPieceTokenizer
 
-from canonry.recall.embedders.wordpiece import WordPiece, uncased
+from canonry.recall.embedders.onnx import WordPiece, uncased
 
 VOCABULARY = files("canonry.recall.embedders").joinpath("vocabulary/uncased.txt")
 KNOWN = unicodedata.ucd_3_2_0

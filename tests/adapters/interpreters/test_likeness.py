@@ -9,8 +9,7 @@ from bench.table.utterances import lines
 from canonry.app.compose import compose_memory
 from canonry.app.settings import load_settings
 from canonry.app.speaking import voiced
-from canonry.recall.embedders.onnx import OnnxEmbedder
-from canonry.recall.embedders.pinned import MINILM
+from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
 from canonry.world.models.services import WorldServices

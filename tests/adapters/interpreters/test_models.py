@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading
-from canonry.documents.interpreters.answering import EndpointInterpreter
-from canonry.documents.interpreters.anthropic import ANTHROPIC
-from canonry.documents.interpreters.openai_compatible import OPENAI
-from canonry.documents.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
+from canonry.documents.interpreters.answering import (
+    ANSWER_SCHEMA,
+    ANTHROPIC,
+    CODE_VERSION,
+    OPENAI,
+    PROMPT_HASH,
+    EndpointInterpreter,
+)
 from canonry.language.texts.excerpts import Part
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.models import endpoint

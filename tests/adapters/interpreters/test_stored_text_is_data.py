@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from canonry.canon.ports.files import FileType, Reading
 from canonry.catalog.operator import FACE as OPERATOR
 from canonry.catalog.toolset import FACE as CATALOG
-from canonry.documents.interpreters.prompt import INSTRUCTIONS, question
+from canonry.documents.interpreters.answering import INSTRUCTIONS, question
 from canonry.gateway.face import Face
-from canonry.language.texts.data_marks import STORED_IS_DATA, mark_of, marked
 from canonry.language.texts.excerpts import Part
-from canonry.log.schemas.derived_schemas import derive_schema
+from canonry.language.texts.visible import STORED_IS_DATA, mark_of, marked
 from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.log.schemas.typed_records import derive_schema
 from canonry.narrative.toolset import FACE as NARRATIVE
 from canonry.records.toolset import FACE as TRUTH
 from canonry.server.greeting import greet

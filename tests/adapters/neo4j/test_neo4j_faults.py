@@ -16,12 +16,12 @@ from canonry.gateway.limits import within
 from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.state import FactQuery
 from canonry.readmodels.ports.view import Folded
-from canonry.stores.following.projector import folded
+from canonry.stores.following.following import folded
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
 from canonry.stores.neo4j.database import fetched
 from canonry.testing.conformance.kit import present
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
 from tests.conformance.neo4j_store import URL, graphs
 from tests.conformance.test_memory import open_memory

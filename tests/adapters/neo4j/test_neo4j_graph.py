@@ -7,10 +7,9 @@ import pytest
 
 from canonry.log.entries import Erased, FactRetconned
 from canonry.log.items.entities import EntityClass
-from canonry.stores.following.projector import Projector
+from canonry.stores.following.following import Projector
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
 from canonry.stores.neo4j.shapes import OTHER_RELATION
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -21,6 +20,7 @@ from canonry.testing.things import (
     evidence,
     ident,
 )
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId, FactId
 from canonry.values.provenance import EvidenceKind
 from tests.conformance.neo4j_store import graphs

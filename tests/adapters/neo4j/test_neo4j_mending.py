@@ -8,7 +8,7 @@ import pytest
 from canonry.log.canon import needs
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Thing
-from canonry.stores.following.projector import Projector
+from canonry.stores.following.following import Projector
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jMending, Neo4jState, empty
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle

@@ -7,12 +7,12 @@ import pytest
 
 from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, IdentifierQuery, TimelineQuery
-from canonry.stores.following.projector import folded
+from canonry.stores.following.following import folded
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.conformance.neo4j_store import URL, graphs
 from tests.conformance.test_memory import open_memory
 from tests.faults.relay import Relay, relayed_url

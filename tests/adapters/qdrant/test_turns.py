@@ -13,7 +13,7 @@ from typing_extensions import override
 from canonry.app.system import SystemIdentities
 from canonry.readmodels.ports.vectors import VectorBatch
 from canonry.stores.qdrant import QdrantVectors, open_vectors
-from canonry.stores.qdrant.points import rank_of
+from canonry.stores.qdrant.vectors import rank_of
 from canonry.testing.conformance.vectors import MODEL, entry, found, take_in
 from canonry.values.errors import Unavailable
 

@@ -4,8 +4,7 @@ import base64
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.canon.ports.files import FileHint, FileType, Reading, Record
+from canonry.canon.ports.files import DocumentLimits, FileHint, FileType, Reading, Record
 from canonry.documents.extraction.rules import interpret
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import InvalidInput

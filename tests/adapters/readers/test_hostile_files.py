@@ -8,8 +8,7 @@ import zipfile
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.canon.ports.files import FileHint
+from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive

@@ -2,8 +2,7 @@
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.canon.ports.files import FileHint, FileType, Reading
+from canonry.canon.ports.files import DocumentLimits, FileHint, FileType, Reading
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import InvalidInput
 from tests.adapters.readers.office import an_archive

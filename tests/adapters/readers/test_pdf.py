@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
+from canonry.canon.ports.files import DocumentLimits
 from canonry.documents.readers import LocalReader
 from canonry.language.texts.excerpts import DocumentType
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable

@@ -5,8 +5,7 @@ import zlib
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.canon.ports.files import FileHint
+from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers.reader import LocalReader
 from canonry.language.texts.excerpts import Box
 from canonry.values.errors import InvalidInput, Unavailable

@@ -6,10 +6,9 @@ from types import FrameType
 
 import pytest
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.canon.ports.files import FileHint
+from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
-from canonry.documents.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
+from canonry.documents.readers.structured import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.excerpts import DocumentType, Part
 from canonry.values.errors import InvalidInput
 

@@ -6,8 +6,8 @@ import pytest
 
 from canonry.log.commits import Append, Position
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.testing.scribe import a_draft
 from canonry.testing.things import MIDDLE_EARTH, a_named, ident
+from canonry.testing.worlds import a_draft
 from tests.adapters.sqlite.opened import a_store
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ import pytest
 from canonry.log.commits import ORIGIN
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite.anchor import Anchor
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, made
+from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, Unavailable
 from tests.adapters.sqlite.opened import a_store
 
@@ -26,7 +26,7 @@ CUT = """
 import asyncio, os, sys, time
 from pathlib import Path
 from canonry.readmodels.ports.state import FactQuery
-from canonry.testing.scribe import an_append
+from canonry.testing.worlds import an_append
 from canonry.testing.things import made
 from canonry.testing.things import a_fact
 from tests.adapters.sqlite.opened import a_store

@@ -10,8 +10,8 @@ from canonry.log.commits import Appended, Position
 from canonry.log.entries import Entry, Erased, FactRetconned, FactSuperseded, Tombstone
 from canonry.log.items.facts import Fact
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, ident, made
+from canonry.testing.worlds import an_append
 from canonry.values.ids import FactId
 from canonry.values.provenance import CanonLevel
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.log.schemas.identifiers import part_mark
+from canonry.log.schemas.identity_keys import part_mark
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_space, a_turn, an_entity, made
+from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from tests.adapters.sqlite.opened import a_store, rows
 

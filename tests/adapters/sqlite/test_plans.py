@@ -5,10 +5,13 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.stores.sqlite import lookups, pages, schema
+from canonry.stores.sqlite import lookups, pages
+from canonry.stores.sqlite import store as schema
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.state import sightings, timeline
-from canonry.stores.sqlite.text import placing, vocabulary, waiting
+from canonry.stores.sqlite.text import text as placing
+from canonry.stores.sqlite.text import vocabulary
+from canonry.stores.sqlite.text import vocabulary as waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
 SAME = pages._STANDS.format

@@ -12,8 +12,8 @@ from canonry.readmodels.ports.state import EntityQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.stores.sqlite import readers
 from canonry.stores.sqlite.text.passages import BATCH
-from canonry.testing.scribe import an_append
 from canonry.testing.things import a_named, a_space, a_turn, made
+from canonry.testing.worlds import an_append
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.sqlite.opened import a_store, rows
 

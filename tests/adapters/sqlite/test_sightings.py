@@ -5,15 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.log.schemas.narrative_fields import policy_of
-from canonry.stores.sqlite.packing import pack, unpack
+from canonry.log.schemas.narrative import policy_of
+from canonry.stores.sqlite.bodies import pack, unpack
 from canonry.stores.sqlite.state.sightings import counting_among
 from canonry.testing.things import a_record
 from canonry.values.ids import EntityId, ObservationId, SpaceId
 from canonry.values.merge import accumulate, join_all
+from canonry.values.moments import Instant
 from canonry.values.observations import Fragment, Observation
 from canonry.values.provenance import Authority
-from canonry.values.time import Instant
 
 VALUES = st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=2), st.just("text"))
 FIELDS = st.dictionaries(

@@ -8,9 +8,9 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.log.entries import Erased
 from canonry.stores.sqlite import Durability
-from canonry.stores.sqlite.upkeep.scratch import FOLDER
-from canonry.testing.scribe import an_append
+from canonry.stores.sqlite.upkeep.backups import FOLDER
 from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident, made
+from canonry.testing.worlds import an_append
 
 pytestmark = pytest.mark.anyio
 

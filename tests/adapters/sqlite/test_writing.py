@@ -14,16 +14,15 @@ from typing_extensions import override
 from canonry.app.embedded import open_embedded
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome, Stale
 from canonry.log.entries import Erased, FactRetconned
-from canonry.log.keys import ANY, thing_key
+from canonry.log.folding import ANY, thing_key
 from canonry.log.sealing import GENESIS
 from canonry.stores.sqlite import Durability, SqliteStore
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident, made
-from canonry.testing.worlds import HandClock
+from canonry.testing.worlds import HandClock, an_append
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import FactId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

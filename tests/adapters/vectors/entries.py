@@ -6,8 +6,9 @@ import struct
 from collections.abc import Sequence
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
 from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
+    Vector,
     VectorBatch,
     VectorEntry,
     VectorHit,

@@ -9,8 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from canonry.readmodels.ports.embedder import Vector
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.vectors import Vector, VectorBatch
 from canonry.recall.vectors import FolderVectors, purging
 from canonry.recall.vectors.codes import encoded
 from canonry.recall.vectors.rows import halves

@@ -7,13 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.values.calendars.dates import spoken
-from canonry.values.calendars.declaring import read_calendar
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar
-from canonry.values.calendars.spoken import read_time
+from canonry.values.calendars.declaring import read_calendar, read_time
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
 from canonry.values.errors import InvalidInput
-from canonry.values.moments import StoryPlace, rank_in_stories
-from canonry.values.time import DAY, SECOND, Instant, parse_instant, render_instant
+from canonry.values.moments import (
+    DAY,
+    SECOND,
+    Instant,
+    StoryPlace,
+    parse_instant,
+    rank_in_stories,
+    render_instant,
+)
 from tests.domain.calendars.examples import ALDMOOR, ROUNDS
 
 SECONDS = st.integers(-9 * 10**12, 2 * 10**12)

@@ -8,7 +8,7 @@ from canonry.log.entries import EntityRetconned
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import AxiomDomain, Constraint
 from canonry.log.items.proposals import ProposalStatus, ProposalType
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import a_proposal, a_snippet, a_source, an_axiom, evidence, ident
 from canonry.values.ids import EntityId
 from canonry.values.policy import Policy, Scoring

@@ -7,7 +7,7 @@ import pytest
 from canonry.canon.session.get_entity_as_of import entity_at
 from canonry.log.entries import EntitiesMerged
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import ident
 from canonry.values.ids import EntityId
 from canonry.values.policy import Policy

@@ -7,9 +7,9 @@ import pytest
 
 from canonry.log.entries import RelationEnded
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.testing.scribe import Scribe
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import a_source, a_space, an_event, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import RelationId
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.usecases.stage import (

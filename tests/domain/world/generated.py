@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from canonry.log.schemas.world_types import ActorKind, LayerType, LoreType, RealmScope, RealmType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import (
     Atlas,
     Exit,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.log.schemas.world_types import LayerType, LoreType, RealmScope, RealmType
-from canonry.readmodels.directions import OPPOSITE, Direction
+from canonry.readmodels.edges import OPPOSITE, Direction
 from canonry.world.domain.atlas import (
     Atlas,
     Exit,

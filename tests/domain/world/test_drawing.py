@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from canonry.readmodels.directions import STEPS, Direction
+from canonry.readmodels.edges import STEPS, Direction
 from canonry.world.domain.atlas import Atlas, Exit, Place, Route
 from canonry.world.domain.drawing import drawn, painted, spots_of
 from tests.domain.world.generated import an_atlas

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Atlas, Exit, Item
 from canonry.world.domain.merging import differences, merged
 

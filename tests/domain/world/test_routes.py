@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.world.domain.atlas import Route
-from canonry.world.domain.routes import Leg, legs_of, routes_of
+from canonry.world.domain.atlas import Leg, Route, legs_of, routes_of
 
 STOPS = "abcde"
 

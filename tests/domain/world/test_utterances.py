@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.utterances.frames import UNKNOWN, Category, Nameable
 from canonry.world.domain.utterances.reading import FRAMES_MAX, UTTERANCE_MAX, read_utterance
 

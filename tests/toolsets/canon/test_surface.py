@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.assistant import CANON
-from canonry.assistant.roles import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
+from canonry.assistant.desk import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
 from canonry.server.binding import _tool_entry
 from tests.toolsets.canon.kit import a_desk
 

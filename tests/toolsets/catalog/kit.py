@@ -10,17 +10,13 @@ import jsonschema_rs
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.catalog.toolset import CATALOG
-from canonry.catalog.usecases.import_catalog import (
-    CatalogImported,
-    CatalogImportRequest,
-    import_catalog,
-)
+from canonry.catalog.usecases.exchange import CatalogImported, CatalogImportRequest, import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.time import parse_instant
+from canonry.values.moments import parse_instant
 
 Arrays = dict[str, list[dict[str, Any]]]
 
@@ -72,7 +68,7 @@ def entity(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
 
 def relation(number: int, rel_type: str, source: str, target: str, **more: Any) -> dict[str, Any]:
     """A row of a relation; the kinds of its ends follow from its type."""
-    from canonry.log.schemas.catalog_kinds import RELATIONS  # noqa: PLC0415
+    from canonry.log.schemas.catalog_tables import RELATIONS  # noqa: PLC0415
 
     joint = RELATIONS[rel_type]
     return {

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.catalog.toolset import CATALOG, FACE
 from canonry.catalog.toolset.contract import published
-from canonry.catalog.toolset.dialect import dialect, field_of
+from canonry.catalog.toolset.toolset import dialect, field_of
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import replied
 from canonry.gateway.tool import Noted

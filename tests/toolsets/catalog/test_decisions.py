@@ -10,14 +10,14 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.catalog.domain.rows import read_row
 from canonry.catalog.toolset.contract import published
-from canonry.log.schemas.catalog_kinds import (
+from canonry.log.schemas.catalog_tables import (
     CONTENT_KINDS,
     ITEM_KINDS,
     LINKS,
+    RELATION_ROWS,
     RELATIONS,
     STATUSES,
 )
-from canonry.log.schemas.catalog_tables import RELATION_ROWS
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite.catalog import catalog
 from tests.adapters.sqlite.test_reading import endless

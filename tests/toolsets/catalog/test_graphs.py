@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from canonry.app.embedded import open_embedded
 from canonry.gateway.principal import Principal
-from canonry.log.schemas.catalog_kinds import LINKS, RELATIONS
+from canonry.log.schemas.catalog_tables import LINKS, RELATIONS
 from canonry.readmodels.catalog import place_of
 from canonry.stores.sqlite import Durability
 from canonry.testing.worlds import CountingIdentities, HandClock

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.log.schemas.catalog_kinds import CONTENT_KINDS
+from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.stores.sqlite import Durability
 from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
 

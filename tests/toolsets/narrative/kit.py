@@ -14,9 +14,9 @@ from canonry.gateway.replies import Result
 from canonry.narrative.toolset import EXACT, NARRATIVE
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.moments import parse_instant
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority
-from canonry.values.time import parse_instant
 
 NOWHERE = "ffffffff-0000-4000-8000-00000000dead"
 """An id that names nothing."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from canonry.log.commits import Append, Draft, Position
 from canonry.log.entries import Entry
-from canonry.testing.scribe import ACTOR
 from canonry.testing.things import an_axiom, made
+from canonry.testing.worlds import ACTOR
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.policy import Policy
 from tests.toolsets.narrative.kit import World, a_world

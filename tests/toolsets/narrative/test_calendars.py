@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.values.calendars.spoken import read_time
-from canonry.values.time import render_instant
+from canonry.values.calendars.declaring import read_time
+from canonry.values.moments import render_instant
 from tests.domain.calendars.examples import ALDMOOR, MONTHS
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage

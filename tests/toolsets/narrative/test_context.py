@@ -7,8 +7,8 @@ import pytest
 from canonry.log.entries import EntityRetconned
 from canonry.testing.things import a_scene, made
 from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
+from canonry.values.moments import parse_instant
 from canonry.values.policy import ContextLimits, Policy
-from canonry.values.time import parse_instant
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,

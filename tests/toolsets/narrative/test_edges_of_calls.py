@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.queries import read_timeline
+from canonry.canon.queries import timeline as read_timeline
 from tests.toolsets.narrative.kit import a_world
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.queries import get_entity
+from canonry.canon.queries import listings as get_entity
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.commands import link_causes
+from canonry.canon.commands import facts as link_causes
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.values.time import SECOND, render_instant
+from canonry.values.moments import SECOND, render_instant
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 from tests.toolsets.narrative.test_canonization import a_scene, a_turn, proposed
 

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from canonry.app.policy_settings import policy_from
-from canonry.canon.canonization.create_proposal import restate_proposal
+from canonry.app.setting_table import policy_from
+from canonry.canon.canonization.proposals import restate_proposal
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway
 from canonry.log.items.proposals import ProposalDraft
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import Policy, StagingGates
-from canonry.values.time import DAY, SECOND, Instant
 from canonry.world.domain.moderation.moderating import moderate_by_words
 from canonry.world.models.services import WorldServices
-from canonry.world.models.usage_report import usage_report
+from canonry.world.models.telemetry import usage_report
 from tests.toolsets.narrative.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio

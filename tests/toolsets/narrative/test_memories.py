@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.values.time import DAY
+from canonry.values.moments import DAY
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from canonry.gateway.tool import ANYONE, Prompt
-from canonry.language.texts.data_marks import STORED_IS_DATA
+from canonry.language.texts.visible import STORED_IS_DATA
 from canonry.narrative.toolset import NARRATIVE
 from canonry.narrative.toolset.prompts import PROMPTS
 from tests.toolsets.narrative.kit import a_principal, an_empty_world

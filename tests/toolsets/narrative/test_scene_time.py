@@ -2,8 +2,8 @@
 
 import pytest
 
+from canonry.log.entries import SceneMoved
 from canonry.log.items.scenes import SceneStatus
-from canonry.log.scene_entries import SceneMoved
 from canonry.values.ids import SceneId
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from canonry.log.entries import SceneMoved
 from canonry.log.items.scenes import SceneStatus
-from canonry.log.scene_entries import SceneMoved
 from canonry.values.ids import SceneId
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage

@@ -11,7 +11,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.verify_store import verify_store
+from canonry.canon.upkeep.logs import verify_store
 from canonry.catalog.toolset.toolset import CATALOG
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import terms_of
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 from tests.toolsets.narrative.stage import a_stage, assemble

@@ -7,14 +7,13 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.catalog.operator import FACE, OPERATOR
 from canonry.catalog.toolset import CATALOG
-from canonry.catalog.usecases.export_catalog import export_catalog
+from canonry.catalog.usecases.exchange import export_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.log.entries import EntitiesMerged
 from canonry.readmodels.catalog import item_id
-from canonry.testing.scribe import Scribe
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceId
 
 pytestmark = pytest.mark.anyio

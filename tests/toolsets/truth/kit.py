@@ -11,11 +11,11 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
-from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.toolset import EXACT, TRUTH
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.ids import is_uuid
-from canonry.values.time import SECOND, parse_instant
+from canonry.values.moments import SECOND, parse_instant
 
 ANN = DEFAULT_USER
 BOB = "11111111-1111-4111-8111-111111111111"

@@ -18,11 +18,12 @@ from canonry.documents.interpreters.rules import RulesInterpreter
 from canonry.documents.readers import LocalReader
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.log.items.accounts import DEFAULT_USER
+from canonry.log.items.sources import DEFAULT_USER
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.records.domain import interpretations, record_bounds
+from canonry.records.domain import interpretations
+from canonry.records.domain import interpretations as record_bounds
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases import record_batches
+from canonry.records.usecases import ingest_records as record_batches
 from canonry.stores.sqlite import connections
 
 BATCH = 400

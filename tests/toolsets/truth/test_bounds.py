@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, a_desk
 

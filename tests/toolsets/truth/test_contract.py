@@ -9,9 +9,9 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import EXACT, FACE, TRUTH
-from canonry.records.toolset.asking import HIT, LEFT_OUT, MATCH, PASSAGE, SUM
+from canonry.records.toolset.asking import HIT, LEFT_OUT, MATCH, OPEN, PASSAGE, SUM
 from canonry.records.toolset.contract import entries, published, resolved
-from canonry.records.toolset.review import OPEN
+from canonry.records.toolset.entities import PLACE
 from canonry.records.toolset.shapes import (
     DUPLICATE,
     ENTITY,
@@ -25,7 +25,6 @@ from canonry.records.toolset.shapes import (
     WARNING,
     WITNESS,
 )
-from canonry.records.toolset.snapshots import PLACE
 from tests.toolsets.truth.kit import a_desk
 
 ACTIONS = {

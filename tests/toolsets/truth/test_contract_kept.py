@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from canonry.app.toolsets import TOOLSETS, load_toolsets
+from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.records.toolset import TRUTH
 from canonry.records.toolset.contract import entries
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from canonry.server.binding import _tool_entry
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.records.toolset.contract import published
-from canonry.records.toolset.dialect import CODES, code_of, dialect
+from canonry.records.toolset.toolset import CODES, code_of, dialect
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,

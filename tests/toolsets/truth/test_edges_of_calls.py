@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.principal import KEY_META, Principal
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice
 

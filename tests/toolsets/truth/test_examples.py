@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.records.usecases.store_file import filing_of
+from canonry.records.usecases.files import filing_of
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.truth.kit import a_desk

@@ -16,14 +16,13 @@ from typing_extensions import override
 
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
-from canonry.log.items.accounts import account_space
-from canonry.log.items.runs import RunStatus
+from canonry.log.items.sources import RunStatus, account_space
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.records.domain.interpretations import Interpretation
 from canonry.records.ports.interpreter import Interpreter
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases.store_file import filing_of
-from canonry.stores.memory.blobs import MemoryBlobs
+from canonry.records.usecases.files import filing_of
+from canonry.stores.memory.ledger import MemoryBlobs
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
 from canonry.values.policy import Policy, TruthPolicy

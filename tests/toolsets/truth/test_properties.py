@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.schemas.narrative import policy_of
 from canonry.values.merge import accumulate, join
-from canonry.values.snapshots import Accumulator
+from canonry.values.observations import Accumulator
 from tests.toolsets.truth.kit import Desk, a_desk
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

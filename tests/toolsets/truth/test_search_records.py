@@ -10,9 +10,9 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
+from canonry.records.usecases import asking as own_records
 from canonry.records.usecases import record_source
-from canonry.records.usecases.asking import own_records
-from canonry.records.usecases.asking.record_tables import RecordTables
+from canonry.records.usecases.services import RecordTables
 from canonry.testing.worlds import HandClock, a_caller
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 

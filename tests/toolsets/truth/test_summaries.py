@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.records.domain.asking.sums import Period
+from canonry.records.domain.asking import Period
 from canonry.records.usecases.services import RecordServices
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 

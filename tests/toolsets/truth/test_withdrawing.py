@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from canonry.log.commits import ORIGIN
-from canonry.log.entries import Tombstone
-from canonry.log.items.accounts import account_space
-from canonry.log.record_entries import Withdrawn
+from canonry.log.entries import Tombstone, Withdrawn
+from canonry.log.items.sources import account_space
 from tests.toolsets.truth.kit import BOB, NOWHERE, Desk, a_desk, an_invoice
 from tests.toolsets.truth.test_identity_model import a_canon, everything
 

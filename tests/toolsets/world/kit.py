@@ -19,7 +19,7 @@ from canonry.log.schemas.world_types import (
     RealmType,
     TerrainType,
 )
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.ids import SpaceId
 from canonry.world.domain.atlas import (
@@ -35,9 +35,9 @@ from canonry.world.domain.atlas import (
     Realm,
     Route,
 )
-from canonry.world.domain.identity import layer_id_of, thing_id_of
+from canonry.world.domain.merging import layer_id_of, thing_id_of
 from canonry.world.toolset import EXACT, WORLD
-from canonry.world.usecases.import_world import ImportedWorld, import_world
+from canonry.world.usecases.exchange import ImportedWorld, import_world
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in EXACT}
 TICK = 50_000_000

@@ -6,7 +6,7 @@ Nothing is ever taken away from a list, so what was so at a tick is read off it.
 from dataclasses import dataclass, field
 from typing import Final
 
-from canonry.readmodels.directions import OPPOSITE, Direction, travel_ms
+from canonry.readmodels.edges import OPPOSITE, Direction, travel_ms
 
 END: Final = 2**62
 

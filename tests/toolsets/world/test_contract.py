@@ -9,7 +9,7 @@ from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.testing.worlds import HandClock
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.toolset import EXACT, FACE, WORLD
 from canonry.world.toolset.contract import published
 from canonry.world.toolset.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE

@@ -3,9 +3,9 @@
 from functools import partial
 
 from canonry.gateway.shapes import BOOLEAN
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Exit, Item
-from canonry.world.toolset.extensions import (
+from canonry.world.toolset.shapes import (
     ID,
     KEY,
     NAME,

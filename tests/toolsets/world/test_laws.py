@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.world.domain.atlas import Atlas, Exit, Item, Mover, Place
 from canonry.world.toolset import WORLD

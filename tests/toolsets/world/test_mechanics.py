@@ -7,7 +7,7 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.values.errors import InvalidInput
 from canonry.world.domain.atlas import Atlas, Item
-from canonry.world.domain.mechanics.dice import roll
+from canonry.world.domain.mechanics import roll
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, an_isle

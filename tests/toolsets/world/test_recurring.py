@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from canonry.log.schemas.world_types import LayerType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.testing.worlds import a_caller
 from canonry.world.domain.atlas import Exit, Layer
 from canonry.world.domain.checks import problems
-from canonry.world.usecases.bound_world import require_world
-from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.exchange import export_world
+from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import TICK, Isle, a_world, an_isle
 from tests.toolsets.world.proposals.adversarial import act, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose

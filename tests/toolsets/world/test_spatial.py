@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from canonry.readmodels.directions import PLACE_IN_ORDER, Direction
+from canonry.readmodels.edges import PLACE_IN_ORDER, Direction
 from canonry.world.domain.atlas import Atlas
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import a_world

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from canonry.world.domain.atlas import Mover
-from canonry.world.usecases.bound_world import find_world
-from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.exchange import export_world
+from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import a_world, brought_in
 from tests.toolsets.world.proposals.adversarial import GIVE, PAY, but, envelope, the_besieged_isle
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

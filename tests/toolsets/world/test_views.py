@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from tests.toolsets.world.kit import TICK
 from tests.toolsets.world.proposals.adversarial import FIGHT, GO, MOOD, but, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

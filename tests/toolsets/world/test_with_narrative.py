@@ -8,8 +8,8 @@ from canonry.log.schemas.world_types import WORLD_RELATIONS
 from canonry.narrative.toolset import NARRATIVE
 from canonry.values.provenance import Authority
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.bound_world import find_world
-from canonry.world.usecases.export_world import export_world
+from canonry.world.usecases.exchange import export_world
+from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import a_world, tied_isle
 
 pytestmark = pytest.mark.anyio

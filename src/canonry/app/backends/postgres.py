@@ -12,11 +12,11 @@ from canonry.app.moving import back_up
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.every_item import every_item
-from canonry.canon.upkeep.export_log import line_of
+from canonry.canon.session.paging import every_item
+from canonry.canon.upkeep.logs import line_of
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.upkeep import Upkeep, UpkeepProgress
-from canonry.records.usecases.filing import Filing
+from canonry.readmodels.ports.view import Upkeep, UpkeepProgress
+from canonry.records.usecases.services import Filing
 from canonry.stores.postgres import (
     MovedSpace,
     PostgresBlobs,

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import SALT_BYTES
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 _VERSION_7: Final = 0x7000
 _VARIANT: Final = 0x8000000000000000

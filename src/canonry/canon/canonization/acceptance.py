@@ -45,13 +45,12 @@ from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, ThingDraft
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, FactDraft
 from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
-from canonry.log.schemas.narrative_relations import relation_type
+from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import EventId, FactId, NewId
-from canonry.values.moments import arranged, comes_after, overlaps
+from canonry.values.moments import SECOND, Instant, arranged, comes_after, overlaps
 from canonry.values.observations import Observation
 from canonry.values.provenance import may_end, strongest
-from canonry.values.time import SECOND, Instant
 
 _DERIVES: Final = "DERIVES_FROM"
 

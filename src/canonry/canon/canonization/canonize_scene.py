@@ -13,10 +13,12 @@ from canonry.canon.canonization.complete_scene import (
     outcomes_among,
     proposals_of,
 )
-from canonry.canon.canonization.decide_proposals import Undecided, decide_proposals, foretell
-from canonry.canon.canonization.proposal_verdicts import (
+from canonry.canon.canonization.decide_proposals import (
     Judged,
     ProposalVerdict,
+    Undecided,
+    decide_proposals,
+    foretell,
     partial,
     verdict_on,
 )
@@ -24,14 +26,13 @@ from canonry.canon.judging.candidates import Candidate, read_candidate
 from canonry.canon.judging.ordering import declared_names, in_order
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, answered, commit_change
+from canonry.canon.session.commit_change import Change, answered, commit_change, require_unfinished
 from canonry.canon.session.lookup import require
-from canonry.canon.session.staging import require_unfinished
 from canonry.log.commits import Position
+from canonry.log.entries import SceneCompleted, SceneMoved
+from canonry.log.folding import thing_key
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.items.scenes import Scene, SceneStatus
-from canonry.log.keys import thing_key
-from canonry.log.scene_entries import SceneCompleted, SceneMoved
 from canonry.values.errors import Conflict
 from canonry.values.ids import NewId, SceneId, SpaceId
 

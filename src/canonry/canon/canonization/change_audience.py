@@ -12,8 +12,8 @@ from canonry.canon.judging.settling import tells_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
-from canonry.canon.session.every_item import every_item, every_match
 from canonry.canon.session.lookup import require_evidence
+from canonry.canon.session.paging import every_item, every_match
 from canonry.log.canon import ids_of, needs
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
@@ -29,22 +29,21 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
 )
+from canonry.log.folding import facts_key, relations_key, thing_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Source
-from canonry.log.keys import facts_key, relations_key, thing_key
-from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.log.secrecy import names_in
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.values.audience import Audience, covers, narrowest
 from canonry.values.errors import Conflict, NotAllowed
 from canonry.values.ids import NewId
-from canonry.values.moments import StoryPlace
+from canonry.values.moments import Instant, StoryPlace
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Evidence
-from canonry.values.time import Instant
 
 Kept: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
 _CHANGES: Final = (

@@ -1,15 +1,12 @@
-"""Decide proposals: judge candidates of one space in order, one commit a proposal, in batches.
-
-The commit of a proposal has an id made from the proposal's: whoever decides it again, after a
-crash or beside another process, finds the decision that stands.
-"""
+"""Decide proposals, waive conflicts, and say each verdict."""
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
+from canonry.canon.canonization.complete_scene import SceneOutcome
 from canonry.canon.canonization.judgement import (
     Judgement,
     decide,
@@ -22,14 +19,28 @@ from canonry.canon.judging.ordering import dependencies_of
 from canonry.canon.judging.slices import Lookup, Slice, ThingLookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice, load_more
+from canonry.canon.session.lookup import require
 from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position
-from canonry.log.entries import Entry, Thing
-from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.entries import ConflictWaived, Entry, Thing
+from canonry.log.folding import thing_key
+from canonry.log.items.proposals import (
+    Grade,
+    GradedConflict,
+    Proposal,
+    ProposalStatus,
+    ProposalType,
+)
 from canonry.log.items.scenes import Scene, SceneStatus
-from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.values.ids import ProposalId, SpaceId
+from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, Unavailable
+from canonry.values.ids import NewId, ProposalId, SpaceId
+
+# Decide proposals: judge candidates of one space in order, one commit a proposal, in batches.
+#
+# The commit of a proposal has an id made from the proposal's: whoever decides it again, after a
+# crash or beside another process, finds the decision that stands.
 
 BATCH: Final = 64
 """So many verdicts share one transaction, and so one wait for the disk."""
@@ -295,3 +306,126 @@ def _pending(known: Slice, candidate: Candidate) -> bool:
 def _completed(known: Slice, scene: Scene) -> bool:
     now = known.things.get(scene.id)
     return isinstance(now, Scene) and now.status is SceneStatus.COMPLETED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalVerdict:
+    """How one proposal fared; `made` is all that it brought into being.
+
+    One that `needs_review` was judged and stays pending; one that was not judged does as well.
+    """
+
+    proposal_id: ProposalId
+    type: ProposalType
+    status: ProposalStatus
+    rule: str
+    rationale: str
+    score: float | None = None
+    needs_review: bool = False
+    graded: tuple[GradedConflict, ...] = ()
+    canonical_id: str | None = None
+    made: tuple[str, ...] = ()
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The ids of what contradicts it."""
+        return tuple(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict for each proposal, and the things that are canon by them."""
+
+    verdicts: tuple[ProposalVerdict, ...]
+    outcomes: tuple[SceneOutcome, ...]
+
+    def with_status(self, status: ProposalStatus) -> tuple[ProposalId, ...]:
+        """The proposals that were decided so, in the order of the verdicts."""
+        return tuple(one.proposal_id for one in self.verdicts if one.status is status)
+
+    def ids(self, kind: type[SceneOutcome]) -> tuple[str, ...]:
+        """The ids of the outcomes of a kind."""
+        return tuple(each.id for each in self.outcomes if isinstance(each, kind))
+
+
+def verdict_on(proposal: Proposal) -> ProposalVerdict:
+    """How a proposal fared, by its decision, or why it waits for one."""
+    ruling = proposal.decision or proposal.review
+    if ruling is None:
+        return ProposalVerdict(
+            proposal_id=proposal.id,
+            type=proposal.type,
+            status=proposal.status,
+            rule="",
+            rationale="it was not judged",
+        )
+    return ProposalVerdict(
+        proposal_id=proposal.id,
+        type=proposal.type,
+        status=proposal.status,
+        rule=ruling.rule,
+        rationale=ruling.rationale,
+        score=ruling.score,
+        needs_review=proposal.decision is None,
+        graded=ruling.all_conflicts,
+        canonical_id=ruling.canonical_id,
+        made=ruling.made,
+    )
+
+
+def partial(
+    undecided: Undecided, proposals: Sequence[Proposal], *, scene_id: str | None = None
+) -> Unavailable:
+    """The error that tells which proposals could not be decided, and how the others fared."""
+    message = (
+        f"{len(undecided.failed)} proposals could not be decided and stay pending; "
+        "the others are; send the request again"
+    )
+    where = {} if scene_id is None else {"scene_id": scene_id}
+    return Unavailable(
+        "canonization.partial",
+        message,
+        **where,
+        accepted=_those(proposals, ProposalStatus.ACCEPTED),
+        rejected=_those(proposals, ProposalStatus.REJECTED),
+        failed=[
+            {"proposal_id": one, "reason": reason}
+            for one, reason in sorted(undecided.failed.items())
+        ],
+    )
+
+
+def _those(proposals: Iterable[Proposal], status: ProposalStatus) -> list[str]:
+    return [one.id for one in proposals if one.status is status]
+
+
+async def waive_conflict(
+    canon: Canon, caller: Caller, proposal_id: str, conflict_id: str, *, reason: str
+) -> Receipt:
+    """Record that what a proposal perhaps conflicts with is meant so; once more changes nothing.
+
+    Raises:
+        NotFound: `proposal.unknown`.
+        Conflict: `conflict.not-possible`, the proposal names no possible conflict with that id.
+    """
+    space = (await require(canon, caller, Proposal, proposal_id)).space
+
+    async def prepare(_: NewId) -> Change:
+        proposal = await require(canon, caller, Proposal, proposal_id)
+        if conflict_id in proposal.waived:
+            return Change(entries=(), reads=frozenset())
+        if conflict_id not in {one.id for one in proposal.doubts}:
+            message = (
+                "the proposal has no possible conflict with this id; waive what its "
+                "conflict_details grade as possible"
+            )
+            raise Conflict(
+                "conflict.not-possible",
+                message,
+                path="/conflict_id",
+                conflicts=[one.id for one in proposal.doubts],
+            )
+        waived = ConflictWaived(proposal_id=proposal.id, other=conflict_id, reason=reason)
+        return Change(entries=(waived,), reads=frozenset((thing_key(proposal.id),)))
+
+    return await commit_change(canon, caller, space, prepare)

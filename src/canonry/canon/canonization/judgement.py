@@ -33,22 +33,20 @@ from canonry.canon.judging.standing_tags import as_held, changes_of
 from canonry.canon.judging.statements import as_state
 from canonry.canon.judging.undone_tags import said_until
 from canonry.language.clauses.keys import rival_keys
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes, fold
 from canonry.log.commits import Commit, Draft, Position
-from canonry.log.entries import Entry, ProposalDecided, ProposalDeferred, Thing
+from canonry.log.entries import Entry, ProposalDecided, ProposalDeferred, SceneExtended, Thing
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import SceneStatus
-from canonry.log.scene_entries import SceneExtended
 from canonry.log.secrecy import under
 from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Audience, viewer_of
-from canonry.values.fields import PROPOSAL_PREFIX, Reference
+from canonry.values.fields import PROPOSAL_PREFIX, Reference, spread
 from canonry.values.ids import CommitId, ProposalId, derived_id
+from canonry.values.moments import Instant
 from canonry.values.policy import Policy
-from canonry.values.revising import spread
-from canonry.values.time import Instant
 
 KEPT_RULE: Final = "review:secret"
 """The rule by which a proposal waits whose acceptance would touch what few may know."""

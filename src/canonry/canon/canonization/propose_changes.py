@@ -8,11 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.canon.canonization.create_proposal import Suggestion
-from canonry.canon.canonization.decide_proposals import foretell
-from canonry.canon.canonization.proposal_verdicts import ProposalVerdict, verdict_on
-from canonry.canon.canonization.read_candidates import read_candidates
-from canonry.canon.canonization.staging import StagedContent, StagingGuard
+from canonry.canon.canonization.canonize_proposals import read_candidates
+from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
+from canonry.canon.canonization.proposals import StagedContent, StagingGuard, Suggestion
 from canonry.canon.judging.candidates import linked
 from canonry.canon.judging.contents import EntityContent, read_content, render_content
 from canonry.canon.judging.ordering import in_order
@@ -21,11 +19,10 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.lookup import require_evidence, require_universe
 from canonry.canon.session.spoken_times import in_words
-from canonry.log.commits import Position
+from canonry.log.commits import Position, stamped
 from canonry.log.entries import Made, Thing
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import Scene, Turn
-from canonry.log.stamping import stamped
 from canonry.values.audience import Audience, audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, Reference

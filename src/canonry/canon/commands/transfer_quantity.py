@@ -24,14 +24,13 @@ from canonry.canon.session.lookup import (
     require_same_space,
 )
 from canonry.log.entries import Entry, Made, RelationEnded
+from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.relations import Relation, RelationDraft
-from canonry.log.keys import thing_key
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId, RelationId
-from canonry.values.moments import NOW, Moment, split_at
+from canonry.values.moments import NOW, Instant, Moment, split_at
 from canonry.values.provenance import Authority, Evidence, may_end
-from canonry.values.time import Instant
 
 _OWNS: Final = "OWNS"
 _REASON: Final = "a part of it changed hands"

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.canon.commands.dependents import Retconnable
-from canonry.canon.commands.merge_entities import merge_entities, require_mergeable
-from canonry.canon.commands.retcon_thing import Retcon, list_dependents, retcon_thing
-from canonry.canon.commands.update_entity import EntityUpdate, update_entity
+from canonry.canon.commands.entities import (
+    EntityUpdate,
+    merge_entities,
+    require_mergeable,
+    update_entity,
+)
+from canonry.canon.commands.retcon_things import Retcon, Retconnable, list_dependents, retcon_thing
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, answered, commit_change
@@ -23,6 +26,7 @@ from canonry.canon.session.lookup import (
     require_universe,
 )
 from canonry.log.entries import Made, ProposalDecided
+from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import (
     DecisionDraft,
@@ -40,8 +44,7 @@ from canonry.log.items.upkeep import (
     read_upkeep,
     render_upkeep,
 )
-from canonry.log.keys import thing_key
-from canonry.log.schemas.narrative_fields import DESCRIPTION, NAME
+from canonry.log.schemas.narrative import DESCRIPTION, NAME
 from canonry.values.errors import Conflict
 from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.provenance import Authority, CanonLevel, Evidence

@@ -19,9 +19,8 @@ from canonry.log.items.scenes import Scene, place_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.ids import ProposalId
-from canonry.values.moments import Moment, StoryPlace
+from canonry.values.moments import Instant, Moment, StoryPlace
 from canonry.values.provenance import Evidence, EvidenceKind
-from canonry.values.time import Instant
 
 Declared: TypeAlias = Mapping[Reference, ProposalId]
 """The proposals of a scene by the names that they declare."""

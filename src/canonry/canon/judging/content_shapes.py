@@ -13,7 +13,7 @@ from typing import Any, Final
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import FactType
 from canonry.log.items.proposals import ProposalType
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import is_plain_time
 

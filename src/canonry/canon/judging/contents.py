@@ -17,8 +17,7 @@ from canonry.canon.judging.content_shapes import (
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import FactType
 from canonry.log.items.proposals import ProposalType
-from canonry.log.schemas.narrative_relations import relation_type
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import (
     Fields,
@@ -29,9 +28,9 @@ from canonry.values.fields import (
     reference_of,
     typed,
 )
+from canonry.values.moments import Instant, render_instant
 from canonry.values.policy import TextLimits
 from canonry.values.state_tags import normal_tag, normal_tags
-from canonry.values.time import Instant, render_instant
 
 UNLIMITED: Final = TextLimits(
     name=2**31, description=2**31, statement=2**31, summary=2**31, tag=2**31

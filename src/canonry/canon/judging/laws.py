@@ -7,8 +7,7 @@ from canonry.canon.judging.relation_lines import standing_line
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Constraint
-from canonry.log.schemas.narrative_relations import RelationType
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType, RelationType
 from canonry.values.fields import Reference
 from canonry.values.moments import Moment
 from canonry.values.state_tags import excluded_by

@@ -8,7 +8,7 @@ from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import EntityClass, EntityDraft
 from canonry.log.items.facts import EventDraft, FactDraft, FactType
 from canonry.log.items.relations import RelationDraft
-from canonry.log.schemas.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.values.audience import Audience
 from canonry.values.ids import (
     EntityId,
@@ -21,10 +21,9 @@ from canonry.values.ids import (
     SceneId,
     SpaceId,
 )
-from canonry.values.moments import StoryPlace
+from canonry.values.moments import Instant, StoryPlace
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.values.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from canonry.canon.judging.contents import EntityContent
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.schemas.narrative_fields import DESCRIPTION, PROPERTY_PREFIX
+from canonry.log.schemas.narrative import DESCRIPTION, PROPERTY_PREFIX
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 
 

@@ -17,11 +17,10 @@ from canonry.canon.judging.standing_tags import together
 from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
-from canonry.log.schemas.narrative_relations import RelationType
+from canonry.log.schemas.narrative import RelationType
 from canonry.values.ids import NewId, RelationId
-from canonry.values.moments import Moment, arranged, at_once, moment_of, split_at
+from canonry.values.moments import Instant, Moment, arranged, at_once, moment_of, split_at
 from canonry.values.provenance import Authority, CanonLevel, strongest
-from canonry.values.time import Instant
 
 What: TypeAlias = tuple[str, frozenset[str]]
 """What a relation says: its type, and whom it joins."""

@@ -12,7 +12,7 @@ from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.facts import Event
 from canonry.values.ids import SceneId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,8 +33,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact
 from canonry.log.items.relations import Relation, RelationDraft
 from canonry.log.items.veils import audience_of, audiences_in
-from canonry.log.schemas.narrative_fields import STATE_TAGS
-from canonry.log.schemas.narrative_relations import RELATION_TYPES, relation_type
+from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
 from canonry.log.secrecy import under
 from canonry.values.audience import (
     EVERYBODY,
@@ -47,12 +46,11 @@ from canonry.values.audience import (
 from canonry.values.fields import Reference
 from canonry.values.ids import CommitId, NewId
 from canonry.values.merge.tag_set import TagChange, in_turn
-from canonry.values.moments import AFTER_ALL, NOW, Moment, split_at
+from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment, split_at
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
 from canonry.values.provenance import Actor
 from canonry.values.state_tags import excluded_by
-from canonry.values.time import Instant
 
 _SOME_TIME: Final = Instant(0)
 _NEVER: Final = "what it tells of never was"

@@ -12,16 +12,10 @@ from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
 from canonry.language.clauses.keys import FAR_MAX, most_under
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes
 from canonry.log.entries import Thing
-from canonry.log.items.entities import Entity, family_of, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.relations import Relation
-from canonry.log.items.scenes import Scene
-from canonry.log.items.veils import as_seen, is_veiled
-from canonry.log.keys import (
+from canonry.log.folding import (
     axioms_key,
     causes_key,
     facts_key,
@@ -32,12 +26,17 @@ from canonry.log.keys import (
     statement_key,
     thing_key,
 )
+from canonry.log.items.entities import Entity, family_of, normalised_name
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.log.items.veils import as_seen, is_veiled
 from canonry.values.audience import ANYBODY, Viewer
-from canonry.values.fields import PROPOSAL_PREFIX, Reference
+from canonry.values.fields import PROPOSAL_PREFIX, Reference, revised
 from canonry.values.ids import EntityId, SceneId, SpaceId
 from canonry.values.policy import Policy
 from canonry.values.provenance import CanonLevel
-from canonry.values.revising import revised
 
 T = TypeVar("T")
 

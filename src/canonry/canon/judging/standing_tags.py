@@ -8,7 +8,7 @@ from canonry.canon.judging.making import tag_statement
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Fact
-from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId
 from canonry.values.merge.tag_set import TagChange, changes_in

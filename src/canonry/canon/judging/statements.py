@@ -11,10 +11,10 @@ from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import FactContent, StateChangeContent
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import changes_of
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.written_names import is_part_of
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 from canonry.values.state_tags import normal_tag
 
 _ANEW: Final = frozenset({"again", "now", "still"})

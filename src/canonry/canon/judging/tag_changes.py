@@ -21,7 +21,7 @@ from canonry.canon.judging.standing_tags import (
 from canonry.canon.judging.tag_facts import TagFacts, facts_of_changes
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.narrative_fields import STATE_TAGS
+from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.ids import FactId, NewId, ObservationId
 from canonry.values.merge.tag_set import TagChange, in_turn
 from canonry.values.moments import Moment

@@ -15,10 +15,9 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, FactDraft, FactType
 from canonry.values.ids import FactId, NewId
 from canonry.values.merge.tag_set import TagChange
-from canonry.values.moments import split_at
+from canonry.values.moments import Instant, split_at
 from canonry.values.observations import Observation
 from canonry.values.state_tags import excluded_by
-from canonry.values.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,11 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import checked
 from canonry.canon.session.sight import Sight
 from canonry.log.entries import Born, Made, Thing
-from canonry.log.items.accounts import account_space, entity_id_behind, user_id_of
 from canonry.log.items.entities import Entity
+from canonry.log.items.sources import account_space, entity_id_behind, user_id_of
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.values.errors import InvalidInput, NotFound
-from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.spaces import Space, SpaceDraft, SpaceKind
+from canonry.values.ids import Space, SpaceDraft, SpaceId, SpaceKind, is_uuid
 
 T = TypeVar("T", bound=Born)
 _READ_BESIDE: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)

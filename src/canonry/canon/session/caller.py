@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from canonry.log.items.accounts import account_space, user_id_of
+from canonry.log.items.sources import account_space, user_id_of
 from canonry.values.audience import ANYBODY, Viewer
 from canonry.values.errors import NotFound
 from canonry.values.ids import CommitId, SpaceId, keyed_commit_id

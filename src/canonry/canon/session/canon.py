@@ -1,11 +1,10 @@
-"""The canon as use cases see it: the ports that they are given, and what never changes in them."""
+"""The canon as use cases see it: the ports of a store, and services of packages above."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from canonry.canon.ports.document_reader import DocumentReader
+from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.caller import Caller
-from canonry.canon.session.services import S, Services
 from canonry.canon.session.sight import Seeing, Sight
 from canonry.canon.session.space_kinds import SpaceKinds
 from canonry.log.entries import Entry
@@ -18,9 +17,45 @@ from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Text
 from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer
+from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
 from canonry.values.policy import Policy
-from canonry.values.revising import revised
+
+S = TypeVar("S")
+
+
+class Services:
+    """Finds a service by its type; makes the default of a type that nobody has put in.
+
+    Copies made with `put` share every other service, so that counts and caches stay the same.
+    """
+
+    __slots__ = ("_by_type",)
+
+    def __init__(self) -> None:
+        """Start without any service."""
+        self._by_type: dict[type, Any] = {}
+
+    def get(self, kind: type[S]) -> S:
+        """The service of this type; `kind()` becomes it where there is none."""
+        found = self._by_type.get(kind)
+        if found is None:
+            found = self._by_type.setdefault(kind, kind())
+        service: S = found
+        return service
+
+    async def close(self) -> None:
+        """Close each service that can be closed."""
+        for service in self._by_type.values():
+            if (close := getattr(service, "close", None)) is not None:
+                await close()
+
+    def put(self, service: Any, kind: type | None = None) -> "Services":
+        """A copy with this service, found by `kind`, which is its own type by default."""
+        copied = Services()
+        copied._by_type.update(self._by_type)
+        copied._by_type[kind or type(service)] = service
+        return copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""Commit a change: judge, append under what was read, and look again if that has moved."""
+"""Commit a change: prepare it, append it, and prepare it anew after a conflict."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Generic, TypeAlias, TypeGuard
+from typing import Any, Final, Generic, TypeAlias, TypeGuard
+from typing import TypeVar as TypingTypeVar
 
 from typing_extensions import TypeVar
 
@@ -12,17 +13,21 @@ from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.extend_slice import extend_slice
+from canonry.canon.session.lookup import require_same_space
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.log.entries import AudienceChanged, Entry, Made, ThingDraft
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
+from canonry.log.schemas.narrative import EntityType
 from canonry.log.secrecy import entry_audience, names_in, under
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import CommitId, NewId, SpaceId, derived_id
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
+from canonry.values.provenance import CanonLevel
 
 ATTEMPTS_FREE: Final = 3
 """After so many refusals a call judges while nobody else may write."""
@@ -247,3 +252,97 @@ def _replayed(known: Commit) -> Receipt[T]:
         entries=tuple(own),
         replayed=True,
     )
+
+
+RECEIPTS_T = TypingTypeVar("RECEIPTS_T", bound=ThingDraft)
+F = TypingTypeVar("F")
+
+
+def the_made(receipt: Receipt[Any], kind: type[RECEIPTS_T]) -> RECEIPTS_T:
+    """The first draft of `kind` that the commit made a thing of.
+
+    Raises:
+        Conflict: `request.key-reused`, an earlier call with this idempotency key made nothing of
+            the kind, or what it made was erased.
+    """
+    for entry in receipt.entries:
+        if isinstance(entry, Made) and isinstance(entry.thing, kind):
+            return entry.thing
+    message = "what the earlier call with this idempotency key made is gone; use a new key"
+    raise Conflict("request.key-reused", message)
+
+
+async def made_before(
+    canon: Canon, caller: Caller, space: SpaceId, kind: type[RECEIPTS_T]
+) -> Sequence[RECEIPTS_T]:
+    """The drafts of `kind` that an earlier sending of this request made; none: it did not.
+
+    A step that looks at what it changes itself asks this first, so that a retry goes on from it.
+
+    Raises:
+        Conflict: `request.key-reused`.
+    """
+    known = await answered(canon, caller, space)
+    made = () if known is None else (e.thing for e in known.entries if isinstance(e, Made))
+    return [each for each in made if isinstance(each, kind)]
+
+
+async def found_by(receipt: Receipt[F], prepare: Prepare[F]) -> F:
+    """What preparing found; a retry looks again, at what the earlier call has left."""
+    if receipt.found is not None:
+        return receipt.found
+    return (await prepare(partial(derived_id, receipt.commit_id))).found
+
+
+def require_unfinished(scene: Scene) -> None:
+    """Refuse to change a scene that is closed for good.
+
+    Raises:
+        Conflict: `scene.completed`.
+    """
+    if scene.status is SceneStatus.COMPLETED:
+        message = "this scene is completed and never changes again; go on in another scene"
+        raise Conflict("scene.completed", message, scene_id=scene.id, conflicts=[scene.id])
+
+
+def require_active(scene: Scene) -> None:
+    """Refuse to add to a scene that is closed or being closed.
+
+    Raises:
+        Conflict: `scene.completed` or `scene.finalizing`.
+    """
+    require_unfinished(scene)
+    if scene.status is SceneStatus.FINALIZING:
+        message = "this scene is being canonized and takes nothing more; go on in another scene"
+        raise Conflict("scene.finalizing", message, scene_id=scene.id, conflicts=[scene.id])
+
+
+def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) -> None:
+    """Refuse entities that cannot act or remember in `space`.
+
+    Raises:
+        Conflict: `space.foreign`, `entity.not-an-instance` or `entity.retconned`.
+    """
+    staged = tuple(entities)
+    require_same_space(space, staged, path=path)
+    kinds = [e.id for e in staged if e.entity_class is not EntityClass.INSTANCE]
+    if kinds:
+        message = f"{path} names archetypes, which are timeless; name instances"
+        raise Conflict("entity.not-an-instance", message, path=path, conflicts=kinds)
+    fallen = [e.id for e in staged if e.level is CanonLevel.RETCONNED]
+    if fallen:
+        message = f"{path} names entities that were retconned and so never were; name others"
+        raise Conflict("entity.retconned", message, path=path, conflicts=fallen)
+
+
+def require_location(space: SpaceId, place: Entity) -> None:
+    """Refuse to set a scene in what is no place of `space`.
+
+    Raises:
+        Conflict: `scene.not-a-location`, or as `require_instances`.
+    """
+    path = "/location_ref"
+    require_instances(space, (place,), path=path)
+    if place.entity_type != EntityType.LOCATION:
+        message = f"{path} names a {place.entity_type}; name an entity of type location"
+        raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])

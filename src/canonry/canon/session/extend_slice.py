@@ -17,7 +17,7 @@ from canonry.canon.judging.slices import (
     ThingLookup,
 )
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.every_item import every_item, every_match
+from canonry.canon.session.paging import every_item, every_match
 from canonry.language.clauses.keys import most_under
 from canonry.log.entries import Thing
 from canonry.log.items.entities import normalised_name
@@ -25,9 +25,9 @@ from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
 from canonry.values.audience import EVERYBODY, Audience, viewer_of
 from canonry.values.errors import BrokenInvariant
+from canonry.values.fields import revised
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.provenance import CanonLevel
-from canonry.values.revising import revised
 
 T = TypeVar("T")
 LOADS_MAX: Final = 600

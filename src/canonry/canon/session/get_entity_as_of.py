@@ -11,15 +11,13 @@ from canonry.canon.session.lookup import require
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.narrative_fields import STATE_TAGS, policy_of
+from canonry.log.schemas.narrative import STATE_TAGS, policy_of
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.merge import accumulate, join_all
-from canonry.values.moments import Moment, dated, split_at
-from canonry.values.observations import Observation
-from canonry.values.snapshots import Accumulator
-from canonry.values.time import Instant
+from canonry.values.moments import Instant, Moment, dated, split_at
+from canonry.values.observations import Accumulator, Observation
 
 PAGES_MAX: Final = 40
 

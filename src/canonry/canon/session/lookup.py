@@ -1,17 +1,21 @@
-"""Lookups: the thing behind an id, for this caller; what they may not see does not exist."""
+"""Look items up for a caller, and refuse what is unknown or not allowed."""
 
 from collections.abc import Iterable
 from typing import TypeVar
 
+from canonry.canon.judging.laws import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.space_kinds import APART
 from canonry.log.entries import THING_KINDS, Born, Thing
+from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.keys import thing_key
-from canonry.values.errors import Conflict
-from canonry.values.ids import SpaceId
+from canonry.log.items.facts import Axiom
+from canonry.readmodels.ports.state import Spaces
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import Space, SpaceId
+from canonry.values.policy import Policy
 from canonry.values.provenance import Evidence, EvidenceKind
-from canonry.values.spaces import Space
 
 T = TypeVar("T", bound=Born)
 
@@ -114,3 +118,63 @@ async def require_evidence(
             message = "the evidence lies in another universe; cite something of this one"
             raise Conflict("space.foreign", message, path=path, conflicts=[each.ref])
     return frozenset(thing_key(e.ref) for e in wanted)
+
+
+def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> None:
+    """Refuse tags that cannot hold at once.
+
+    Raises:
+        InvalidInput: `state.opposed`.
+    """
+    opposed = opposed_tags(tags, policy.exclusive_tags)
+    if opposed is not None:
+        message = f"{path} holds tags that exclude each other; keep one of them"
+        raise InvalidInput("state.opposed", message, path=path, tags=list(opposed))
+
+
+def require_lawful(broken: Iterable[Axiom]) -> None:
+    """Refuse what an axiom forbids.
+
+    Raises:
+        Conflict: `axiom.forbids`, with the ids of the axioms.
+    """
+    ids = [axiom.id for axiom in broken]
+    if ids:
+        message = "an axiom of the universe forbids this; change the law first"
+        raise Conflict("axiom.forbids", message, conflicts=ids)
+
+
+# Covered spaces: what a query may look at; nobody finds what they may not see.
+#
+# Where stories are told, whoever asks of no universe in particular asks of all of them; what lies
+# in
+# somebody's account or in a catalog's project is found there alone by whoever names it.
+
+
+async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) -> Spaces:
+    """The spaces that a query covers: the one that it names, or all told ones that the caller sees.
+
+    It names a universe or a world, a catalog's project, or an account: the caller's own, or one
+    that they were granted by its id. An account that they were not is as if it did not exist.
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    if universe_id is None:
+        return await _covered_together(canon, caller)
+    named = await canon.seen_by(caller).thing(universe_id)
+    if isinstance(named, Space) and named.kind in APART:
+        return frozenset((named.id,))
+    return frozenset(((await require_universe(canon, caller, universe_id)).id,))
+
+
+async def _covered_together(canon: Canon, caller: Caller) -> Spaces:
+    """All that the caller sees, but accounts and projects; None: the store has none of these."""
+    if caller.spaces is None:
+        return await canon.space_kinds.together(canon.state)
+    known = await canon.seen_by(caller).things(caller.spaces)
+    return frozenset(space for space in caller.spaces if not _is_apart(known.get(space)))
+
+
+def _is_apart(thing: object) -> bool:
+    return isinstance(thing, Space) and thing.kind in APART

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from canonry.language.texts.chunks import chunks_of
+from canonry.language.texts.sentences import chunks_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.memories import Memory
-from canonry.log.items.scenes import Speaker, Turn
+from canonry.log.items.scenes import Memory, Speaker, Turn
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.documents import Documents, SceneQuery
-from canonry.readmodels.ports.embedder import Embedder, Purpose, Vector
 from canonry.readmodels.ports.state import State
-from canonry.readmodels.ports.vectors import VectorEntry
+from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector, VectorEntry
 from canonry.values.audience import covers
 from canonry.values.ids import SceneId, SpaceId
 from canonry.values.json_values import encode_json

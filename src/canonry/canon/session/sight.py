@@ -11,20 +11,18 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from canonry.canon.session.caller import Caller
-from canonry.canon.session.every_item import every_item
+from canonry.canon.session.paging import every_item
 from canonry.canon.session.space_kinds import SpaceKinds
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
-from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.naming import named_in, ruled_for, without
+from canonry.log.items.entities import Entity, named_in, normalised_name, ruled_for, without
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.veils import as_seen, audience_of, is_veiled
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.values.audience import Viewer, is_open, space_of
-from canonry.values.ids import SceneId, SpaceId
-from canonry.values.spaces import SpaceKind
+from canonry.values.ids import SceneId, SpaceId, SpaceKind
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]

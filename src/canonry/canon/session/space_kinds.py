@@ -5,8 +5,7 @@ from typing import Final
 
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import Spaces, State
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import Space, SpaceKind
+from canonry.values.ids import Space, SpaceId, SpaceKind
 
 APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
 """What is found in these is found there alone, by whoever names the space."""

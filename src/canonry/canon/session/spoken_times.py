@@ -9,15 +9,13 @@ from canonry.canon.session.canon import Canon
 from canonry.log.entries import Thing
 from canonry.log.items.scenes import Scene, Story
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.values.calendars.declaring import read_calendar
+from canonry.values.calendars.declaring import read_calendar, read_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
-from canonry.values.calendars.spoken import read_time
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, plain_time
-from canonry.values.ids import StoryId
+from canonry.values.ids import Space, StoryId
 from canonry.values.json_values import decode_json, encode_json
-from canonry.values.spaces import Space
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 T = TypeVar("T")
 CALENDAR: Final = "calendar"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from canonry.log.schemas.catalog_kinds import RELATIONS
 from canonry.log.schemas.catalog_tables import (
     NAME_MAX,
     PROJECTS,
     RELATION_ROWS,
+    RELATIONS,
     CatalogTable,
     Column,
     Form,
@@ -18,7 +18,7 @@ from canonry.log.schemas.catalog_tables import (
 from canonry.readmodels.catalog import item_id, stamp
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
-from canonry.values.time import parse_instant
+from canonry.values.moments import parse_instant
 
 IDS_MAX: Final = 1_000
 _COUNT_MAX: Final = 2**53

@@ -1,14 +1,236 @@
-"""The catalog toolset behind its face: four tools that read, in one consistent view a call."""
+"""The toolset `catalog`: its tools, resources and errors."""
 
-from typing import Final
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.catalog.toolset import FACE
-from canonry.catalog.toolset.answers import get_graph, get_item, search_items, tell_projects
-from canonry.catalog.toolset.contract import contract_tool
-from canonry.catalog.toolset.dialect import dialect
-from canonry.catalog.toolset.resources import RESOURCES, SHELVES
+from canonry.catalog.toolset.contract import contract_tool, entries
+from canonry.catalog.usecases.browse_catalog import (
+    get_catalog_entity,
+    get_catalog_graph,
+    list_items,
+    list_projects,
+    project_of,
+    search_catalog,
+)
+from canonry.gateway.browsing import beginning
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.tool import ANYONE, Toolset
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
+from canonry.gateway.shapes import INTEGER, TEXT, UUID, DialectTable, Shape, nullable
+from canonry.gateway.tool import (
+    ANYONE,
+    Arguments,
+    ErrorBody,
+    Noted,
+    Reply,
+    Resource,
+    Shelf,
+    Shelved,
+    Toolset,
+    Variables,
+)
+from canonry.log.items.entities import Entity
+from canonry.readmodels.catalog import item_row, project_row
+from canonry.values.errors import CanonryError, NotFound
+from canonry.values.ids import SpaceId
+from canonry.values.json_values import encode_json
+
+TRUNCATED_META: Final = "dev.canonry/truncated"
+
+
+def _published(tool: str, part: str) -> Callable[[Entity], dict[str, Any]]:
+    """What makes of an entity the fields that the contract publishes for this part of a reply."""
+    schema = entries()[tool]["outputSchema"]["properties"][part]
+    names = schema.get("items", schema)["properties"]
+
+    def present(entity: Entity) -> dict[str, Any]:
+        row = item_row(entity)
+        row["comparisonTargets"] = list(row["comparisonTargets"])
+        return {name: row[name] for name in names if name in row}
+
+    return present
+
+
+_LISTED: Final = _published("search_entities", "entities")
+_WHOLE: Final = _published("get_entity", "entity")
+_NODE: Final = _published("get_entity_graph", "nodes")
+_COUNTS: Final = Shape(outgoing=INTEGER, incoming=INTEGER)
+_EDGE: Final = Shape(
+    fromEntityId=UUID.of("source"),
+    toEntityId=UUID.of("target"),
+    relationType=TEXT.of("relation.rel_type"),
+    notes=nullable(TEXT.of(lambda edge: edge.relation.properties.get("notes"))),
+)
+
+
+async def tell_projects(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """The projects; `_meta` says if there are more."""
+    del arguments  # there are none
+    projects, more = await list_projects(canon, caller)
+    reply = {"projects": [project_row(each) for each in projects]}
+    return Noted(reply=reply, meta={TRUNCATED_META: {"projects": True}}) if more else reply
+
+
+async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """What of a project contains a text."""
+    found = await search_catalog(
+        canon,
+        caller,
+        _project(arguments),
+        arguments["query"],
+        kinds=arguments.get("entityTypes", ()),
+        limit=int(arguments["limit"]),
+    )
+    return {"entities": [_LISTED(each) for each in found.entities], "totalCount": found.total}
+
+
+async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """Everything about one entity."""
+    entity_id = arguments["entityId"].lower()
+    entry = await get_catalog_entity(canon, caller, _project(arguments), entity_id)
+    return {"entity": {**_WHOLE(entry.entity), "relationshipCounts": _COUNTS(entry)}}
+
+
+async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """What surrounds one entity."""
+    graph = await get_catalog_graph(
+        canon,
+        caller,
+        _project(arguments),
+        arguments["entityId"].lower(),
+        depth=int(arguments["depth"]),
+        rel_types=arguments.get("relationshipTypes", ()),
+    )
+    reply = {
+        "nodes": [{**_NODE(each.entity), "depth": each.depth} for each in graph.nodes],
+        "edges": [_EDGE(each) for each in graph.edges],
+    }
+    if not (graph.more_nodes or graph.more_edges):
+        return reply
+    cut = {"nodes": graph.more_nodes, "edges": graph.more_edges}
+    return Noted(reply=reply, meta={TRUNCATED_META: cut})
+
+
+def _project(arguments: Arguments) -> SpaceId:
+    return SpaceId(arguments["projectId"].lower())
+
+
+# The catalog dialect: every error in the contract's envelope, as one of its four codes.
+#
+# It says which argument is at fault and never what lies behind it: what is not there and what the
+# caller may not see are told in the same bytes.
+
+PROJECT_NOT_FOUND: Final = "PROJECT_NOT_FOUND"
+ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"
+VALIDATION_ERROR: Final = "VALIDATION_ERROR"
+INTERNAL: Final = "INTERNAL_ERROR"
+
+_TABLE: Final = DialectTable(
+    invalid_input=VALIDATION_ERROR,
+    codes={"project.unknown": PROJECT_NOT_FOUND, "entity.unknown": ENTITY_NOT_FOUND},
+    internal=INTERNAL,
+)
+_INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
+_TIMEOUTS: Final = frozenset(("call.deadline", "store.deadline"))
+_MESSAGES: Final = {
+    PROJECT_NOT_FOUND: "Invalid or inaccessible projectId",
+    ENTITY_NOT_FOUND: "Requested entity does not exist",
+    VALIDATION_ERROR: "Invalid input parameters",
+    INTERNAL: "Internal error",
+}
+
+
+def dialect(
+    error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+) -> ErrorBody:
+    """The envelope for `error`; neither the tool, the caller nor a trace is part of it."""
+    del tool, caller, trace_id
+    code = _TABLE.word(error)
+    message, details = _MESSAGES[code], _details(error, code)
+    if error.code in _TIMEOUTS:
+        message = "Tool execution timeout"
+    envelope: dict[str, Any] = {"code": code, "message": message, "details": details}
+    number = INTERNAL_ERROR if code == INTERNAL else INVALID_PARAMS
+    return ErrorBody(code=number, message=message, data=envelope, wire={"error": envelope})
+
+
+def _details(error: CanonryError, code: str) -> dict[str, str]:
+    if code == PROJECT_NOT_FOUND:
+        return {"field": "projectId"}
+    if code == ENTITY_NOT_FOUND:
+        return {"field": "entityId"}
+    if code == VALIDATION_ERROR:
+        return {"field": field_of(str(error.details.get("path", ""))), "reason": error.message}
+    if error.code in _TIMEOUTS:
+        return {"reason": "timeout"}
+    return {"reason": error.message if error.code == "identity.missing" else error.code}
+
+
+def field_of(path: str) -> str:
+    """A JSON pointer as an argument is called: `entityTypes[1]`; the whole are `arguments`."""
+    plain = _INDEX.sub(r"[\1]", path.removeprefix("/") and f"/{path.removeprefix('/')}")
+    return plain.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~") or (
+        "arguments"
+    )
+
+
+async def _resources_project(canon: Canon, caller: Caller, variables: Variables) -> str:
+    wanted = variables["project_id"].lower()
+    for each in (await list_projects(canon, caller))[0]:
+        if each.id == wanted:
+            return _json(project_row(each))
+    raise NotFound("project.unknown", "there is no project with this id", path="/project_id")
+
+
+async def _item(canon: Canon, caller: Caller, variables: Variables) -> str:
+    wanted = variables["item_id"].lower()
+    project = await project_of(canon, caller, wanted)
+    return _json(await get_item(canon, caller, {"projectId": project, "entityId": wanted}))
+
+
+def _json(value: Reply) -> str:
+    return encode_json(value).decode()
+
+
+async def _projects(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    projects, _ = await list_projects(canon, caller)
+    return beginning([(each.id, each.name) for each in projects], word, offset, limit)
+
+
+async def _items(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    pattern = f"{word}*" if word else None
+    found, total = await list_items(canon, caller, pattern, limit=limit, offset=offset)
+    return [(item_row(e)["id"], f"{e.name} ({e.entity_type})") for e in found], total
+
+
+SHELVES: Final[Mapping[str, Shelf]] = {
+    "project_id": Shelf(find=_projects),
+    "item_id": Shelf(find=_items),
+}
+RESOURCES: Final = (
+    Resource(
+        uri_template="catalog://project/{project_id}",
+        name="project",
+        title="Project",
+        description="A project of the catalog.",
+        mime_type="application/json",
+        roles=ANYONE,
+        read=_resources_project,
+    ),
+    Resource(
+        uri_template="catalog://item/{item_id}",
+        name="item",
+        title="Item",
+        description="A guide, concept, news or other item of a project, in full.",
+        mime_type="application/json",
+        roles=ANYONE,
+        read=_item,
+    ),
+)
+
 
 CATALOG: Final = Toolset(
     **FACE.told(),

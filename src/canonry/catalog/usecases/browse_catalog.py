@@ -6,7 +6,7 @@ from typing import Final
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.catalog_kinds import CONTENT_KINDS
+from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.readmodels.catalog import item_id
 from canonry.readmodels.ports.catalog import (
     CatalogEntry,
@@ -17,9 +17,8 @@ from canonry.readmodels.ports.catalog import (
 )
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import NotFound
-from canonry.values.ids import SpaceId
+from canonry.values.ids import Space, SpaceId
 from canonry.values.provenance import CanonLevel
-from canonry.values.spaces import Space
 
 PROJECTS_MAX: Final = 100
 

@@ -1,5 +1,6 @@
-"""The clients that Canonry knows to connect: where each keeps its servers, and in which form."""
+"""The clients that `canonry connect` knows, and how each starts the server."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,3 +156,32 @@ CLIENTS: Final[Mapping[str, ClientKind]] = {
     )
 }
 """By the name that `canonry connect` takes."""
+
+
+_PASSING: Final = {
+    "uvx": ("archive-v0", "environments-v2", "builds-v0"),
+    "pipx": (".cache/pipx", "pipx/.cache"),
+}
+"""Runners whose environments lie in a cache that is emptied now and then; parts of their paths."""
+
+
+def launch(
+    argv0: str,
+    executable: str,
+    prefix: str,
+    which: Callable[[str], str | None] = shutil.which,
+) -> tuple[str, ...]:
+    """The words that start Canonry again, whatever folder or PATH the client has.
+
+    `argv0`, `executable` and `prefix` are what Python's `sys` calls so. A link, as `uv tool` and
+    `pipx` make it, is kept: it survives an upgrade, and what it leads to may not.
+    """
+    place = Path(prefix).as_posix()
+    for runner, parts in _PASSING.items():
+        found = which(runner)
+        if found is not None and any(part in place for part in parts):
+            return (found, "canonry") if runner == "uvx" else (found, "run", "canonry")
+    script = which(argv0)
+    if script is not None and Path(script).stem == "canonry":
+        return (str(Path(script).absolute()),)
+    return (executable, "-m", "canonry.cli")

@@ -1,4 +1,4 @@
-"""`canonry connect`: writes this installation into the settings of an MCP client."""
+"""`canonry connect`: write the server into a client's settings, and try it."""
 
 import asyncio
 import difflib
@@ -9,20 +9,34 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
+from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on, principal_for, served
 from canonry.app.settings import Settings
-from canonry.app.toolsets import load_toolsets
-from canonry.cli.connecting.clients import CLIENTS, ClientKind, Machine
-from canonry.cli.connecting.launching import launch
-from canonry.cli.connecting.trial import offered
+from canonry.cli.connecting.clients import CLIENTS, ClientKind, Machine, launch
 from canonry.cli.connecting.writing import Edit, connected, disconnected, require_inside, write
+from canonry.cli.entry import importing
 from canonry.cli.options import settings_from
 from canonry.cli.serve import serve
 from canonry.values.errors import InvalidInput, Unavailable
+
+_CHECK_SECONDS: Final = 60.0
+
+
+async def offered(command: Sequence[str], unheard: TextIO) -> int:
+    """How many tools the server offers that these words start; its log goes to `unheard`."""
+    with importing():
+        from mcp import Client  # noqa: PLC0415 - the SDK takes a second
+        from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415
+
+    server = StdioServerParameters(command=command[0], args=list(command[1:]))
+    async with asyncio.timeout(_CHECK_SECONDS):
+        async with Client(stdio_client(server, errlog=unheard)) as client:
+            return len((await client.list_tools()).tools)
+
 
 _PRINTED: Final = "json"
 

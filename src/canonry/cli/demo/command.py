@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from canonry.cli.connecting.launching import launch
-from canonry.cli.demo.play import play
-from canonry.cli.demo.troupe import troupe
+from canonry.cli.connecting.clients import launch
+from canonry.cli.demo.play import play, troupe
 from canonry.cli.inspecting import inspect_folder
 
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")

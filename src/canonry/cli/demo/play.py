@@ -1,10 +1,226 @@
-"""The play: Saltmere, a harbour town, in two scenes; every step is a call over the wire."""
+"""A small world that `canonry demo` plays through a real server."""
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
 
-from canonry.cli.demo.telling import Teller
-from canonry.cli.demo.troupe import Troupe
+import click
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import TextContent
+
+from canonry.cli.screen import tell
+from canonry.cli.whole_files import whole_file
+from canonry.values.errors import BrokenInvariant, Unavailable
+
+START_SECONDS = 60.0
+
+
+class Troupe:
+    """The agents by role; each call goes over the wire to that agent's own server."""
+
+    def __init__(self, clients: Mapping[str, Client]) -> None:
+        """Take connected clients."""
+        self._clients = clients
+
+    async def ask(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """What the tool answers; an error is a value as well, under `error`."""
+        try:
+            result = await self._clients[role].call_tool(tool, arguments)
+        except MCPError as error:
+            return {"error": {"code": error.code, "message": error.message}}
+        said = result.content[0]
+        reply: dict[str, Any] = json.loads(said.text) if isinstance(said, TextContent) else {}
+        return reply
+
+    async def do(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The same where an error would be a defect of the demonstration.
+
+        Raises:
+            BrokenInvariant: `demo.refused`, with what the server said.
+        """
+        reply = await self.ask(role, tool, **arguments)
+        if "error" in reply:
+            message = f"{tool} was refused to {role}: {reply['error'].get('message')}"
+            raise BrokenInvariant("demo.refused", message)
+        return reply
+
+
+@asynccontextmanager
+async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
+    """Start a server for every role at once; all of them end with the block.
+
+    Raises:
+        Unavailable: `demo.no-server`, one did not start.
+    """
+    server = _Server(data=data, settings=_no_settings(data))
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    ready: dict[str, asyncio.Future[Client]] = {role: loop.create_future() for role in roles}
+    with _log(data) as log:
+        hosts = [
+            asyncio.create_task(_host(server.parameters(role), ready[role], over, log))
+            for role in roles
+        ]
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                clients = {role: await future for role, future in ready.items()}
+            yield Troupe(clients)
+        except TimeoutError as error:
+            message = f"a server did not start within {START_SECONDS:g} s"
+            raise Unavailable("demo.no-server", message) from error
+        finally:
+            over.set()
+            await asyncio.gather(*hosts, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    """How the server of a role is started."""
+
+    data: Path
+    settings: Path
+
+    def parameters(self, role: str) -> StdioServerParameters:
+        return StdioServerParameters(
+            command=sys.executable,
+            args=[
+                *("-m", "canonry.cli", "serve", "--toolsets", "narrative"),
+                *("--config", str(self.settings)),
+                *("--data", str(self.data)),
+                *("--agent-type", role),
+                *("--agent-id", f"{role.lower()}-1"),
+            ],
+            env={key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ},
+        )
+
+
+def _no_settings(data: Path) -> Path:
+    """A settings file that lets the Narrator speak as the game master; the user's is not read."""
+    data.mkdir(parents=True, exist_ok=True)
+    path = data / "demo.toml"
+    with whole_file(path) as out:
+        out.write('authorities = ["source", "gm", "player", "system"]\n')
+    return path
+
+
+def _log(data: Path) -> TextIO:
+    path = data / "servers.log"
+    path.unlink(missing_ok=True)
+    return path.open("x", encoding="utf-8")
+
+
+async def _host(
+    server: StdioServerParameters,
+    ready: "asyncio.Future[Client]",
+    over: asyncio.Event,
+    log: TextIO,
+) -> None:
+    """Keep one client and its server alive: they must begin and end in the same task."""
+    try:
+        async with Client(stdio_client(server, errlog=log)) as client:
+            ready.set_result(client)
+            await over.wait()
+    except Exception as error:
+        if ready.done():
+            raise
+        failure = Unavailable("demo.no-server", "a server of the demonstration did not start")
+        failure.__cause__ = error
+        ready.set_exception(failure)
+
+
+_WIDTH = 76
+_SPEAKERS = {"gm": "the game master", "user": "a player", "entity": "a character"}
+
+
+class Teller:
+    """Prints, and counts what became canon and what was refused."""
+
+    def __init__(self) -> None:
+        """Nothing has happened yet."""
+        self.accepted = 0
+        self.refused = 0
+        self._names: dict[str, str] = {}
+
+    def call(self, thing_id: str, name: str) -> None:
+        """From now on, `name` is shown where the server says `thing_id`."""
+        self._names[thing_id] = f'"{name}"'
+
+    def heading(self, text: str) -> None:
+        """A new step."""
+        click.echo()
+        tell(("bold", text))
+
+    def note(self, text: str) -> None:
+        """Something that happened."""
+        click.echo(f"  {text}")
+
+    def said(self, who: str, text: str) -> None:
+        """A turn at the table."""
+        tell(f"  {who}: ", ("italic", text))
+
+    def denied(self, what: str, reply: Mapping[str, Any]) -> None:
+        """A call that was refused, with the reason that the agent was told."""
+        error = reply.get("error", {})
+        self.refused += 1
+        self._line("refused", "red", what)
+        click.echo(f"           {error.get('code')} {error.get('message')}")
+
+    def verdict(self, what: str, proposal: Mapping[str, Any]) -> None:
+        """How a proposal was decided, by which rule, and against what it stood."""
+        decision = proposal.get("decision") or {}
+        rule = decision.get("rule", "undecided")
+        if proposal["status"] == "accepted":
+            self.accepted += 1
+            self.call(proposal["canonical_id"], what)
+            self._line("canon", "green", what)
+        else:
+            self.refused += 1
+            self._line("refused", "red", what)
+        reason = proposal.get("rationale") or ""
+        self._wrapped(f"{rule}: {reason}")
+
+    def explanation(self, why: Mapping[str, Any]) -> None:
+        """Why something is canon, since when, and what ended it."""
+        self.note(f'"{why["says"]}" is {why["canon_level"]}.')
+        recorded = why["recorded"]
+        self._point("who, when", f"{recorded['agent_type']}, {_place(recorded)}")
+        for traced in why["evidence"]:
+            if traced["kind"] == "turn":
+                who = traced.get("entity_id", _SPEAKERS[traced["speaker"]])
+                words = f'{who} in "{traced["scene_title"]}": {traced["text"]}'
+                self._point("evidence", words)
+        proposal = why["proposal"]
+        self._point(
+            "the word of", f"{proposal['authority']}, proposed by {proposal['proposed_by']}"
+        )
+        self._point("the rule", f"{proposal['decision']['rule']}: {proposal['rationale']}")
+        fall = why["fall"]
+        if fall is not None:
+            self._point(fall["how"], f"{_place(fall)}, by {fall['by']}")
+
+    def _point(self, what: str, text: str) -> None:
+        self._wrapped(text, f"    {what:12}")
+
+    def _line(self, verdict: str, colour: str, what: str) -> None:
+        tell("  ", (colour, f"{verdict:8}"), f" {what}")
+
+    def _wrapped(self, text: str, lead: str = " " * 11) -> None:
+        for thing_id, name in self._names.items():
+            text = text.replace(thing_id, name)
+        rest = " " * len(lead)
+        click.echo(click.wrap_text(text, width=_WIDTH, initial_indent=lead, subsequent_indent=rest))
+
+
+def _place(commit: Mapping[str, Any]) -> str:
+    return f"position {commit['position']} of the log, {commit['recorded_at'][:19]}Z"
+
 
 Ids = dict[str, str]
 

@@ -1,20 +1,169 @@
-"""`canonry find|show|why|timeline|changes|proposals|decide`: each a tool of canon, for a person.
-
-What a command takes follows from the tool's own schema, so that both say the same.
-"""
+"""Commands by which people find, show, explain and decide."""
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NoReturn
 
 import click
 
+from canonry.app.serving import gateway_for
+from canonry.app.settings import Settings
+from canonry.app.stores import open_kept_store, open_store_to_look
+from canonry.assistant import CANON
 from canonry.cli.options import STORE_FIELDS, settings_from, store_options
-from canonry.cli.people.asking import TOOLS, ask
-from canonry.cli.people.telling import tell_reply
-from canonry.gateway.tool import Schema, Tool
+from canonry.cli.screen import Styled, tell
+from canonry.gateway.principal import Principal
+from canonry.gateway.replies import Result
+from canonry.gateway.tool import Schema, Tool, Toolset
+from canonry.language.texts.visible import visible, visible_line
 from canonry.values.errors import CanonryError
+from canonry.values.ids import SpaceId
+
+TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in CANON.tools}
+
+
+def _raised(error: CanonryError, **_: object) -> NoReturn:
+    """The dialect of the command line: the error itself, which the entry tells."""
+    raise error
+
+
+_PLAIN: Final[Toolset] = replace(CANON, dialect=_raised)
+
+
+async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> Result:
+    """What the tool answers; the store is opened to look if the tool only reads.
+
+    Raises:
+        CanonryError: as the tool, and as opening the store.
+    """
+    person = the_operator(settings, "command-line")
+    plain = replace(settings, contract_only=False, read_only=False, tools=None, rate_limit=None)
+    opening = open_store_to_look(plain) if tool.read_only else open_kept_store(plain, existing=True)
+    async with await opening as store:
+        gateway = gateway_for(plain, store.canon, (_PLAIN,))
+        gateway.audit.write_to(_unheard)
+        return await gateway.call(tool.name, arguments, person)
+
+
+def the_operator(settings: Settings, name: str) -> Principal:
+    """Whoever sits here: the settings may say what the server's agents are, but they see all."""
+    return Principal(
+        agent_id=name,
+        user=settings.user.lower() if settings.user else None,
+        world=None if settings.world is None else SpaceId(settings.world.lower()),
+        authorities=None,
+        local=True,
+    )
+
+
+def _unheard(line: bytes) -> None:
+    """The lines of a server's log say nothing to who reads the reply."""
+
+
+_TITLES: Final = ("name", "says", "claim", "field", "value", "when", "proposal", "id")
+"""What a row is headed by: the first of these that it has."""
+_BESIDE: Final = ("how", "verdict", "status", "kind", "type")
+"""What stands beside it."""
+_LAST: Final = ("id",)
+_COLOURS: Final = {
+    "accepted": "green",
+    "new": "green",
+    "rejected": "red",
+    "retconned": "red",
+    "needs review": "yellow",
+    "waits": "yellow",
+}
+_STEP: Final = "  "
+
+
+def tell_reply(reply: Mapping[str, Any]) -> None:
+    """The whole reply: its rows, then what is said of them all."""
+    last = {name: reply[name] for name in ("hint", "next") if name in reply}
+    body = {name: value for name, value in reply.items() if name not in last}
+    if "kind" in body:
+        _tell_row(body, "")
+    else:
+        for name, value in body.items():
+            if _is_rows(value):
+                for row in value:
+                    _tell_row(row, "")
+            else:
+                _tell_member(name, value, "")
+    if "hint" in last:
+        tell(("dim", visible_line(last["hint"])))
+    if "next" in last:
+        tell(("dim", f"more with --cursor {visible_line(last['next'])}"))
+
+
+def _tell_row(row: Mapping[str, Any], lead: str) -> None:
+    title = next((name for name in _TITLES if name in row), "")
+    parts: list[Styled] = [lead, ("bold", _plain(row.get(title, "-")))]
+    beside = [name for name in _BESIDE if name in row and name != title]
+    if row.get("kind") == "entity" and "type" in row:
+        beside.remove("kind")  # its type says more
+    for name in beside:
+        word = _plain(row[name])
+        parts += ["  ", (_COLOURS.get(word, "dim"), word)]
+    if tags := row.get("tags"):
+        parts.append(f"  [{_plain(tags)}]")
+    tell(*parts)
+    told = {title, "tags", "kind", *beside, *_LAST}
+    if title == "name" and (says := row.get("says")):
+        _tell_text(says, lead + _STEP)
+        told.add("says")
+    for name, value in row.items():
+        if name not in told:
+            _tell_member(name, value, lead + _STEP)
+    for name in _LAST:
+        if name in row and name != title:
+            tell(lead + _STEP, ("dim", _plain(row[name])))
+
+
+def _tell_member(name: str, value: Any, lead: str) -> None:
+    label: Styled = ("cyan", visible_line(name.replace("_", " ")))
+    if _is_rows(value):
+        tell(lead, label)
+        for row in value:
+            _tell_row(row, lead + _STEP)
+    elif isinstance(value, Mapping):
+        tell(lead, label)
+        for inner, each in value.items():
+            _tell_member(inner, each, lead + _STEP)
+    elif isinstance(value, str) and "\n" in value:
+        tell(lead, label)
+        _tell_text(value, lead + _STEP)
+    else:
+        tell(lead, label, f"  {_plain(value)}")
+
+
+def _tell_text(text: str, lead: str) -> None:
+    """Every line begins with `lead`, which is never empty, so that none is taken for ours."""
+    for line in text.split("\n"):
+        tell(lead, visible(line))
+
+
+def _is_rows(value: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and bool(value)
+        and all(isinstance(each, Mapping) for each in value)
+    )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_plain, value)) or "none"
+    return visible_line(str(value))
+
+
+# `canonry find|show|why|timeline|changes|proposals|decide`: each a tool of canon, for a person.
+#
+# What a command takes follows from the tool's own schema, so that both say the same.
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 

@@ -1,8 +1,12 @@
 """`canonry world`: worlds come from files and go into files; they can be drawn and checked."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from textwrap import shorten
@@ -13,19 +17,57 @@ import click
 from canonry.app.settings import Settings
 from canonry.app.stores import Store, open_kept_store, open_store_to_try
 from canonry.canon.session.canon import Canon
-from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
-from canonry.cli.progress import progress
+from canonry.cli.options import operator, progress, settings_from, store_options
 from canonry.cli.screen import data_output, tell_line
-from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
-from canonry.values.json_values import encode_json
+from canonry.gateway.validation import compile_arguments
+from canonry.language.texts.visible import visible
+from canonry.values.errors import InvalidInput
+from canonry.values.json_values import encode_json, encode_pretty, read_value, schema_of
 from canonry.world.domain.atlas import Atlas, completed
 from canonry.world.domain.checks import Problem, problems
 from canonry.world.domain.drawing import drawn, painted
 from canonry.world.domain.merging import Difference, differences, merged
-from canonry.world.usecases.export_world import export_world
-from canonry.world.usecases.import_world import ImportedWorld, import_world
-from canonry.world.usecases.query_worlds import query_worlds, world_named
+from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
+from canonry.world.usecases.worlds import query_worlds, world_named
+
+
+def read_atlas(path: Path) -> tuple[Atlas, str]:
+    """The atlas in a file, and how the file is told apart from others.
+
+    Raises:
+        InvalidInput: `world.not-json`, `input.invalid`, `input.missing` or
+            `input.unknown-property`, with the path within the file.
+    """
+    data = path.read_bytes()
+    return parse_atlas(data), f"{path.name}@{sha256(data).hexdigest()[:16]}"
+
+
+def parse_atlas(data: bytes) -> Atlas:
+    """The atlas that these bytes describe; raises as `read_atlas` does."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        message = "a world is a file in JSON; `canonry world export` writes one to look at"
+        raise InvalidInput("world.not-json", message, path="") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("world.not-json", "a world is an object in JSON", path="")
+    return read_value(_checker()(value), Atlas)
+
+
+@cache
+def _checker() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return compile_arguments(schema_of(Atlas))
+
+
+def atlas_bytes(atlas: Atlas) -> bytes:
+    """The file of an atlas; it may be looked at on a terminal."""
+    return visible(encode_pretty(atlas).decode()).encode()
+
+
+def demo_atlas() -> Atlas:
+    """The world that comes with Canonry."""
+    return parse_atlas(files(__package__).joinpath("demo.json").read_bytes())
+
 
 T = TypeVar("T")
 FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -13,7 +13,7 @@ from canonry.documents.extraction.bills import mismatches
 from canonry.records.domain.interpretations import Found, Interpretation, Unread
 from canonry.records.notation.numbers import currency_in, mark_in, number_in
 from canonry.values.calendar_dates import date_in, order_in
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 MODEL: Final = "model"
 """The reason of what a model said."""

@@ -1,17 +1,24 @@
-"""Layout: what stands where on a page, as lines of labels and values, and as tables.
+"""The layout of a document: columns, lists and the lines around a value."""
 
-A page comes as text in which gaps are blanks, so that columns stand below each other. What is left
-and right of a gap is not one line; a label's value is to its right, or else below it.
-"""
-
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from canonry.canon.ports.files import Table
+from canonry.documents.extraction.writings import BETWEEN
+from canonry.log.schemas.schemas import EntitySchema, FieldType
+from canonry.records.domain.interpretations import Found
 from canonry.records.notation.labels import lines_of, meaning
+from canonry.records.notation.parties import parties_in
+
+# Layout: what stands where on a page, as lines of labels and values, and as tables.
+#
+# A page comes as text in which gaps are blanks, so that columns stand below each other. What is
+# left
+# and right of a gap is not one line; a label's value is to its right, or else below it.
 
 _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
@@ -159,3 +166,59 @@ def _distance(title: Piece, piece: Piece) -> int:
 
 def _has_digit(text: str) -> bool:
     return any(char.isdigit() for char in text)
+
+
+# Lists: what a file writes into one place becomes the items that the field of its type holds.
+#
+# Records that are handed over as data are taken as they are; only files have no other way to write
+# a
+# list than commas.
+
+_NAMED: Final = frozenset({"parties", "companies"})
+_APART: Final = re.compile(r"[,;\n]")
+_WORDS: Final = frozenset({"tags", "files", *_NAMED})
+"""Fields whose items are names or words, so that a comma divides them."""
+
+
+def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> Iterator[Found]:
+    """The entities, with lists where their types have them."""
+    known = {schema.entity_type: schema for schema in schemas}
+    return (
+        each
+        if each.entity_type not in known
+        else replace(each, fields=_divided(known[each.entity_type], each.fields))
+        for each in found
+    )
+
+
+def _divided(schema: EntitySchema, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    divided = dict(fields)
+    for name, value in fields.items():
+        canonical = schema.canonical(name)
+        spec = None if canonical is None else schema.field(canonical)
+        if spec is not None and spec.type is FieldType.ARRAY and isinstance(value, str):
+            divided[name] = items_in(spec.name, value)
+    return divided
+
+
+def items_in(name: str, text: str) -> list[Any]:
+    """The items that a text says of the field `name`."""
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            written: list[Any] = json.loads(text)
+        except ValueError:
+            pass
+        else:
+            return written
+    if name in _NAMED:
+        divided = [each for each in text.split(BETWEEN) if each]
+        return divided if len(divided) > 1 else _names(text)
+    if name in _WORDS:
+        bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        parts = map(str.strip, _APART.split(bare))
+        return list(dict.fromkeys(part for part in parts if part)) or [text]
+    return [text]
+
+
+def _names(text: str) -> list[Any]:
+    return list(parties_in(text)) or [text]

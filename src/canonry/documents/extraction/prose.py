@@ -6,20 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.canon.ports.files import Table
-from canonry.documents.extraction.bill_heads import only_date_in, sender_in
+from canonry.documents.extraction.bills import only_date_in, sender_in
 from canonry.documents.extraction.context import DocumentContext, context_of, shortened, tidy
-from canonry.documents.extraction.forms import forms_in, with_goods_unlabelled
-from canonry.documents.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
-from canonry.documents.extraction.items import items_of
-from canonry.documents.extraction.kinds import Kind
-from canonry.documents.extraction.writings.agreements import (
+from canonry.documents.extraction.items import forms_in, items_of, with_goods_unlabelled
+from canonry.documents.extraction.kinds import Kind, ibans_in, mails_in, phones_in, tax_ids_in
+from canonry.documents.extraction.writings import (
     BETWEEN,
+    NEXT,
+    dateline_of,
     days_of,
+    is_letter,
     listed_in,
+    mentioned,
     parties_of,
+    subject_of,
 )
-from canonry.documents.extraction.writings.letters import dateline_of, is_letter, subject_of
-from canonry.documents.extraction.writings.meetings import NEXT, mentioned
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import LabelledLine, plain
 from canonry.records.notation.numbers import currency_in, is_no_sum

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
-from canonry.documents.extraction.headers import (
+from canonry.documents.extraction.bills import (
     SIDES,
     Mapped,
     currency_named,
@@ -16,8 +16,7 @@ from canonry.documents.extraction.headers import (
     type_of_layout,
 )
 from canonry.log.schemas.schemas import EntitySchema, FieldType
-from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.domain.record_bounds import FILED_MAX
+from canonry.records.domain.interpretations import FILED_MAX, Found, Unread
 from canonry.records.notation.labels import plain
 from canonry.records.notation.numbers import (
     currency_in,

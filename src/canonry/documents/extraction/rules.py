@@ -6,14 +6,17 @@ from itertools import chain, groupby
 from typing import Final
 
 from canonry.canon.ports.files import FileType, Reading, Record
-from canonry.documents.extraction.address_books import of_address_book
-from canonry.documents.extraction.bills import EXACT, mismatches, of_exact
-from canonry.documents.extraction.cards import KINDS, of_cards, of_messages, said_anew
+from canonry.documents.extraction.bills import EXACT, mismatches, of_exact, type_of_list
+from canonry.documents.extraction.cards import (
+    KINDS,
+    of_address_book,
+    of_cards,
+    of_messages,
+    said_anew,
+)
 from canonry.documents.extraction.context import CONTENT_MAX, LOOKED_AT
-from canonry.documents.extraction.headers import type_of_list
 from canonry.documents.extraction.kinds import Kind, kind_of_text
-from canonry.documents.extraction.layout import arranged, tables_in
-from canonry.documents.extraction.lists import with_lists
+from canonry.documents.extraction.layout import arranged, tables_in, with_lists
 from canonry.documents.extraction.prose import document_of
 from canonry.documents.extraction.rows import counted, of_records, of_table, require_few
 from canonry.documents.extraction.statements.reading import statement_of

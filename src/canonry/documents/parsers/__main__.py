@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from canonry.documents.parsers.confined import answer
-from canonry.documents.parsers.findings import Bounds, Findings
+from canonry.documents.parsers.findings import Bounds, Findings, answer
 
 _MEMORY_OF: Final = (1 << 30, 4 << 30)
 """How much memory a parser may take, and how much one of images."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.confined import answer
+from canonry.documents.parsers.findings import answer
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})

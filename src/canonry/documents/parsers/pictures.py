@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.confined import answer
+from canonry.documents.parsers.findings import answer
 
 _POINTS_MAX: Final = 4_000_000
 _SCALE: Final = 2.0

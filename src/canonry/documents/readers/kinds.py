@@ -1,7 +1,4 @@
-"""What kind of file some bytes are: by signatures and structure, and a hint only among look-alikes.
-
-Only kinds of a closed list are told; everything else, programs above all, is refused.
-"""
+"""The kind of a file, by its content and by its bringer's hint."""
 
 import codecs
 import io
@@ -12,9 +9,65 @@ from collections.abc import Callable
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
-from canonry.documents.readers.exchanged_kinds import exchanged
-from canonry.documents.readers.plain import known
+from canonry.documents.readers.structured import known
 from canonry.values.errors import InvalidInput
+
+_HEAD: Final = 4_000
+_ROOTS: Final = ("Document", "Invoice", "CreditNote", "CrossIndustry")
+_SPACES: Final = (
+    *("camt.052", "camt.053", "camt.054"),
+    *("names:specification:ubl:schema", "CrossIndustryInvoice", "CrossIndustryDocument"),
+)
+"""What the names of their elements are of."""
+
+_QIF: Final = ("!type:", "!account", "!option:", "!clear:")
+_BLOCKS_MAX: Final = 8
+
+
+def exchanged(begin: str) -> FileType | None:
+    """The kind of an exchanged file by its beginning, None where it is none."""
+    head = begin[:_HEAD]
+    upper = head.upper()
+    if upper.startswith(("OFXHEADER", "<OFX>", "<?OFX ")):
+        return FileType.OFX
+    if upper.startswith("<?XML") and "<?OFX " in upper:
+        return FileType.OFX
+    if head.lower().startswith(_QIF):
+        return FileType.QIF
+    if _is_mt940(head):
+        return FileType.MT940
+    return FileType.XML if head.startswith("<") and _is_known(_root_of(begin)) else None
+
+
+def _is_mt940(head: str) -> bool:
+    """Whether a statement begins there, perhaps behind the blocks of SWIFT."""
+    lines = [line for line in head.splitlines() if line.strip()]
+    first = next((n for n, line in enumerate(lines[:_BLOCKS_MAX]) if ":20:" in line[:200]), None)
+    if first is None or any(line[:1] != "{" for line in lines[:first]):
+        return False
+    return any(line.startswith((":60F:", ":60M:")) for line in lines[first:])
+
+
+def _root_of(text: str) -> str:
+    """The first tag of a document of XML, behind its declaration and comments."""
+    place = 0
+    for begin, end in (("<?", "?>"), ("<!--", "-->"), ("<!--", "-->")):
+        rest = text[place:].lstrip()
+        place = len(text) - len(rest)
+        if rest.startswith(begin) and end in rest:
+            place += rest.index(end) + len(end)
+    tag = text[place : place + _HEAD].lstrip()
+    return tag[: tag.find(">") + 1] if tag.startswith("<") else ""
+
+
+def _is_known(tag: str) -> bool:
+    name = tag[1:].split(None, 1)[0].rpartition(":")[2] if len(tag) > 2 else ""  # noqa: PLR2004
+    return name.startswith(_ROOTS) and any(space in tag for space in _SPACES)
+
+
+# What kind of file some bytes are: by signatures and structure, and a hint only among look-alikes.
+#
+# Only kinds of a closed list are told; everything else, programs above all, is refused.
 
 _SIGNATURES: Final = (
     (b"%PDF-", FileType.PDF),
@@ -60,7 +113,7 @@ _TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
 _PDF_WITHIN: Final = 1024
 """A PDF may stand behind some other bytes; readers look so far."""
 
-_HEAD: Final = 64 * 1024
+_KINDS_HEAD: Final = 64 * 1024
 _ENTRIES_MAX: Final = 10_000
 _CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML: Final = re.compile(
@@ -224,7 +277,7 @@ def _packed(data: bytes) -> FileType:
 
 def _text(data: bytes, hint: FileHint) -> str | None:
     """The beginning as text, None where the bytes are none."""
-    head = data[:_HEAD]
+    head = data[:_KINDS_HEAD]
     encoding = hint.charset or "latin-1"
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
@@ -267,7 +320,7 @@ def _like_json(text: str) -> bool:
     except json.JSONDecodeError as error:
         # Of a long text only the beginning is looked at: that it breaks off is no fault of it.
         at_the_end = error.pos >= len(text) - _BROKEN_OFF or "Unterminated" in error.msg
-        return len(text) > _HEAD // 2 and at_the_end
+        return len(text) > _KINDS_HEAD // 2 and at_the_end
     return True
 
 

@@ -1,15 +1,58 @@
-"""PDF: read by a process of its own, so that a hostile file costs neither the server nor others."""
+"""PDFs and other files that are read in a process of their own."""
 
+import asyncio
 import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from canonry.canon.ports.document_reader import DocumentLimits
-from canonry.documents.readers.processes import parsed
+from canonry.canon.ports.files import DocumentLimits
 from canonry.language.texts.excerpts import Box, Part
-from canonry.values.errors import CanonryError, InvalidInput
+from canonry.values.errors import CanonryError, InvalidInput, Unavailable
+
+
+async def parsed(
+    arguments: Sequence[str], data: bytes, seconds: float, *, noun: str
+) -> Mapping[str, Any]:
+    """What the Python program behind `arguments` says of `data`, as JSON on its standard output.
+
+    A program that dies, out of memory or of what it met, says `{"fault": "damaged"}`.
+
+    Raises:
+        Unavailable: `document.too-slow` or `document.no-reader`.
+    """
+    try:
+        # -P: the working folder must not hide modules that a parser imports.
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", *arguments), stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+        )
+    except OSError as error:
+        message = f"no process could be started to read the {noun}; try again"
+        raise Unavailable("document.no-reader", message) from error
+    return await _said(process, data, seconds, noun)
+
+
+async def _said(process: Process, data: bytes, seconds: float, noun: str) -> Mapping[str, Any]:
+    try:
+        async with asyncio.timeout(seconds):
+            written, _ = await process.communicate(data)
+    except TimeoutError as error:
+        message = (
+            f"reading the {noun} took longer than {seconds:g} s; split it, and bring its pieces"
+        )
+        raise Unavailable("document.too-slow", message, seconds=seconds) from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        return {"fault": "damaged"}
+    said: Mapping[str, Any] = json.loads(written)
+    return said
+
 
 _PAGES: Final = "canonry.documents.parsers.pages"
 _PICTURES: Final = "canonry.documents.parsers.pictures"

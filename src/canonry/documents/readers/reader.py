@@ -8,14 +8,26 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.canon.ports.document_reader import DocumentLimits, DocumentReader
-from canonry.canon.ports.files import FileHint, FileType, Member, Reading, Record, Table
+from canonry.canon.ports.files import (
+    DocumentLimits,
+    DocumentReader,
+    FileHint,
+    FileType,
+    Member,
+    Reading,
+    Record,
+    Table,
+)
 from canonry.documents.readers.kinds import declared, kind_of
-from canonry.documents.readers.markdown import sections
-from canonry.documents.readers.pdf import picture_pdf, read_pdf
-from canonry.documents.readers.plain import decoded, guessed
-from canonry.documents.readers.processes import parsed
-from canonry.documents.readers.structured import records_by_line, records_of, table_of
+from canonry.documents.readers.pdf import parsed, picture_pdf, read_pdf
+from canonry.documents.readers.structured import (
+    decoded,
+    guessed,
+    records_by_line,
+    records_of,
+    sections,
+    table_of,
+)
 from canonry.language.texts.excerpts import Box, DocumentType, Part
 from canonry.values.errors import InvalidInput, Unavailable
 

@@ -1,14 +1,19 @@
-"""Text with structure, read in this process: CSV as one table, JSON as records."""
+"""Texts, Markdown, tables and records that are read in this process."""
 
+import codecs
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Record, Table
+from canonry.language.texts.excerpts import Part
 from canonry.values.errors import InvalidInput
+from canonry.values.languages import languages
 
 _MARKS: Final = (",", ";", "\t", "|")
 _LOOKED_AT: Final = 50
@@ -185,3 +190,197 @@ def _no_constant(name: str) -> Any:
 
 def _damaged(what: str) -> InvalidInput:
     return InvalidInput("document.damaged", f"the JSON cannot be read: {what}; write it anew")
+
+
+_Heading: TypeAlias = tuple[int, int, int, str]
+"""The line of a heading, the line after it, its level, and its title."""
+
+PATH: Final = " > "
+"""Stands between the headings that lead to a section."""
+
+_PREAMBLE: Final = re.compile(r"\A---[^\S\n]*\n(.*?\n)(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
+# No bracket within brackets, so that a line of brackets is read once and not once from each.
+_MARKUP: Final = re.compile(r"[*`]+|!?\[([^\[\]]*)\]\([^()]*\)")
+_MARKER: Final = re.compile(r"^[^\S\n]*(?:>|(?:[-*+]|\d{1,9}[.)])[^\S\n])", re.MULTILINE)
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+
+TITLE_MAX: Final = 300
+"""Longer titles are cut: each stands with every section below it."""
+
+LINES_MAX: Final = 100_000
+MARKERS_MAX: Final = 20_000
+"""A document of more lines, or of more items and quotations, is cut at its plain headings alone:
+the parser takes ten seconds for a megabyte of nothing but list items."""
+
+
+def sections(text: str) -> Sequence[Part]:
+    """The sections in order, each with its own heading; what stands before the first has none.
+
+    A heading without text of its own stands with the section that follows it.
+    """
+    parts = []
+    preamble = _PREAMBLE.match(text)
+    if preamble:
+        parts.append(Part(text=preamble[1].strip()))
+        text = text[preamble.end() :]
+    lines = text.split("\n")
+    path: list[tuple[int, str]] = []
+    headings = [(0, 0, 0, ""), *_headings(text)]
+    ends = [*(first for first, *_ in headings[1:]), len(lines)]
+    waiting: list[str] = []
+    for (first, body, level, title), end in zip(headings, ends, strict=True):
+        if level:
+            path = [*(each for each in path if each[0] < level), (level, title)]
+        waiting.append("\n".join(lines[first:end]).strip())
+        if not any(line.strip() for line in lines[body:end]) and end < len(lines):
+            continue
+        text = "\n\n".join(each for each in waiting if each)
+        waiting.clear()
+        parts.append(Part(text=text, section=PATH.join(t for _, t in path if t) or None))
+    return [part for part in parts if part.text]
+
+
+def _headings(text: str) -> Iterator[_Heading]:
+    """Each heading that is not nested in something else."""
+    if text.count("\n") > LINES_MAX or _has_more(_MARKER, text, MARKERS_MAX):
+        yield from _plain_headings(text)
+        return
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - a server that ingests nothing needs it not
+
+    tokens = MarkdownIt("commonmark").disable("inline").parse(text)
+    for token, inner in pairwise(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.map:
+            first, body = token.map
+            yield first, body, int(token.tag[1:]), _title(inner.content)
+
+
+def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:
+    return next(islice(pattern.finditer(text), most, None), None) is not None
+
+
+def _plain_headings(text: str) -> Iterator[_Heading]:
+    """The headings with number signs outside of fenced code."""
+    fence = ""
+    for number, line in enumerate(text.split("\n")):
+        found = _FENCE.match(line)
+        if found and (not fence or found[1].startswith(fence)):
+            fence = "" if fence else found[1]
+        elif not fence and (heading := _HEADING.match(line)):
+            title = line[heading.end() :].strip().rstrip("#")
+            yield number, number + 1, len(heading[1]), _title(title)
+
+
+def _title(text: str) -> str:
+    plain = _MARKUP.sub(lambda found: found[1] or "", text)
+    return " ".join(plain[: 4 * TITLE_MAX].split())[:TITLE_MAX]
+
+
+# Plain text: bytes become characters by their byte order mark, a named charset, or as UTF-8.
+#
+# Of what is none of these the charset is told by the letters that the languages have.
+
+MARKS: Final = (
+    # The mark of UTF-32 begins with that of UTF-16, so it is looked for first.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_NOTATIONS: Final = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+)
+"""What Python decodes like a charset and no file is written in; some take very long."""
+
+
+def decoded(data: bytes, charset: str | None) -> str:
+    """The text with line feeds as line ends.
+
+    Raises:
+        InvalidInput: `document.encoding` or `document.not-text`.
+    """
+    marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
+    if marked is None and charset is None and b"\0" in data:
+        raise _not_text()  # before its bytes are called bad UTF-8
+    encoding = marked or charset or "utf-8"
+    try:
+        text = data.decode(known(encoding))
+    except LookupError as error:
+        message = f"there is no charset {encoding}; name one such as utf-8 or windows-1252"
+        raise InvalidInput("document.encoding", message) from error
+    except UnicodeError as error:
+        at = error.start if isinstance(error, UnicodeDecodeError) else 0
+        message = (
+            f"the text is not {encoding} at byte {at}; save it as UTF-8, or name its charset "
+            "where that can be said"
+        )
+        raise InvalidInput("document.encoding", message, encoding=encoding, byte=at) from error
+    if "\0" in text:
+        raise _not_text()
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+_CHARSETS: Final = ("cp1252", "cp1250", "iso8859_2", "mac_roman", "cp850")
+"""What texts of the languages that are read were written in before UTF-8, the usual ones first."""
+
+_MARKS_OF_TEXT: Final = frozenset(
+    "\xa0\xa7\xa9\xab\xae\xb0\xb2\xb3\xb4\xb5\xb7\xb9\xbb\xbd\xbf\xa1\xa3\xaa\xba\xd7\xad"
+    "\u20ac\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2022\u2026\u2122\u2039\u203a\u0153\u0152"
+)
+_WITHIN_WORDS: Final = re.compile(
+    r"(?<=[^\W\d_])[\xb9\xa3\xbf\xa1]|(?<=[^\W\d_])(?<!\bm)(?<!\b[ck]m)[\xb2\xb3]"
+    r"|[\xa3\xb9\xb2\xb3](?=[^\W\d_])"
+)
+"""Marks where letters should stand: the bytes are letters of another charset."""
+
+_PLAIN_LOOKED_AT: Final = 200_000
+
+
+def guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
+    """The text, and a note where its charset had to be guessed.
+
+    Raises:
+        InvalidInput: as `decoded` says; the charset is guessed only where every letter fits.
+    """
+    try:
+        return decoded(data, charset), ()
+    except InvalidInput as error:
+        if charset is not None or error.code != "document.encoding":
+            raise
+        found = _charset_of(data)
+        if found is None:
+            raise
+    note = f"the text names no charset and was read as {codecs.lookup(found).name}"
+    return decoded(data, found), (f"{note}; bring it as UTF-8 if letters are wrong",)
+
+
+def _charset_of(data: bytes) -> str | None:
+    """The first charset in which all letters are those of one language."""
+    for charset in _CHARSETS:
+        try:
+            text = data[:_PLAIN_LOOKED_AT].decode(charset)
+        except UnicodeDecodeError:
+            continue
+        strange = {char for char in text.lower() if char > "\x7f"} - _MARKS_OF_TEXT
+        if _WITHIN_WORDS.search(text) is None and any(
+            strange <= each.letters for each in languages().values()
+        ):
+            return charset
+    return None
+
+
+def known(charset: str) -> str:
+    """The charset, if it says how a text becomes bytes.
+
+    Raises:
+        LookupError: there is none of that name, or it is a notation of Python's or of host names.
+    """
+    if codecs.lookup(charset).name.replace("_", "-") in _NOTATIONS:
+        raise LookupError(charset)
+    return charset
+
+
+def _not_text() -> InvalidInput:
+    message = "the document holds NUL, so it is no text; say which kind of file it is"
+    return InvalidInput("document.not-text", message)

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-from canonry.inspector.views.queue import PAGE, WHAT, head_of, queue, settle
-from canonry.inspector.views.wording import restate
-from canonry.inspector.visits import Visit
+from canonry.inspector.doors import Visit
+from canonry.inspector.views.queue import PAGE, WHAT, head_of, queue, restate, settle
 
 VERDICTS: Final = ("judge", "accept", "reject", "waive", "merge", "separate", "retcon", "end")
 _SAID: Final = "said."

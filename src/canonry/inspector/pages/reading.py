@@ -6,21 +6,18 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from canonry.inspector.comparing import differences
-from canonry.inspector.drawing import has_asset
+from canonry.inspector.doors import Refused, Visit
+from canonry.inspector.drawing import differences, has_asset
 from canonry.inspector.views.atlas import seen_map
-from canonry.inspector.views.documents import PAGE as PASSAGES
-from canonry.inspector.views.documents import VALUE_MAX, picture, seen_document
 from canonry.inspector.views.finding import search
 from canonry.inspector.views.graph import seen_graph
-from canonry.inspector.views.log import seen_health, seen_log
-from canonry.inspector.views.moments import seen_differences
+from canonry.inspector.views.log import seen_differences, seen_health, seen_log
 from canonry.inspector.views.places import all_places, one_place, overview
 from canonry.inspector.views.played import TURNS, seen_scene, seen_story
 from canonry.inspector.views.shelves import PAGE as SHELF
 from canonry.inspector.views.shelves import seen_shelf
-from canonry.inspector.views.things import seen_thing
-from canonry.inspector.visits import Refused, Visit
+from canonry.inspector.views.things import PAGE as PASSAGES
+from canonry.inspector.views.things import VALUE_MAX, picture, seen_document, seen_thing
 
 ROWS: Final = 50
 GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.assistant.desk import desk_of
-from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
@@ -15,14 +15,11 @@ from canonry.inspector.views.things import LinkTo, link_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
-from canonry.readmodels.directions import Direction
-from canonry.readmodels.edges import kind_of
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Direction, Tick, kind_of
 from canonry.values.ids import EntityId
 from canonry.world.domain.atlas import Atlas, Exit, Place
 from canonry.world.domain.drawing import spots_of
-from canonry.world.usecases.bound_world import require_world
-from canonry.world.usecases.world_at import WorldAt, world_at
+from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
 PLACES_MAX: Final = 500
 _UNIT: Final = 150

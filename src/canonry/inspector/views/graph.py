@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.assistant.desk import Desk, desk_of
-from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.queries.listings import RelationQuery, query_relations
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.traverse_related import traverse_related
+from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.moments import as_of
+from canonry.inspector.views.log import as_of
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation

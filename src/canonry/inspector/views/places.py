@@ -6,17 +6,22 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of
 from canonry.assistant.rows import Row, rows_of
-from canonry.canon.queries.choose_space import ChosenSpace, list_spaces
-from canonry.canon.queries.query_entities import EntityQuery, query_entities
-from canonry.canon.queries.query_events import EventQuery, query_events
+from canonry.canon.queries.listings import (
+    ChosenSpace,
+    EntityQuery,
+    EventQuery,
+    list_spaces,
+    query_entities,
+    query_events,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.log.items.scenes import Scene, Story
-from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.query_stories import query_stories
+from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
+from canonry.narrative.usecases.stories import query_stories
 from canonry.values.ids import SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 SHELF: Final = 12
 """So many of each kind stand on the page of a space."""

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.assistant.desk import Desk, desk_of
-from canonry.canon.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.canon.canonization.proposals import ProposalQuery, list_proposals
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.moments import as_of, one_as_of
+from canonry.inspector.views.log import as_of, one_as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.queue import PAGE_MAX, WaitingSeen, waiting_of
 from canonry.inspector.views.things import LinkTo, links
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Story, Turn
-from canonry.narrative.usecases.get_scene import get_scene
-from canonry.narrative.usecases.get_turns import get_turns
-from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
+from canonry.narrative.usecases.scenes import SceneQuery, get_scene, query_scenes
+from canonry.narrative.usecases.turns import get_turns
 
 TURNS: Final = 100
 SCENES: Final = 200

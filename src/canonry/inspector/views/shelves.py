@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.assistant.desk import desk_of
 from canonry.assistant.rows import Row, rows_of
-from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.usecases.browse_catalog import search_catalog

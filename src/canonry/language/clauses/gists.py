@@ -9,9 +9,8 @@ from canonry.language.clauses.quantities import is_coin, number_of
 from canonry.language.clauses.reading import frames_of
 from canonry.language.clauses.tokens import Token, lemma, sentences_in
 from canonry.language.clauses.topics import topics_of
-from canonry.language.texts.stems import DEFAULT, STOP_WORDS, languages_of, stem_of
-from canonry.language.texts.words import terms_of
-from canonry.language.words.negations import CLOSING, NEGATIONS
+from canonry.language.texts.stems import DEFAULT, STOP_WORDS, languages_of, stem_of, terms_of
+from canonry.language.words.frame_words import CLOSING, NEGATIONS
 
 _EMPTY: Final = frozenset[str]()
 _LIGHT: Final = frozenset({",", "'s", "s", "piece", "get", "go", "come", "take", "make", "give"})

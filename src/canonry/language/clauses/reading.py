@@ -8,8 +8,7 @@ from typing import Final
 from canonry.language.clauses.clauses import Clause, read_clause
 from canonry.language.clauses.frames import Frame, Standing
 from canonry.language.clauses.tokens import Token, Tokens, lemma, sentences_in
-from canonry.language.texts.stems import DEFAULT, languages_of
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import DEFAULT, languages_of, terms_of
 from canonry.language.words.frame_words import (
     BE,
     DETERMINERS,

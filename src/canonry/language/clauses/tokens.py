@@ -14,7 +14,7 @@ from canonry.language.words.frame_words import (
     NOT_PASTS,
     PREPOSITIONS,
 )
-from canonry.values.normal_forms import plain_signs
+from canonry.values.json_values import plain_signs
 
 
 @dataclass(frozen=True, slots=True)

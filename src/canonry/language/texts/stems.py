@@ -1,10 +1,7 @@
-"""Stems: words without their endings, so that "climbed" finds "climbing".
-
-The language of a text is told by its stop words; a text without any counts as English. A query is
-stemmed in every language that it may be in, because a short text gives little evidence.
-"""
+"""Words and their stems."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,7 +10,26 @@ from typing import Any, Final
 import snowballstemmer  # type: ignore[import-untyped] # it carries no types
 from jellyfish import damerau_levenshtein_distance
 
-from canonry.language.texts.words import terms_of
+from canonry.values.json_values import plain_signs
+
+_WORD: Final = re.compile(r"\w+", re.UNICODE)
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """The words of `text` in order: letters and digits, with signs, case and accents folded."""
+    plain = plain_signs(text).casefold()
+    if not plain.isascii():  # otherwise there are no accents to fold, which is the common case
+        decomposed = unicodedata.normalize("NFKD", plain)
+        plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+        plain = plain.casefold()  # a sign such as the service mark decomposes into capitals
+    return tuple(_WORD.findall(plain.replace("_", " ")))
+
+
+# Stems: words without their endings, so that "climbed" finds "climbing".
+#
+# The language of a text is told by its stop words; a text without any counts as English. A query
+# is
+# stemmed in every language that it may be in, because a short text gives little evidence.
 
 DEFAULT: Final = "english"
 

@@ -11,9 +11,8 @@ from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from canonry.language.texts.stems import STOP_WORDS, languages_of
-from canonry.language.texts.words import terms_of
-from canonry.values.normal_forms import folded, plain_signs
+from canonry.language.texts.stems import STOP_WORDS, languages_of, terms_of
+from canonry.values.json_values import folded, plain_signs
 
 _WORDS_MAX: Final = 60
 """Further words of a text are not looked at."""

@@ -1,10 +1,11 @@
-"""The words by which English statements are taken apart and compared, as `english.txt` has them.
-
-They are words of the language, not of any world: a name or a noun of a story never stands here.
-"""
+"""Words that clauses are read by, and words that negate."""
 
 from importlib.resources import files
 from typing import Final
+
+# The words by which English statements are taken apart and compared, as `english.txt` has them.
+#
+# They are words of the language, not of any world: a name or a noun of a story never stands here.
 
 
 def _read() -> dict[str, list[str]]:
@@ -89,3 +90,29 @@ UNITS: Final = {
 }
 """Units by what they measure; what is called mile or gallon differs, so those stand apart."""
 COINS: Final = _words("coins")
+
+
+_NEGATIONS: Final = {
+    "english": (
+        "not never no nolonger nobody nothing none neither nor without hardly unless except cannot"
+        " nowhere"
+    ),
+    "german": (
+        "nicht nie niemals niemand niemanden niemandem nichts nirgends ohne weder"
+        " kein keine keinen keinem keiner keines"
+    ),
+    "french": "pas jamais rien personne aucun aucune nul nulle sans ni",
+    "spanish": "no nunca jamas nadie nada ningun ninguno ninguna sin tampoco",
+    "italian": "non mai nessuno nessuna nessun niente nulla senza",
+    "portuguese": "nao nunca jamais ninguem nada nenhum nenhuma sem",
+    "dutch": "niet nooit niemand niets geen nergens zonder",
+}
+NEGATIONS: Final = {language: frozenset(words.split()) for language, words in _NEGATIONS.items()}
+"""As `terms_of` cuts them, without accents."""
+
+_CLOSING: Final = (
+    "all every everybody everyone everything always never whole entire only alone nobody nothing"
+    " none whoever last unanimously exclusively except ever"
+)
+CLOSING: Final = frozenset(_CLOSING.split())
+"""With these a statement says that there is nothing else, so that more may speak against it."""

@@ -8,9 +8,8 @@ from typing import Any
 from canonry.log.items.relations import Veil
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
-from canonry.values.moments import Moment, StoryPlace, moment_of, rank_in_stories
+from canonry.values.moments import SECOND, Instant, Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.values.time import SECOND, Instant
 
 
 class FactType(StrEnum):

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import ProposalId, SceneId, SpaceId, TurnId
+from canonry.values.moments import Instant
 from canonry.values.provenance import Authority, Evidence
-from canonry.values.time import Instant
 
 
 class ProposalType(StrEnum):

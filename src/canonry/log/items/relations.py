@@ -6,9 +6,8 @@ from typing import Any
 
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import EntityId, EventId, ProposalId, RelationId, SceneId, SpaceId
-from canonry.values.moments import Moment, StoryPlace, moment_of
+from canonry.values.moments import Instant, Moment, StoryPlace, moment_of
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.values.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,20 @@
-"""Stories, scenes and turns: how a world is played; appended without judgement, never canon."""
+"""Stories, scenes, turns and memories."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from canonry.values.audience import EVERYBODY, Audience
-from canonry.values.ids import EntityId, SceneId, SourceId, SpaceId, StoryId, TurnId
-from canonry.values.moments import AFTER_ALL, StoryPlace
-from canonry.values.time import Instant
+from canonry.values.ids import (
+    EntityId,
+    FactId,
+    MemoryId,
+    SceneId,
+    SourceId,
+    SpaceId,
+    StoryId,
+    TurnId,
+)
+from canonry.values.moments import AFTER_ALL, Instant, StoryPlace
 
 
 class StoryType(StrEnum):
@@ -156,5 +164,30 @@ class Turn(TurnDraft):
 
     index: int
     timestamp: Instant
+    position: int
+    changed_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDraft:
+    """A subjective recollection of one character; `said_at` is when it was told."""
+
+    id: MemoryId
+    space: SpaceId
+    entity_id: EntityId
+    text: str
+    linked_fact_id: FactId | None
+    scene_id: SceneId | None
+    emotional_valence: float
+    importance: float
+    certainty: float
+    said_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(MemoryDraft):
+    """A memory in the log."""
+
+    created_at: Instant
     position: int
     changed_at: int

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from canonry.log.items.entities import Entity, EntityVeil
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation, Veil
-from canonry.log.schemas.narrative_fields import policy_of
+from canonry.log.schemas.narrative import policy_of
 from canonry.values.audience import (
     GAME_MASTERS,
     Audience,
@@ -22,9 +22,9 @@ from canonry.values.audience import (
     viewer_of,
     wide_first,
 )
+from canonry.values.fields import revised
 from canonry.values.merge import join
 from canonry.values.observations import Observation
-from canonry.values.revising import revised
 
 T = TypeVar("T")
 VEILS_MAX: Final = 4

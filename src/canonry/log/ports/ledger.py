@@ -1,4 +1,4 @@
-"""The ledger port: one append-only log a space, the record that must never be wrong."""
+"""The ledger, and the sealer of its commits."""
 
 import asyncio
 from abc import abstractmethod
@@ -7,10 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.log.commits import Append, Commit, Outcome, Position
-from canonry.log.sealing import Sealed
+from canonry.log.commits import Append, Commit, Dating, Draft, Outcome, Position
+from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import Sealed, seal
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class Ledger(Protocol):
 
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
-                `canonry.log.dating` says of a clock that is off; nothing was written.
+                `canonry.log.commits` says of a clock that is off; nothing was written.
         """
 
     def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
@@ -123,3 +124,36 @@ class Ledger(Protocol):
 
         For a caller whose verdicts were stale again and again; the block must be short.
         """
+
+
+class Sealer:
+    """What every ledger makes commits of drafts with."""
+
+    def __init__(self, clock: Clock, identities: Identities) -> None:
+        """Date by `clock`."""
+        self._clock = clock
+        self._identities = identities
+        self._dating = Dating(clock.now(), clock.monotonic())
+
+    def sealed(
+        self,
+        draft: Draft,
+        *,
+        after: int,
+        newest: Instant | None,
+        previous: str,
+        payloads: Sequence[bytes] | None = None,
+    ) -> Sealed:
+        """The draft as the commit that follows the one at `after`, which is of `newest`.
+
+        Raises:
+            Unavailable: what `canonry.log.commits` says of a clock that is off.
+        """
+        return seal(
+            draft,
+            position=Position(after + 1),
+            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), newest),
+            previous=previous,
+            salts=[self._identities.salt() for _ in draft.entries],
+            payloads=payloads,
+        )

@@ -1,7 +1,4 @@
-"""Entity schemas: what fields a type of entity has, how they merge, and what tells two apart.
-
-A schema is never changed; a newer version takes over from the instant at which it was registered.
-"""
+"""Schemas of records, and the relations between their types."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +6,12 @@ from typing import Final
 
 from canonry.values.ids import SchemaId, SpaceId
 from canonry.values.merge import CHOICES, LAST_WRITE, MergePolicy
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
+
+# Entity schemas: what fields a type of entity has, how they merge, and what tells two apart.
+#
+# A schema is never changed; a newer version takes over from the instant at which it was
+# registered.
 
 BUILT_IN: Final = SpaceId("")
 """The space of the schemas that come with Canonry: they are in every account and in no log."""
@@ -35,7 +37,7 @@ class FieldSpec:
 
     `policy` names one of the merge policies that a schema may choose; `event_type` is what happens
     at the date that the field says; a value outside `choices`, or one that does not match the
-    `pattern` of this name in `log/schemas/converting.py`, is kept as a fragment.
+    `pattern` of this name in `log/schemas/typed_records.py`, is kept as a fragment.
     """
 
     name: str
@@ -111,3 +113,26 @@ class RegisteredSchema(EntitySchema):
     created_at: Instant
     position: int
     changed_at: int
+
+
+class TruthRelation(StrEnum):
+    """How one entity stands to another; an edge points from the part, the later, the needy one."""
+
+    PART_OF = "PART_OF"
+    CORRECTS = "CORRECTS"
+    REFERS_TO = "REFERS_TO"
+    SETTLES = "SETTLES"
+    DUPLICATE_OF = "DUPLICATE_OF"
+    DEPENDS_ON = "DEPENDS_ON"
+    SUPERSEDES = "SUPERSEDES"
+
+
+ACYCLIC: Final = frozenset(
+    (
+        TruthRelation.PART_OF,
+        TruthRelation.DEPENDS_ON,
+        TruthRelation.SUPERSEDES,
+        TruthRelation.CORRECTS,
+    )
+)
+"""Each of these is acyclic for itself; an edge of another type closes no cycle."""

@@ -1,15 +1,204 @@
-"""Typed records: what a schema makes of a record, field by field; nothing of it is lost."""
+"""Records by their types: derived schemas, and converting values to their fields."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
 
 from canonry.log.items.entities import Naming
-from canonry.log.schemas.converting import Converted, Unconvertible, convert, out_of_order
 from canonry.log.schemas.identity_keys import KeyReader
-from canonry.log.schemas.schemas import EntitySchema, FieldSpec
+from canonry.log.schemas.schemas import (
+    CUSTOM_VERSION,
+    EntitySchema,
+    FieldSpec,
+    FieldType,
+    IdentityRule,
+)
 from canonry.log.schemas.truth_types.people import PLURALS
+from canonry.values.calendar_dates import read_date
+from canonry.values.ids import SchemaId, SpaceId, content_id
+from canonry.values.json_values import NUMERAL, folded, plain_numeral
+from canonry.values.moments import Instant
 from canonry.values.observations import Dated, Fragment
+
+# Converting: a value as somebody gave it becomes one of its field's type, or stays a fragment.
+#
+# Nothing is rounded, rolled over or guessed: what cannot be taken exactly is kept as it came, with
+# the reason.
+
+_TRUE: Final = frozenset({"true", "yes", "y", "1"})
+_FALSE: Final = frozenset({"false", "no", "n", "0"})
+_CURRENCY: Final = re.compile(
+    r"^(?:{0})\s*+|(?<!\s)\s*+(?:{0})$".format(
+        "usd|eur|gbp|chf|jpy|cny|inr|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|ron|brl|mxn|zar|krw|sgd|hkd"
+        "|try|ils|us\\$|ca\\$|a\\$|r\\$|k\u010d|z\u0142|fr\\.|kr\\.?"
+        "|[$\u00a3\u00a5\u20ac\u20a3-\u20bf]"
+    )
+)
+_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?e[+-]?\d{1,3}", re.ASCII)
+_WRITTEN: Final = re.compile(NUMERAL)
+_FEATURE_UNIT: Final = re.compile(r"FU-[0-9]+")
+_RELEASE: Final = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_TEN_CHARACTERS: Final = re.compile(r".{10}.*", re.DOTALL)
+_TWO_CHARACTERS: Final = re.compile(r".{2}.*", re.DOTALL)
+PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
+    "feature_unit": _FEATURE_UNIT,
+    "release": _RELEASE,
+    "ten_characters": _TEN_CHARACTERS,
+    "two_characters": _TWO_CHARACTERS,
+}
+"""What the whole of a text has to match, by the name that a schema's field gives."""
+
+_DIGITS_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The value as the field holds it; `instant` is there where it is a date."""
+
+    value: Any
+    instant: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unconvertible:
+    """Why the value cannot be one of the field."""
+
+    reason: str
+
+
+Conversion: TypeAlias = Converted | Unconvertible
+
+
+def convert(value: Any, spec: FieldSpec) -> Conversion:
+    """`value` for the field `spec`; it is not null."""
+    converted = _CONVERTERS[spec.type](value)
+    if spec.choices and isinstance(converted, Converted):
+        folded_choices = {folded(choice): choice for choice in spec.choices}
+        chosen = folded_choices.get(folded(str(converted.value)))
+        if chosen is None:
+            return Unconvertible(reason="not_a_choice")
+        return Converted(value=chosen)
+    if not spec.pattern or isinstance(converted, Unconvertible):
+        return converted
+    fits = PATTERNS[spec.pattern].fullmatch(str(converted.value).strip()) is not None
+    return converted if fits else Unconvertible(reason="not_of_pattern")
+
+
+def out_of_order(
+    order: Iterable[tuple[str, str]], said: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """The later fields that are before those that they follow, each with why: `before_<field>`."""
+    for earlier, later in order:
+        dates = [read_date(said[name]) for name in (earlier, later) if said.get(name) is not None]
+        read = [each.instant for each in dates if each is not None]
+        if len(read) == len((earlier, later)) and read[1] < read[0]:
+            yield later, f"before_{earlier}"
+
+
+def _string(value: Any) -> Conversion:
+    match value:
+        case str():
+            return Converted(value=value)
+        case bool():
+            return Converted(value="true" if value else "false")
+        case int() | float():
+            return Converted(value=str(value))
+        case _:
+            return Unconvertible(reason="not_a_string")
+
+
+def _number(value: Any) -> Conversion:
+    match value:
+        case bool():
+            return Unconvertible(reason="not_a_number")
+        case int() | float():
+            return Converted(value=value)
+        case str():
+            sign, plain = _bare(value)
+            if not _WRITTEN.fullmatch(plain) and not _PLAIN.fullmatch(plain):
+                return Unconvertible(reason="not_a_number")
+            numeral = plain if "e" in plain else plain_numeral(plain)
+            if numeral is None:
+                return Unconvertible(reason="unclear_number")
+            number = Decimal(numeral)
+            return _exactly(number.copy_negate() if sign < 0 else number)  # arithmetic would round
+        case _:
+            return Unconvertible(reason="not_a_number")
+
+
+def _exactly(number: Decimal) -> Conversion:
+    if abs(number.adjusted()) > _DIGITS_MAX:
+        return Unconvertible(reason="not_exact")
+    if number == number.to_integral_value():
+        return Converted(value=int(number))
+    near = float(number)
+    if Decimal(repr(near)) != number:
+        return Unconvertible(reason="not_exact")
+    return Converted(value=near)
+
+
+def _bare(text: str) -> tuple[int, str]:
+    """The sign of a number, and its text without that and without a currency around it."""
+    plain = folded(text)
+    if len(plain) > _DIGITS_MAX:
+        return 1, ""
+    plain = plain.replace("\u2212", "-")
+    sign = 1
+    if plain.startswith("(") and plain.endswith(")"):
+        sign, plain = -1, plain[1:-1].strip()
+    for _turn in range(2):  # the sign may stand before or after the currency
+        if plain[:1] in {"-", "+"} or plain[-1:] == "-":
+            sign = -sign if "-" in (plain[:1], plain[-1:]) else sign
+            plain = plain.strip("-+").strip()
+        plain = _CURRENCY.sub("", plain, count=1).strip()
+    return sign, plain
+
+
+def _boolean(value: Any) -> Conversion:
+    if isinstance(value, bool):
+        return Converted(value=value)
+    text = folded(str(value)) if isinstance(value, str | int) else ""
+    if text in _TRUE:
+        return Converted(value=True)
+    return Converted(value=False) if text in _FALSE else Unconvertible(reason="not_a_boolean")
+
+
+def _date(value: Any) -> Conversion:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return Unconvertible(reason="not_a_date")
+    read = read_date(value)
+    if read is None:
+        return Unconvertible(reason="not_a_date")
+    return Converted(value=read.text, instant=read.instant)
+
+
+def _array(value: Any) -> Conversion:
+    match value:
+        case list() | tuple():
+            return Converted(value=list(value))
+        case dict():
+            return Unconvertible(reason="not_an_array")
+        case _:
+            return Converted(value=[value])
+
+
+def _object(value: Any) -> Conversion:
+    return (
+        Converted(value=value) if isinstance(value, dict) else Unconvertible(reason="not_an_object")
+    )
+
+
+_CONVERTERS: Final = {
+    FieldType.STRING: _string,
+    FieldType.NUMBER: _number,
+    FieldType.BOOLEAN: _boolean,
+    FieldType.DATE: _date,
+    FieldType.ARRAY: _array,
+    FieldType.OBJECT: _object,
+}
+
 
 UNKNOWN_FIELD: Final = "unknown_field"
 SAID_TWICE: Final = "said_twice"
@@ -119,3 +308,117 @@ def _texts(value: Iterable[Any]) -> list[str]:
 def naming_of(schema: EntitySchema) -> Naming:
     """How the entities of a type are called."""
     return Naming(groups=schema.names, otherwise=schema.label)
+
+
+_KEYS: Final = ("id", "external_id", "uuid", "slug", "sku", "isbn", "hash", "tx_hash", "email")
+_NAMES: Final = "name|title|full_name|canonical_name|label"
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\d.*")
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+_MADE: Final = _words("created creation")
+_BOOKKEEPING: Final = _words("import imported updated modified deleted synced changed")
+_PROGRESS: Final = _words(
+    """
+    completed completion closed finished done resolved cancelled canceled delivered delivery
+    shipped received paid returned archived published reviewed approved last actual
+    """
+)
+"""Words of dates that say how far a thing has come: the thing is the same before and after."""
+
+
+def schema_id_of(space: SpaceId, entity_type: str, version: str) -> SchemaId:
+    """The id of a version of a type's schema in a space."""
+    return SchemaId(content_id("schema", space, entity_type, version))
+
+
+def derive_schema(
+    space: SpaceId, entity_type: str, records: Iterable[Mapping[str, Any]]
+) -> EntitySchema:
+    """The schema that fits these records.
+
+    Records are one entity if an id that they bear is the same, or their names are, and the dates
+    that they bear; a habit on two days is two entities. Where records say when a thing was created,
+    two of different days are two, and a date of progress such as a delivery's makes no other of it.
+    """
+    types: dict[str, FieldType] = {}
+    for record in records:
+        learn_types(types, record)
+    return schema_of_types(space, entity_type, types)
+
+
+def learn_types(types: dict[str, FieldType], record: Mapping[str, Any]) -> None:
+    """Let the types of fields fit one more record."""
+    for name, value in record.items():
+        if name not in RESERVED and value is not None:
+            seen = _type_of(value)
+            types[name] = seen if types.get(name, seen) is seen else FieldType.STRING
+
+
+def schema_of_types(
+    space: SpaceId, entity_type: str, types: Mapping[str, FieldType]
+) -> EntitySchema:
+    """The schema of these fields, as `derive_schema` says."""
+    fields = tuple(_spec(name, types[name]) for name in sorted(types))
+    keys = _keys(entity_type)
+    return EntitySchema(
+        id=schema_id_of(space, entity_type, CUSTOM_VERSION),
+        space=space,
+        entity_type=entity_type,
+        version=CUSTOM_VERSION,
+        label=" ".join(_WORD.findall(entity_type)).capitalize() or entity_type,
+        fields=fields,
+        identity=identity_by(entity_type, fields),
+        names=tuple((name,) for name in (*_names(entity_type), *keys)),
+        derived=True,
+    )
+
+
+def identity_by(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[IdentityRule, ...]:
+    """The rules of identity of a derived type that has these fields."""
+    dates = {spec.name: _words(spec.name) for spec in fields if spec.type is FieldType.DATE}
+    made = tuple(name for name, words in dates.items() if words & _MADE)
+    silent = _MADE | _BOOKKEEPING | (_PROGRESS if made else frozenset())
+    telling = tuple(name for name, words in dates.items() if not words & silent)
+    return (
+        *(IdentityRule(fields=(key,)) for key in _keys(entity_type)),
+        IdentityRule(fields=("|".join(_names(entity_type)),), optional=telling, told_apart_by=made),
+    )
+
+
+def _keys(entity_type: str) -> tuple[str, ...]:
+    return (f"{entity_type}_id", f"{entity_type}_number", *_KEYS)
+
+
+def _names(entity_type: str) -> tuple[str, ...]:
+    return (*_NAMES.split("|"), f"{entity_type}_name", "item_name")
+
+
+def event_type_of(field: str) -> str:
+    """What happens at a date that nobody named otherwise: `signed_date` is `SignedDate`."""
+    return "".join(word[:1].upper() + word[1:] for word in _WORD.findall(field)) or field
+
+
+def _spec(name: str, field_type: FieldType) -> FieldSpec:
+    dated = field_type is FieldType.DATE and not _words(name) & (_BOOKKEEPING | _MADE)
+    return FieldSpec(name=name, type=field_type, event_type=event_type_of(name) if dated else None)
+
+
+def _type_of(value: Any) -> FieldType:
+    match value:
+        case bool():
+            return FieldType.BOOLEAN
+        case int() | float():
+            return FieldType.NUMBER
+        case list() | tuple():
+            return FieldType.ARRAY
+        case dict():
+            return FieldType.OBJECT
+        case str() if _DATED.fullmatch(value) and read_date(value) is not None:
+            return FieldType.DATE
+        case _:
+            return FieldType.STRING

@@ -14,9 +14,9 @@ from canonry.log.items.proposals import NARRATED, ProposalType
 from canonry.values.audience import EVERYBODY, Audience, audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
+from canonry.values.moments import Instant, parse_instant
 from canonry.values.provenance import Authority, Evidence, parse_evidence
 from canonry.values.state_tags import normal_tags
-from canonry.values.time import Instant, parse_instant
 
 T = TypeVar("T")
 LIST_MAX: Final = 500

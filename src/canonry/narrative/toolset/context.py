@@ -27,15 +27,11 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
 from canonry.narrative.toolset.arguments import optional_text, uuid_of
 from canonry.narrative.toolset.contract import contract_tool
-from canonry.narrative.toolset.passages import HITS
+from canonry.narrative.toolset.search import HITS
 from canonry.narrative.toolset.shapes import ENTITY, EVENT, FACT, MEMORY, NAMED_TURNS, SCENE
-from canonry.narrative.usecases.assemble_context import (
-    ContextRequest,
-    SceneContext,
-    assemble_context,
-)
+from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.narrative.usecases.gather_narrative import ThreadKind
-from canonry.recall.domain.sheets import NAMED_MAX, Told
+from canonry.recall.domain.context import NAMED_MAX, Told
 
 _LEFT_OUT: Final = Shape(
     read_with=TEXT,

@@ -1,22 +1,54 @@
-"""Entity tools: create, get, update the state of, query, merge and unmerge."""
+"""Tools on universes, axioms and entities."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from canonry.canon.commands.create_entity import NewEntity, create_entity
-from canonry.canon.commands.merge_entities import merge_entities, unmerge_entities
-from canonry.canon.commands.update_entity_state import update_entity_state
-from canonry.canon.queries.get_entity import EntityInFull, get_entity
-from canonry.canon.queries.query_entities import EntityQuery, query_entities
+from canonry.canon.commands.entities import (
+    NewEntity,
+    create_entity,
+    merge_entities,
+    unmerge_entities,
+    update_entity_state,
+)
+from canonry.canon.commands.facts import NewAxiom, create_axiom, link_evidence
+from canonry.canon.commands.universes import create_universe, declare_calendar
+from canonry.canon.queries.listings import (
+    EntityInFull,
+    EntityQuery,
+    get_entity,
+    query_axioms,
+    query_entities,
+    query_universes,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, UUID, Shape, array, given, obj, optional
+from canonry.canon.session.commit_change import Receipt
+from canonry.canon.session.lookup import require_universe
+from canonry.canon.session.spoken_times import CALENDAR
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    OBJECT,
+    SHARE,
+    TEXT,
+    UUID,
+    Shape,
+    array,
+    enum,
+    given,
+    nullable,
+    obj,
+    optional,
+)
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
+from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
 from canonry.log.items.entities import EntityDraft
-from canonry.log.keys import facts_key, listing_key, relations_key, thing_key
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.items.facts import AxiomDomain, AxiomDraft, Constraint
+from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.narrative.toolset.arguments import (
     DETAIL,
+    PAGING,
     backing_of,
     entity_class_of,
     evidence_of,
@@ -26,23 +58,33 @@ from canonry.narrative.toolset.arguments import (
     page_of,
     tags_of,
     text_of,
+    texts_of,
     uuid_of,
 )
-from canonry.narrative.toolset.contract import contract_tool, writing_tool
+from canonry.narrative.toolset.contract import (
+    contract_tool,
+    listing_tool,
+    reading_tool,
+    writing_tool,
+)
 from canonry.narrative.toolset.rows import Listing, RowShape, gist
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
+    AXIOM,
     ENTITY,
     FACT,
     RELATION,
+    SPACE,
     TEXTS_BY_NAME,
     UUIDS,
+    WORDS,
     canon_created,
     created,
+    page_shape,
 )
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import EntityId
-from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.ids import EntityId, SpaceDraft, SpaceKind
+from canonry.values.provenance import Authority, CanonLevel, parse_evidence
 
 _WILDCARDS_MAX: Final = 10
 _CHANGES: Final = "state_tag_changes"
@@ -268,5 +310,200 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _unmerge,
         takes=obj({"entity_id": UUID, "reason": TEXT}),
         gives=_UNMERGED,
+    ),
+)
+
+
+# Axiom tools: create, query; and the one that supports any thing of canon with more evidence.
+#
+# They are extensions, for the contract speaks of rules and of evidence and makes none.
+
+_PATH: Final = "/constraint"
+_FORBIDDEN_RELATION: Final = "forbidden_relation"
+_CONSTRAINT: Final = Shape(
+    kind=enum("forbidden_tag", "exclusive_tags", _FORBIDDEN_RELATION),
+    values=array(TEXT).but(minItems=1),
+    entity_type=optional(
+        enum("character", "faction", "location", "object", "concept", "organization")
+    ),
+)
+_AXIOMS_CREATED: Final = canon_created("axiom_id")
+_LINKED: Final = Shape(canonical_id=UUID.of("id"), evidence_refs=WORDS.of("evidence"))
+
+
+async def _axioms_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    given = arguments.get("constraint")
+    new = NewAxiom(
+        statement=text_of(arguments, "statement", limits.statement),
+        domain=AxiomDomain(arguments["domain"]),
+        constraint=None if given is None else _constraint(given, limits.tag),
+    )
+    receipt = await create_axiom(canon, caller, backing_of(arguments), new)
+    return created(_AXIOMS_CREATED, receipt, AxiomDraft)
+
+
+def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
+    values = texts_of(given, "values", limit, within=_PATH)
+    if given["kind"] == _FORBIDDEN_RELATION:
+        values = tuple(
+            relation_type(value, path=f"{_PATH}/values/{index}").name
+            for index, value in enumerate(values)
+        )
+    return Constraint(kind=given["kind"], values=values, entity_type=given.get("entity_type"))
+
+
+async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    evidence = parse_evidence(arguments["evidence_ref"], path="/evidence_ref")
+    return _LINKED(await link_evidence(canon, caller, uuid_of(arguments, "canonical_id"), evidence))
+
+
+AXIOMS_TOOLS: Final[tuple[Tool, ...]] = (
+    writing_tool(
+        "neo4j_create_axiom",
+        "Create axiom",
+        "Lay down a law of the world. With a constraint, canonization refuses whatever breaks it.",
+        _axioms_create,
+        takes=obj(
+            {
+                "universe_id": UUID,
+                "statement": TEXT,
+                "domain": enum(*AxiomDomain),
+                "authority": enum("source", "gm", "system"),
+                "evidence_refs": array(TEXT),
+            },
+            {"constraint": _CONSTRAINT, "confidence": SHARE.but(default=1.0)},
+        ),
+        gives=_AXIOMS_CREATED,
+    ),
+    listing_tool(
+        "neo4j_query_axioms",
+        "Query axioms",
+        "List the laws of a universe, oldest first.",
+        query_axioms,
+        within="universe_id",
+        gives=Listing(
+            "axioms", RowShape(AXIOM, "axiom_id", "statement", "domain", "constraint", "authority")
+        ),
+    ),
+    writing_tool(
+        "neo4j_link_evidence",
+        "Link evidence",
+        "Support an entity, relation, fact, event or axiom with one more reference, written "
+        "kind:uuid.",
+        _link,
+        takes=obj({"canonical_id": UUID, "evidence_ref": TEXT}),
+        gives=_LINKED,
+        idempotent=True,
+    ),
+)
+
+
+_CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
+_CREATED_MULTIVERSE: Final = Shape(
+    multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
+)
+_DECLARED: Final = Shape(universe_id=given(UUID), declared_at=INSTANT.of("recorded_at"))
+_UNIVERSES: Final = page_shape("universes", SPACE)
+
+
+async def _universes_create(
+    canon: Canon, caller: Caller, arguments: Arguments, kind: SpaceKind, words: tuple[str, ...]
+) -> Receipt[Any]:
+    limits = canon.policy.limits
+    texts = {word: optional_text(arguments, word, limits.name) for word in words}
+    declared = {CALENDAR: arguments[CALENDAR]} if arguments.get(CALENDAR) else {}
+    return await create_universe(
+        canon,
+        caller,
+        kind=kind,
+        name=text_of(arguments, "name", limits.name),
+        description=optional_text(arguments, "description", limits.description) or "",
+        properties={word: text for word, text in texts.items() if text is not None} | declared,
+        parent=optional_uuid(arguments, "multiverse_id"),
+    )
+
+
+async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    words = ("genre", "tone", "tech_level")
+    receipt = await _universes_create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
+    return created(_CREATED_UNIVERSE, receipt, SpaceDraft)
+
+
+async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    receipt = await _universes_create(
+        canon, caller, arguments, SpaceKind.MULTIVERSE, ("system_name",)
+    )
+    return created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
+
+
+async def _get_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    return SPACE(await require_universe(canon, caller, uuid_of(arguments, "universe_id")))
+
+
+async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    parent = optional_uuid(arguments, "multiverse_id")
+    return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
+
+
+async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    universe_id = uuid_of(arguments, "universe_id")
+    receipt = await declare_calendar(canon, caller, universe_id, arguments[CALENDAR])
+    return _DECLARED(receipt, universe_id=universe_id)
+
+
+UNIVERSES_TOOLS: Final[tuple[Tool, ...]] = (
+    writing_tool(
+        "neo4j_create_universe",
+        "Create universe",
+        "Create a universe: begin here, everything else lies in one.",
+        _create_universe,
+        takes=obj(
+            {"name": TEXT},
+            {
+                "description": TEXT,
+                "genre": TEXT,
+                "tone": TEXT,
+                "tech_level": TEXT,
+                "multiverse_id": UUID,
+                "calendar": OBJECT,
+            },
+        ),
+        gives=_CREATED_UNIVERSE,
+    ),
+    writing_tool(
+        "neo4j_declare_calendar",
+        "Declare calendar",
+        "Declare how a universe counts days; null: Gregorian. months [{name, days, "
+        "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
+        "month}; or counters [{name, seconds}].",
+        _declare_calendar,
+        takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
+        gives=_DECLARED,
+        idempotent=True,
+    ),
+    writing_tool(
+        "neo4j_create_multiverse",
+        "Create multiverse",
+        "Create a multiverse, which groups universes, for example of one game system.",
+        _create_multiverse,
+        takes=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
+        gives=_CREATED_MULTIVERSE,
+    ),
+    reading_tool(
+        "neo4j_get_universe",
+        "Get universe",
+        "Retrieve a universe by ID.",
+        _get_universe,
+        takes=obj({"universe_id": UUID}),
+        gives=SPACE,
+    ),
+    reading_tool(
+        "neo4j_query_universes",
+        "Query universes",
+        "List the universes that you may see, oldest first.",
+        _query_universes,
+        takes=obj({}, {"multiverse_id": UUID, **PAGING}),
+        gives=_UNIVERSES,
     ),
 )

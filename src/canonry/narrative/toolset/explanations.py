@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
-from canonry.canon.queries.explain import Explanation, Fall, explain
-from canonry.canon.queries.read_timeline import Window, read_timeline
-from canonry.canon.queries.trace_evidence import Traced
+from canonry.canon.queries.explain import Explanation, Fall, Traced, explain
+from canonry.canon.queries.timeline import Window, read_timeline
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
@@ -45,14 +44,13 @@ from canonry.narrative.toolset.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.toolset.browsing.resources import SOURCE_TEXT, TRANSCRIPT
+from canonry.narrative.toolset.browsing import SOURCE_TEXT, TRANSCRIPT
 from canonry.narrative.toolset.contract import reading_tool
-from canonry.narrative.toolset.events import EVENT_ROW
-from canonry.narrative.toolset.facts import FACT_ROW
+from canonry.narrative.toolset.facts import EVENT_ROW, FACT_ROW
 from canonry.narrative.toolset.rows import name_in
 from canonry.narrative.toolset.shapes import ENTITY, PROPOSAL, TEXTS_BY_NAME, WORDS
+from canonry.values.moments import parse_instant
 from canonry.values.observations import Observation
-from canonry.values.time import parse_instant
 
 _LINKS: Final = 20
 """So many scenes and sources are linked to beside an explanation."""

@@ -1,11 +1,12 @@
-"""Fact tools: create, query by interval, retcon."""
+"""Tools on facts and events."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
-from canonry.canon.commands.create_fact import NewFact, create_fact
-from canonry.canon.commands.retcon_fact import retcon_fact
-from canonry.canon.queries.query_facts import FactQuery, query_facts
+from canonry.canon.commands.facts import NewEvent, NewFact, create_event, create_fact, link_causes
+from canonry.canon.commands.retcons import retcon_fact
+from canonry.canon.queries.listings import EventQuery, FactQuery, query_events, query_facts
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
@@ -16,16 +17,19 @@ from canonry.gateway.shapes import (
     WORD,
     Shape,
     array,
+    enum,
     given,
     nullable,
     obj,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import FactRetconned
-from canonry.log.items.facts import FactDraft
+from canonry.log.items.facts import EventDraft, FactDraft
 from canonry.narrative.toolset.arguments import (
     DETAIL,
+    PAGING,
     backing_of,
+    checked_list,
     evidence_of,
     instant_of,
     optional_of,
@@ -36,12 +40,20 @@ from canonry.narrative.toolset.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.toolset.contract import contract_tool, writing_tool
-from canonry.narrative.toolset.rows import Listing, RowShape
-from canonry.narrative.toolset.shapes import AUDIENCE, AUTHORITY, FACT, canon_created, created
+from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
+from canonry.narrative.toolset.rows import Listing, RowShape, gist
+from canonry.narrative.toolset.shapes import (
+    AUDIENCE,
+    AUTHORITY,
+    EVENT,
+    FACT,
+    canon_created,
+    created,
+)
 from canonry.values.errors import InvalidInput
+from canonry.values.ids import SceneId
+from canonry.values.moments import parse_instant
 from canonry.values.provenance import Authority, CanonLevel
-from canonry.values.time import parse_instant
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds: past the end of all dates that can be written."""
@@ -161,5 +173,97 @@ TOOLS: Final[tuple[Tool, ...]] = (
             },
         ),
         gives=_RETCONNED,
+    ),
+)
+
+
+_SEVERITY_DEFAULT: Final = 5
+_EVENTS_CREATED: Final = canon_created("event_id")
+EVENT_ROW: Final = RowShape(
+    EVENT,
+    *("event_id", "title", "description", "time_ref", "severity", "scene_id"),
+    *("involved_entity_ids", "causes_event_ids", "canon_level"),
+    "time_words",
+    description=TEXT.by(gist),
+)
+_EVENTS: Final = Listing("events", EVENT_ROW)
+_LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
+
+
+async def _events_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    scene_id = optional_uuid(arguments, "scene_id")
+    backing = replace(
+        backing_of(arguments), scene_id=None if scene_id is None else SceneId(scene_id)
+    )
+    causes = checked_list(arguments.get("causes_event_ids") or (), "causes_event_ids")
+    new = NewEvent(
+        title=text_of(arguments, "title", limits.name),
+        description=text_of(arguments, "description", limits.description),
+        time_ref=instant_of(arguments, "time_ref"),
+        severity=int(arguments.get("severity", _SEVERITY_DEFAULT)),
+        involved=uuids_of(arguments, "involved_entity_ids", minimum=1),
+        causes=tuple(str(each).lower() for each in causes),
+    )
+    receipt = await create_event(canon, caller, backing, new)
+    return created(_EVENTS_CREATED, receipt, EventDraft)
+
+
+async def _events_query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = EventQuery(
+        scene_id=optional_uuid(arguments, "scene_id"),
+        level=optional_of(arguments, "canon_level", CanonLevel),
+        **page_of(arguments),
+    )
+    page = await query_events(
+        canon,
+        caller,
+        query,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        entity_id=optional_uuid(arguments, "entity_id"),
+    )
+    return await _EVENTS(canon, caller, page, arguments)
+
+
+async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    cause, effect = uuid_of(arguments, "cause_event_id"), uuid_of(arguments, "effect_event_id")
+    await link_causes(canon, caller, cause_id=cause, effect_id=effect)
+    return _LINK(cause_event_id=cause, effect_event_id=effect)
+
+
+EVENTS_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool(
+        "neo4j_create_event",
+        "Create event",
+        "Create a canonical event with the entities that took part and the events that it caused.",
+        _events_create,
+        gives=_EVENTS_CREATED,
+        also={"audience": AUDIENCE},
+    ),
+    reading_tool(
+        "neo4j_query_events",
+        "Query events",
+        "Find events by entity, scene or level, in the order in which they happened.",
+        _events_query,
+        takes=obj(
+            {},
+            {
+                "universe_id": UUID,
+                "entity_id": UUID,
+                "scene_id": UUID,
+                "canon_level": enum("proposed", "canon", "retconned"),
+                **PAGING,
+                **DETAIL,
+            },
+        ),
+        gives=_EVENTS.gives,
+    ),
+    writing_tool(
+        "neo4j_create_causal_link",
+        "Create causal link",
+        "Say that one event caused another; a cycle is refused.",
+        _link,
+        takes=_LINK.schema,
+        gives=_LINK,
     ),
 )

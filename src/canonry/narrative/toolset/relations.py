@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from canonry.canon.commands.create_relation import NewRelation, create_relation
-from canonry.canon.commands.end_relation import end_relation
-from canonry.canon.queries.query_relations import RelationQuery, query_relations
+from canonry.canon.commands.relations import NewRelation, create_relation, end_relation
+from canonry.canon.queries.listings import RelationQuery, query_relations
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
@@ -21,7 +20,7 @@ from canonry.gateway.shapes import (
     obj,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.log.schemas.narrative_relations import relation_type
+from canonry.log.schemas.narrative import relation_type
 from canonry.narrative.toolset.arguments import (
     DETAIL,
     PAGING,

@@ -1,12 +1,14 @@
-"""Rows: what lists answer, in short and with names beside ids; all of each thing with `detail`."""
+"""Rows of lists, and batches of calls."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import COUNT, TEXT, Field, Shape, array, nullable, obj
-from canonry.gateway.tool import Arguments, Schema
+from canonry.gateway.shapes import COUNT, OBJECT, TEXT, Field, Shape, array, nullable, obj, optional
+from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Schema, Tool
+from canonry.values.errors import BrokenInvariant
 
 GIST: Final = 140
 """So many characters of a description stand in a row."""
@@ -74,3 +76,37 @@ def _ids(value: Any) -> Iterable[str]:
 def gist(text: str | None) -> str | None:
     """The beginning of a long text."""
     return text if text is None or len(text) <= GIST else f"{text[: GIST - 1].rstrip()}…"
+
+
+_CALLS_MAX: Final = 50
+_CALL: Final = Shape(name=TEXT, arguments=optional(OBJECT.but(default={})))
+
+
+async def _together(call: CallTool, arguments: Arguments) -> Reply:
+    calls = arguments["calls"]
+    replies = await asyncio.gather(*(call(each["name"], each["arguments"]) for each in calls))
+    return {"results": list(replies)}
+
+
+async def _never(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    del canon, caller, arguments  # the gateway composes this tool of other calls
+    raise BrokenInvariant("tool.composed", "a composed tool is not run by itself")
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        name="batch_call",
+        title="Batch call",
+        description=(
+            "Call several tools in parallel; results come in order, each a reply or an error. "
+            "Use it only for calls that do not depend on each other."
+        ),
+        input_schema=obj({"calls": array(_CALL).but(minItems=1, maxItems=_CALLS_MAX)}),
+        output_schema=obj({"results": array(Field({"type": "object"}))}),
+        roles=ANYONE,
+        run=_never,
+        compose=_together,
+        read_only=False,
+        extension=True,
+    ),
+)

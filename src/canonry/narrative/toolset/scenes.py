@@ -1,10 +1,11 @@
-"""Scene tools: open a scene, read it, note and date it, close it."""
+"""Tools on stories, scenes and turns."""
 
 from typing import Final
 
-from canonry.canon.canonization.finalize_scene import finalize_scene
+from canonry.canon.canonization.complete_scene import finalize_scene
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import the_made
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -12,22 +13,33 @@ from canonry.gateway.shapes import (
     INTEGER,
     TEXT,
     UUID,
+    WORD,
     Shape,
     array,
     given,
+    itself,
     nullable,
     obj,
     optional,
 )
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
-from canonry.log.items.scenes import SceneDraft, SceneStatus
-from canonry.log.keys import proposals_key, thing_key, turns_key
+from canonry.log.folding import proposals_key, thing_key, turns_key
+from canonry.log.items.scenes import (
+    SceneDraft,
+    SceneStatus,
+    Speaker,
+    StoryDraft,
+    StoryType,
+    TurnDraft,
+)
 from canonry.narrative.toolset.arguments import (
     DETAIL,
+    PAGE_DEFAULT,
     PAGING,
     QUERY_MAX,
     audience_of,
     instant_of,
+    limit_of,
     optional_of,
     optional_text,
     optional_uuid,
@@ -37,32 +49,43 @@ from canonry.narrative.toolset.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
+from canonry.narrative.toolset.contract import (
+    contract_tool,
+    listing_tool,
+    reading_tool,
+    writing_tool,
+)
 from canonry.narrative.toolset.rows import Listing, RowShape, gist
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
+    NAMED_TURNS,
     PROPOSAL,
     SCENE,
     SCENE_STATUS,
+    STORY,
     TURN,
     UUIDS,
     created,
 )
-from canonry.narrative.usecases.create_scene import SceneRequest, create_scene
-from canonry.narrative.usecases.get_scene import get_scene
-from canonry.narrative.usecases.query_scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.update_scene import (
+from canonry.narrative.usecases.scenes import (
     Notes,
     PlayedAt,
     SceneChange,
+    SceneQuery,
+    SceneRequest,
     SceneSetting,
     Staging,
     Time,
     WrittenSummary,
+    create_scene,
+    get_scene,
+    query_scenes,
     update_scene,
 )
+from canonry.narrative.usecases.stories import NewStory, create_story, query_stories
+from canonry.narrative.usecases.turns import TurnRequest, append_turn, get_turns
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import StoryId
+from canonry.values.ids import SpaceId, StoryId
 
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0
@@ -268,5 +291,126 @@ TOOLS: Final[tuple[Tool, ...]] = (
             },
         ),
         gives=_SCENES.gives,
+    ),
+)
+
+
+_STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=given(INSTANT))
+
+
+async def _stories_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    parent_id = optional_uuid(arguments, "parent_story_id")
+    new = NewStory(
+        space=SpaceId(uuid_of(arguments, "universe_id")),
+        title=text_of(arguments, "title", limits.name),
+        story_type=StoryType(arguments["story_type"]),
+        theme=optional_text(arguments, "theme", limits.description),
+        premise=optional_text(arguments, "premise", limits.description),
+        parent_id=None if parent_id is None else StoryId(parent_id),
+        start_time_ref=instant_of(arguments, "start_time_ref"),
+    )
+    return created(_STORIES_CREATED, await create_story(canon, caller, new), StoryDraft)
+
+
+STORIES_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool(
+        "neo4j_create_story",
+        "Create story",
+        "Create a story to hold scenes; arcs and episodes lie in campaigns or arcs.",
+        _stories_create,
+        gives=_STORIES_CREATED,
+    ),
+    listing_tool(
+        "neo4j_query_stories",
+        "Query stories",
+        "List the stories of a universe, oldest first.",
+        query_stories,
+        within="universe_id",
+        gives=Listing(
+            "stories",
+            RowShape(
+                STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
+            ),
+        ),
+    ),
+)
+
+
+INDEX_MAX: Final = 2**53
+_APPENDED: Final = Shape(turn_id=UUID.of("id"), timestamp=given(INSTANT))
+_TURNS_TURNS: Final = Shape(
+    turns=NAMED_TURNS.of(itself),
+    total_turns=COUNT.of("total"),
+    next_after_index=nullable(COUNT).of("following"),
+)
+
+
+async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    speaker = Speaker(arguments["speaker"])
+    request = TurnRequest(
+        scene_id=uuid_of(arguments, "scene_id"),
+        speaker=speaker,
+        entity_id=_entity_of(arguments, speaker),
+        text=text_of(arguments, "text", canon.policy.limits.turn),
+        resolution_ref=arguments.get("resolution_ref"),
+        audience=audience_of(arguments),
+    )
+    receipt = await append_turn(canon, caller, request)
+    return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
+
+
+def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
+    entity_id = optional_uuid(arguments, "entity_id")
+    if speaker is Speaker.ENTITY and entity_id is None:
+        message = "name the entity that speaks in /entity_id"
+        raise InvalidInput("turn.entity-missing", message, path="/entity_id")
+    if speaker is not Speaker.ENTITY and entity_id is not None:
+        message = f"the speaker is '{speaker}'; leave /entity_id out, or let the entity speak"
+        raise InvalidInput("turn.entity-unexpected", message, path="/entity_id")
+    return entity_id
+
+
+async def _turns_get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    page = await get_turns(
+        canon,
+        caller,
+        uuid_of(arguments, "scene_id"),
+        after=_after_of(arguments),
+        limit=limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX),
+    )
+    return _TURNS_TURNS(page)
+
+
+def _after_of(arguments: Arguments) -> int:
+    after = arguments.get("after_index", -1)
+    if not -1 <= after <= INDEX_MAX:
+        message = "/after_index is the index of a turn, or -1 to begin with the first"
+        raise InvalidInput("turn.index-out-of-range", message, path="/after_index")
+    return int(after)
+
+
+TURNS_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool(
+        "mongodb_append_turn",
+        "Append turn",
+        "Append what the user, the game master or an entity says in an active scene.",
+        _append,
+        gives=_APPENDED,
+        also={"audience": AUDIENCE},
+    ),
+    reading_tool(
+        "mongodb_get_turns",
+        "Get turns",
+        "Read a scene's transcript from the start, page by page.",
+        _turns_get,
+        takes=obj(
+            {"scene_id": UUID},
+            {
+                "after_index": INTEGER.but(default=-1, minimum=-1),
+                "limit": INTEGER.but(default=PAGE_DEFAULT, minimum=1, maximum=QUERY_MAX),
+            },
+        ),
+        gives=_TURNS_TURNS,
     ),
 )

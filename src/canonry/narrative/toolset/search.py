@@ -1,16 +1,18 @@
-"""Search tools: what resembles a text, among what was said or among what is canon.
+"""Tools that search canon, passages and memories."""
 
-They suggest and prove nothing.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
+    BOOLEAN,
     COUNT,
+    INSTANT,
     INTEGER,
+    NUMBER,
+    OBJECT,
+    SHARE,
     TEXT,
     UUID,
     Field,
@@ -18,16 +20,184 @@ from canonry.gateway.shapes import (
     array,
     enum,
     given,
+    itself,
+    nullable,
     obj,
+    optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.narrative.toolset.arguments import DETAIL, limit_of, optional_uuid, text_of
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import MemoryDraft, Scene, Turn
+from canonry.log.items.sources import Snippet, Source
+from canonry.narrative.toolset.arguments import (
+    DETAIL,
+    QUERY_MAX,
+    limit_of,
+    optional_text,
+    optional_uuid,
+    text_of,
+    uuid_of,
+)
 from canonry.narrative.toolset.contract import contract_tool, reading_tool
-from canonry.narrative.toolset.passages import HITS, hit_of
 from canonry.narrative.toolset.rows import name_in
-from canonry.readmodels.passages import Collection
-from canonry.recall.usecases.search_canon import CanonKind, CanonRequest, search_canon
-from canonry.recall.usecases.search_passages import PassagesFound, SearchRequest, search_passages
+from canonry.narrative.toolset.shapes import AXIOM, ENTITY, EVENT, FACT, MEMORY, RELATION, created
+from canonry.narrative.usecases.memories import Recollection, keep_memory, recall_memories
+from canonry.readmodels.passages import Collection, Passage
+from canonry.readmodels.ranking import Why
+from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING, FoundPassage
+from canonry.recall.usecases.search import (
+    CanonKind,
+    CanonRequest,
+    PassagesFound,
+    SearchRequest,
+    search_canon,
+    search_passages,
+)
+from canonry.recall.usecases.when_said import when_said
+from canonry.values.moments import Instant, render_instant
+from canonry.values.provenance import Evidence, EvidenceKind
+
+_DIGITS: Final = 4
+_SAID: Final = frozenset({Collection.SCENES, Collection.MEMORIES, Collection.SNIPPETS})
+_CITED: Final = {
+    "turn": EvidenceKind.TURN,
+    "scene_summary": EvidenceKind.SCENE,
+    "snippet": EvidenceKind.SNIPPET,
+    "axiom": EvidenceKind.RULE,
+}
+
+
+def _cited(hit: FoundPassage) -> str | None:
+    """What supports a statement that rests on the passage; memories and canon support none.
+
+    A law of the world is cited as a rule.
+    """
+    kind = _CITED.get(hit.passage.kind)
+    return None if kind is None else str(Evidence(kind=kind, ref=hit.passage.id))
+
+
+def _found_by(why: Why) -> str:
+    if why.meaning > 0:
+        return "both" if why.terms else "meaning"
+    return "keywords" if why.terms else "nearby"
+
+
+_ROUNDED: Final = NUMBER.by(lambda number: round(number, _DIGITS))
+_PARTS: Final = Shape(
+    keywords=_ROUNDED, meaning=_ROUNDED, nearby=_ROUNDED, named=_ROUNDED, dated=_ROUNDED
+)
+_WHY: Final = Shape(
+    by=enum("keywords", "meaning", "both", "nearby").of(_found_by),
+    terms=array(TEXT).of(lambda why: [term for term, _ in why.terms]),
+    similarity=_ROUNDED,
+    parts=_PARTS.of(itself),
+)
+"""The words and the likeness that a passage was found by, and what makes up its strength.
+
+The sum of the parts decides the order; the score says how far the passage says what was asked.
+"""
+_HIT: Final = Shape(
+    id=UUID.of("passage.id"),
+    score=SHARE.by(lambda number: round(number, _DIGITS)),
+    payload=given(OBJECT),
+    text=TEXT.of("passage.text"),
+    evidence_ref=nullable(TEXT).of(_cited),
+    why=optional(_WHY),
+)
+_SHORT: Final = Shape(**{name: each for name, each in _HIT.fields.items() if name != "why"})
+
+_TRUST: Final = ENTITY.only("authority", "confidence", "canon_level")
+_CANONICAL: Final[Mapping[type, Shape]] = {
+    Entity: Shape(
+        **ENTITY.only("entity_id", "name", "entity_class", "entity_type", "state_tags"), **_TRUST
+    ),
+    Fact: Shape(
+        **FACT.only("fact_id", "involved_entity_ids", "time_ref"),
+        until=nullable(INSTANT).of("ends_at"),
+        superseded=BOOLEAN,
+        **_TRUST,
+    ),
+    Event: Shape(
+        **EVENT.only("event_id", "title", "involved_entity_ids", "time_ref", "severity"), **_TRUST
+    ),
+    Axiom: Shape(**AXIOM.only("axiom_id", "domain"), **_TRUST),
+    Relation: Shape(
+        **RELATION.only("relationship_id", "rel_type", "from_entity_id", "to_entity_id"),
+        **RELATION.only("since", "until", "current"),
+        **_TRUST,
+    ),
+}
+"""What tells of canon where it holds, and how far it can be trusted."""
+
+
+def _hits(found: tuple[Sequence[FoundPassage], Mapping[str, Thing]]) -> list[dict[str, Any]]:
+    hits, things = found
+    return [hit_of(hit, things, detail=True) for hit in hits]
+
+
+def hit_of(hit: FoundPassage, things: Mapping[str, Thing], *, detail: bool) -> dict[str, Any]:
+    """A passage that was found; with detail it says by what."""
+    return (_HIT if detail else _SHORT)(hit, payload=_payload(hit.passage, things))
+
+
+def _time(instant: Instant | None) -> str | None:
+    return None if instant is None else render_instant(instant)
+
+
+def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
+    """Who says a turn: by name where it is somebody of the world."""
+    if not isinstance(thing, Turn):
+        return None
+    entity = things.get(thing.entity_id or "")
+    return entity.name if isinstance(entity, Entity) else thing.speaker.called
+
+
+HITS: Final[Field] = array(_HIT).by(_hits)
+"""Passages that were found, of a pair: the passages, and the things that they come from."""
+
+
+def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
+    payload: dict[str, Any] = {
+        "type": passage.kind,
+        "universe_id": passage.space,
+        "timestamp": render_instant(passage.at),
+    }
+    if passage.collection in _SAID and passage.id in things:
+        said = when_said(things[passage.id], things)
+        payload |= {"said_at": _time(said.said_at), "in_world": _time(said.in_world)}
+    scene = things.get(passage.scene_id or "")
+    source = things.get(passage.source_id or "")
+    match passage.collection:
+        case Collection.SCENES:
+            payload |= {"scene_id": passage.scene_id, "entity_ids": list(passage.entities)}
+            payload["turn_index"] = passage.place
+            payload["speaker"] = _speaker(things.get(passage.id), things)
+            payload["story_id"] = scene.story_id if isinstance(scene, Scene) else None
+            payload["scene_title"] = scene.title if isinstance(scene, Scene) else None
+        case Collection.MEMORIES:
+            payload |= {"memory_id": passage.id, "scene_id": passage.scene_id}
+            payload |= {"entity_id": next(iter(passage.entities), None)}
+            payload["importance"] = passage.importance
+        case Collection.SNIPPETS:
+            snippet = things.get(passage.id)
+            payload |= {"snippet_id": passage.id, "source_id": passage.source_id}
+            payload["doc_id"] = source.doc_id if isinstance(source, Source) else None
+            payload["source_title"] = source.title if isinstance(source, Source) else None
+            payload["page"] = snippet.page if isinstance(snippet, Snippet) else None
+            payload["section"] = snippet.section if isinstance(snippet, Snippet) else None
+        case Collection.ENTITIES | Collection.FACTS | Collection.LORE:
+            thing = things.get(passage.id)
+            shape = _CANONICAL.get(type(thing))
+            payload |= shape(thing) if shape else {}
+    return payload
+
+
+# Search tools: what resembles a text, among what was said or among what is canon.
+#
+# They suggest and prove nothing.
 
 SEARCH_MAX: Final = 100
 _FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), behind=COUNT)
@@ -45,7 +215,7 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
     )
     found = await search_passages(canon, caller, request)
-    return _FOUND(found, results=await _hits(canon, caller, found, arguments))
+    return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
 async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -56,10 +226,10 @@ async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> R
         limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
     )
     found = await search_canon(canon, caller, request)
-    return _FOUND(found, results=await _hits(canon, caller, found, arguments))
+    return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
-async def _hits(
+async def _search_hits(
     canon: Canon, caller: Caller, found: PassagesFound, arguments: Arguments
 ) -> list[dict[str, Any]]:
     detail = bool(arguments.get("detail"))
@@ -96,5 +266,76 @@ TOOLS: Final[tuple[Tool, ...]] = (
             },
         ),
         gives=_FOUND,
+    ),
+)
+
+
+BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
+_CREATED: Final = Shape(memory_id=UUID.of("id"), created_at=given(INSTANT))
+_SCORED: Final = Shape(**MEMORY.fields, score=nullable(given(NUMBER)))
+_METADATA: Final = Shape(
+    considered=COUNT,
+    meaning=nullable(given(enum(BY_WORDS, BY_MEANING, BY_BOTH))),
+    degraded=array(TEXT),
+)
+_RECALLED: Final = Shape(
+    memories=array(_SCORED).made(
+        lambda found: [_SCORED(memory, score=score) for memory, score in found.memories]
+    ),
+    total=COUNT,
+    metadata=given(_METADATA.by(dict)),
+)
+
+
+async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = Recollection(
+        entity_id=uuid_of(arguments, "entity_id"),
+        text=text_of(arguments, "text", canon.policy.limits.memory),
+        linked_fact_id=optional_uuid(arguments, "linked_fact_id"),
+        scene_id=optional_uuid(arguments, "scene_id"),
+        emotional_valence=float(arguments["emotional_valence"]),
+        importance=float(arguments["importance"]),
+        certainty=float(arguments["certainty"]),
+    )
+    return created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
+
+
+async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = optional_text(arguments, "semantic_query", None)
+    found = await recall_memories(
+        canon,
+        caller,
+        uuid_of(arguments, "entity_id"),
+        limit=limit_of(arguments, default=20, maximum=QUERY_MAX),
+        min_importance=float(arguments.get("min_importance", 0.0)),
+        query=query,
+    )
+    meaning = None if query is None else _searched_by(found.degraded)
+    return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
+
+
+def _searched_by(degraded: Sequence[str]) -> str | None:
+    """By what the memories were compared with the query; None: by nothing."""
+    if MEANING_MISSING not in degraded:
+        return BY_MEANING if WORDS_MISSING in degraded else BY_BOTH
+    return None if WORDS_MISSING in degraded else BY_WORDS
+
+
+MEMORIES_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool(
+        "mongodb_create_character_memory",
+        "Create character memory",
+        "Keep what a character believes from now on; it may be wrong.",
+        _create,
+        gives=_CREATED,
+    ),
+    contract_tool(
+        "mongodb_retrieve_character_memories",
+        "Retrieve character memories",
+        "Recall a character's memories: the most important first, or by meaning, importance "
+        "and recency for a query.",
+        _retrieve,
+        gives=_RECALLED,
+        reads=True,
     ),
 )

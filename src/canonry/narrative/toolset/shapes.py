@@ -6,8 +6,7 @@ The game master's notes are in no shape of a scene; only its context tells them.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.canon.session.commit_change import Receipt
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import Receipt, the_made
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -27,7 +26,7 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.log.entries import ThingDraft
-from canonry.log.schemas.narrative_types import narrative_type
+from canonry.log.schemas.narrative import narrative_type
 
 AUDIENCE: Final = array(TEXT)
 AUTHORITY: Final = enum("source", "gm", "player", "system")

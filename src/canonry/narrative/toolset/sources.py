@@ -4,10 +4,8 @@ import base64
 import binascii
 from typing import Final
 
-from canonry.canon.commands.create_source import NewSource, create_source
-from canonry.canon.commands.ingest_source import IngestRequest, ingest_source
-from canonry.canon.queries.query_snippets import query_snippets
-from canonry.canon.queries.query_sources import query_sources
+from canonry.canon.commands.sources import IngestRequest, NewSource, create_source, ingest_source
+from canonry.canon.queries.listings import query_snippets, query_sources
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj

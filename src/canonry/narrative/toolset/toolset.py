@@ -6,52 +6,77 @@ They are listed with outlines of their replies, which the reference describes in
 from typing import Final
 
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.dialects import DialectTable
 from canonry.gateway.outlines import outlined
+from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Tool, Toolset
 from canonry.narrative.toolset import (
     FACE,
-    axioms,
-    batches,
     context,
     entities,
-    events,
     explanations,
     facts,
-    memories,
     prompts,
     relations,
     scenes,
     search,
     sources,
-    stories,
-    turns,
-    universes,
     upkeep,
 )
-from canonry.narrative.toolset.browsing import resources
-from canonry.narrative.toolset.browsing.shelves import SHELVES
-from canonry.narrative.toolset.canonizing import canonization, proposals, retconning, review
+from canonry.narrative.toolset import browsing as resources
+from canonry.narrative.toolset import (
+    canonizing as canonization,
+)
+from canonry.narrative.toolset import (
+    canonizing as proposals,
+)
+from canonry.narrative.toolset import (
+    canonizing as retconning,
+)
+from canonry.narrative.toolset import (
+    canonizing as review,
+)
+from canonry.narrative.toolset import (
+    entities as axioms,
+)
+from canonry.narrative.toolset import (
+    entities as universes,
+)
+from canonry.narrative.toolset import (
+    facts as events,
+)
+from canonry.narrative.toolset import (
+    rows as batches,
+)
+from canonry.narrative.toolset import (
+    scenes as stories,
+)
+from canonry.narrative.toolset import (
+    scenes as turns,
+)
+from canonry.narrative.toolset import (
+    search as memories,
+)
+from canonry.narrative.toolset.browsing import SHELVES
 from canonry.narrative.toolset.contract import KEEPER, agent_types, contents
 
 EXACT: Final[tuple[Tool, ...]] = (
-    *universes.TOOLS,
+    *universes.UNIVERSES_TOOLS,
     *entities.TOOLS,
     *relations.TOOLS,
     *facts.TOOLS,
-    *events.TOOLS,
-    *stories.TOOLS,
+    *events.EVENTS_TOOLS,
+    *stories.STORIES_TOOLS,
     *sources.TOOLS,
-    *axioms.TOOLS,
+    *axioms.AXIOMS_TOOLS,
     *scenes.TOOLS,
-    *turns.TOOLS,
-    *proposals.TOOLS,
-    *memories.TOOLS,
+    *turns.TURNS_TOOLS,
+    *proposals.PROPOSALS_TOOLS,
+    *memories.MEMORIES_TOOLS,
     *search.TOOLS,
     *context.TOOLS,
     *canonization.TOOLS,
-    *review.TOOLS,
-    *retconning.TOOLS,
+    *review.REVIEW_TOOLS,
+    *retconning.RETCONNING_TOOLS,
     *explanations.TOOLS,
     *upkeep.TOOLS,
     *batches.TOOLS,

@@ -3,10 +3,9 @@
 from typing import Final
 
 from canonry.canon.canonization.change_audience import change_audience
-from canonry.canon.commands.dependents import Retconnable
-from canonry.canon.commands.retcon_thing import Retcon, list_dependents, retcon_thing
+from canonry.canon.commands.entities import EntityUpdate, update_entity
+from canonry.canon.commands.retcon_things import Retcon, Retconnable, list_dependents, retcon_thing
 from canonry.canon.commands.transfer_quantity import QuantityTransfer, transfer_quantity
-from canonry.canon.commands.update_entity import EntityUpdate, update_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
@@ -40,7 +39,7 @@ from canonry.narrative.toolset.arguments import (
 )
 from canonry.narrative.toolset.contract import writing_tool
 from canonry.narrative.toolset.shapes import AUTHORITY, UUIDS
-from canonry.narrative.usecases.update_story import update_story
+from canonry.narrative.usecases.stories import update_story
 from canonry.values.audience import audience_in
 from canonry.values.provenance import Authority
 

@@ -11,7 +11,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, SceneStatus, place_in
-from canonry.log.schemas.narrative_relations import RELATION_TYPES
+from canonry.log.schemas.narrative import RELATION_TYPES
 from canonry.recall.domain.context import is_promised
 from canonry.values.moments import AFTER_ALL, Moment, split_at
 

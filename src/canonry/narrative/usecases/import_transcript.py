@@ -13,27 +13,27 @@ from hashlib import sha256
 from typing import Final
 
 from canonry.canon.canonization.canonize_scene import canonize_scene
-from canonry.canon.commands.create_universe import universe_named
+from canonry.canon.commands.universes import universe_named
 from canonry.canon.judging.making import Backing, make_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.every_item import every_item, every_match
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.paging import every_item, every_match
 from canonry.log.entries import Entry, Made, SaidAt
+from canonry.log.folding import name_key, stories_key
 from canonry.log.items.entities import EntityClass, normalised_name
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.scenes import Scene, SceneStatus, Story, StoryDraft, StoryStatus, StoryType
-from canonry.log.keys import name_key, stories_key
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.narrative.usecases.transcript_entries import (
+from canonry.log.schemas.narrative import EntityType
+from canonry.narrative.usecases.transcripts import (
     PlannedScene,
     Speakers,
+    Transcript,
     TranscriptEntries,
+    plain,
 )
-from canonry.narrative.usecases.transcripts import Transcript, plain
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.upkeep import UpkeepProgress
+from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, NewId, SpaceId, StoryId
 from canonry.values.json_values import encode_json

@@ -9,8 +9,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
-from canonry.values.ids import SpaceId
-from canonry.values.spaces import Space
+from canonry.values.ids import Space, SpaceId
 
 Triple: TypeAlias = tuple[str, str, str]
 """(source, type, target) of a relation; both ends are ids of things."""

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import NARRATED, Ask, Proposal, ProposalStatus, ProposalType
-from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import Spaces

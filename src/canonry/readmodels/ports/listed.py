@@ -11,16 +11,14 @@ from typing import Any
 
 from typing_extensions import override
 
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
+from canonry.log.folding import statement_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun
-from canonry.log.items.scenes import Scene, Story
-from canonry.log.items.sources import Snippet, Source
-from canonry.log.keys import statement_key
+from canonry.log.items.scenes import Memory, Scene, Story
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import selections
@@ -36,9 +34,8 @@ from canonry.readmodels.ports.state import (
     Spaces,
     State,
 )
-from canonry.values.ids import SourceId, SpaceId
+from canonry.values.ids import SourceId, Space, SpaceId, SpaceKind
 from canonry.values.observations import Observation
-from canonry.values.spaces import Space, SpaceKind
 
 
 class ListedState(State):

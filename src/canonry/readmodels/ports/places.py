@@ -8,10 +8,10 @@ from typing import Protocol
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
 from canonry.log.items.relations import Relation
-from canonry.readmodels.paths import Way
+from canonry.readmodels.edges import Way
 from canonry.readmodels.ports.view import View
 from canonry.values.ids import EntityId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

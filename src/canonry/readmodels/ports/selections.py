@@ -18,9 +18,8 @@ from canonry.readmodels.ports.state import (
     RelationQuery,
     Spaces,
 )
-from canonry.values.ids import SpaceId
+from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
-from canonry.values.spaces import SpaceKind
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)

@@ -11,19 +11,17 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, Event, Fact, FactType
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun
 from canonry.log.items.scenes import Story
-from canonry.log.items.sources import Source
-from canonry.log.schemas.identifiers import Bearer
+from canonry.log.items.sources import InterpretationRun, Source
+from canonry.log.schemas.identity_keys import Bearer
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.view import View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.values.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
-from canonry.values.spaces import Space, SpaceKind
-from canonry.values.time import Instant
 
 STATING_MAX: Final = 1000
 """So often one statement is found: a state that begins in every scene is stated in every scene."""
@@ -57,7 +55,7 @@ class EntityQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifierQuery:
-    """Entities by texts in the normal form of `canonry.log.schemas.identifiers`.
+    """Entities by texts in the normal form of `canonry.log.schemas.identity_keys`.
 
     `begins` asks also for those under a longer text that begins so, after all others. One that was
     merged away is found under its own texts as the entity that it became.

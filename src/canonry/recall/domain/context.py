@@ -1,19 +1,23 @@
-"""Context: what a model is told about a scene, ranked, without repetitions, within a budget.
-
-Everything here is pure and counts tokens by the estimate of `canonry.language.texts.sentences`.
-"""
+"""What goes into a context: sheets of entities and memories in their order."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
 from canonry.language.texts.sentences import token_starts, tokens_in
+from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation
-from canonry.values.ids import EntityId
+from canonry.log.items.scenes import Memory
+from canonry.values.ids import EntityId, MemoryId
+from canonry.values.moments import Instant
+from canonry.values.policy import RecallWeights
 from canonry.values.provenance import AUTHORITY_RANK
-from canonry.values.time import Instant
+
+# Context: what a model is told about a scene, ranked, without repetitions, within a budget.
+#
+# Everything here is pure and counts tokens by the estimate of `canonry.language.texts.sentences`.
 
 T = TypeVar("T")
 
@@ -196,3 +200,176 @@ def loose_ends(events: Iterable[Event]) -> list[Event]:
     """Events that have no effects yet, newest first."""
     loose = (event for event in events if not event.causes)
     return sorted(loose, key=lambda event: (-event.position, event.id))
+
+
+# Sheets: who somebody is in a scene; the name always, what is long only as far as there is room.
+#
+# What was left out is named, so that whoever needs it can read it where it stands.
+
+TAGS_TOKENS: Final = 200
+"""What the state tags of one entity may take."""
+BRIEF_TOKENS: Final = 120
+"""What is told at most of the sheet of somebody who is not there."""
+NAMED_MAX: Final = 20
+"""So many of the properties left out are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whereabouts:
+    """Where somebody is."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """Who somebody is, in what state, and where: what is told of everybody who is there."""
+
+    entity: Entity
+    tags: tuple[str, ...]
+    tags_left: int = 0
+    place: Whereabouts | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What else is known of an entity; `left` are the properties that there was no room for."""
+
+    entity: Entity
+    description: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+
+    @property
+    def shortened(self) -> bool:
+        """Whether the description was cut."""
+        return self.description != self.entity.description
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An entity as a context tells of it; without a sheet there was no room for any of it."""
+
+    head: Presence
+    sheet: Sheet
+
+    @property
+    def entity(self) -> Entity:
+        """The entity itself."""
+        return self.head.entity
+
+
+def head_of(entity: Entity, tags: tuple[str, ...], place: Whereabouts | None) -> Presence:
+    """The head of an entity; of very many tags the first ones are told."""
+    used, told = 0, 0
+    for tag in tags:
+        used += tokens_of(tag) + 1
+        if used > TAGS_TOKENS:
+            break
+        told += 1
+    return Presence(entity=entity, tags=tags[:told], tags_left=len(tags) - told, place=place)
+
+
+def sheet_of(entity: Entity) -> Sheet:
+    """The whole sheet."""
+    return Sheet(entity=entity, description=entity.description, properties=entity.properties)
+
+
+def head_cost(head: Presence) -> int:
+    """About how many tokens a head takes."""
+    place = () if head.place is None else (head.place.name,)
+    return cost_of(head.entity.name, *head.tags, *place, ids=1 + len(place), fields=9)
+
+
+def sheet_cost(sheet: Sheet) -> int:
+    """About how many tokens a sheet takes; one of nothing takes none."""
+    own = sum(_cost(key, value) for key, value in sheet.properties.items())
+    if sheet.left or sheet.shortened:
+        own += cost_of(*sheet.left[:NAMED_MAX], ids=0, fields=4)
+    return own + tokens_of(sheet.description)
+
+
+def told_cost(told: Told) -> int:
+    """About how many tokens an entity takes with its sheet."""
+    return head_cost(told.head) + sheet_cost(told.sheet)
+
+
+def trimmed(sheet: Sheet, room: int) -> Sheet:
+    """The sheet in so much room: the description, and those properties that are short enough."""
+    names = tuple(sheet.properties)
+    named = cost_of(*names[:NAMED_MAX], ids=0, fields=4)
+    left = max(0, room - named)
+    if not left:
+        return bare(sheet)
+    short = cut(sheet.description, max(left // 2, left - _properties_cost(sheet)))
+    left -= tokens_of(short)
+    kept: dict[str, Any] = {}
+    for key, value in sheet.properties.items():
+        cost = _cost(key, value)
+        if cost <= left:
+            kept[key] = value
+            left -= cost
+    missing = tuple(key for key in names if key not in kept)
+    return replace(sheet, description=short, properties=kept, left=missing)
+
+
+def bare(sheet: Sheet) -> Sheet:
+    """The sheet without anything on it."""
+    return replace(sheet, description="", properties={}, left=tuple(sheet.properties))
+
+
+def brief(entity: Entity) -> Sheet:
+    """The sheet of somebody who is not there."""
+    whole = sheet_of(entity)
+    return whole if sheet_cost(whole) <= BRIEF_TOKENS else trimmed(whole, BRIEF_TOKENS)
+
+
+def _properties_cost(sheet: Sheet) -> int:
+    return sum(_cost(key, value) for key, value in sheet.properties.items())
+
+
+def _cost(key: str, value: Any) -> int:
+    return tokens_of(key, str(value)) + FIELD_TOKENS
+
+
+def recency(created_at: Instant, now: Instant, half_life: int) -> float:
+    """1 for a memory of now, halved every `half_life` microseconds; one of the future counts 1."""
+    age = max(0, now - created_at)
+    return float(2.0 ** -(age / half_life))
+
+
+def recall_score(memory: Memory, *, meaning: float, now: Instant, weights: RecallWeights) -> float:
+    """How well a memory answers a question; grows with meaning, importance and recency."""
+    return (
+        weights.meaning * meaning
+        + weights.importance * memory.importance
+        + weights.recency * recency(memory.created_at, now, weights.half_life)
+    )
+
+
+def rank_memories(
+    memories: Iterable[Memory],
+    meaning: Mapping[str, float],
+    *,
+    now: Instant,
+    weights: RecallWeights,
+) -> Sequence[tuple[Memory, float]]:
+    """Each memory once with its score, strongest first; `meaning` is 0 for ids that it lacks.
+
+    Taking the first n of the result is what a limit of n means.
+    """
+    known: dict[MemoryId, Memory] = {memory.id: memory for memory in memories}
+
+    def score(memory: Memory) -> float:
+        strength = meaning.get(memory.id, 0.0)
+        return recall_score(memory, meaning=strength, now=now, weights=weights)
+
+    scored = [(memory, score(memory)) for memory in known.values()]
+    return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+
+
+def rank_by_importance(memories: Iterable[Memory]) -> Sequence[Memory]:
+    """Each memory once: the most important first, then the newest."""
+    known: dict[MemoryId, Memory] = {memory.id: memory for memory in memories}
+    return sorted(known.values(), key=lambda m: (-m.importance, -m.created_at, m.id))

@@ -12,14 +12,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from canonry.language.texts.stems import languages_of
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import languages_of, terms_of
+from canonry.values.calendars.declaring import read_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
-from canonry.values.calendars.spoken import read_time
 from canonry.values.errors import InvalidInput
+from canonry.values.json_values import folded
 from canonry.values.languages import months
-from canonry.values.normal_forms import folded
-from canonry.values.time import DAY, SECOND, Instant
+from canonry.values.moments import DAY, SECOND, Instant
 
 
 class TimeSpan(NamedTuple):

@@ -5,15 +5,15 @@ Beside them stands what takes a second look at what they found.
 
 from canonry.recall.embedders.hashing import HashingEmbedder
 from canonry.recall.embedders.hub import HubEmbedder, Library, multilingual
-from canonry.recall.embedders.onnx import OnnxEmbedder
-from canonry.recall.embedders.openai_compatible import Endpoint, OpenAICompatibleEmbedder
-from canonry.recall.embedders.pinned import MINILM
-from canonry.recall.embedders.prefixes import Prefixes
-from canonry.recall.embedders.reranking import (
+from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
+from canonry.recall.embedders.openai_compatible import (
+    Endpoint,
     EndpointReranker,
+    OpenAICompatibleEmbedder,
     RerankingDialect,
     RerankingEndpoint,
 )
+from canonry.recall.embedders.prefixes import Prefixes
 
 __all__ = [
     "MINILM",

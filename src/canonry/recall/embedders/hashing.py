@@ -1,20 +1,37 @@
-"""The hashing embedder: vectors from the words and letters of a text, without any model.
-
-It knows spelling and nothing of meaning; it stands in where no model is installed.
-"""
+"""An embedder without a model, for tests; unit vectors."""
 
 import math
+import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.language.texts.words import terms_of
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.unit_vectors import unit_vector
+from canonry.language.texts.stems import terms_of
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.values.errors import Unavailable
+
+
+def unit_vector(numbers: Sequence[float]) -> Vector:
+    """The vector scaled to length one; one without a direction points along the first axis.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    length = math.sqrt(math.fsum(number * number for number in numbers))
+    if not math.isfinite(length):
+        raise ValueError("not finite")
+    if length == 0:
+        return struct.pack(f"<{len(numbers)}f", 1.0, *(0.0 for _ in numbers[1:]))
+    return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
+
+
+# The hashing embedder: vectors from the words and letters of a text, without any model.
+#
+# It knows spelling and nothing of meaning; it stands in where no model is installed.
 
 DIMENSIONS: Final = 384
 _GRAM: Final = 3
@@ -62,3 +79,8 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 @lru_cache(maxsize=_KNOWN_FEATURES)
 def _hashed(feature: str) -> int:
     return int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
+
+
+def unavailable(message: str, **details: Any) -> Unavailable:
+    """The error of every embedder; search goes on with words alone."""
+    return Unavailable("embedder.unavailable", message, **details)

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders.hashing import unavailable, unit_vector
 from canonry.recall.embedders.prefixes import Prefixes
-from canonry.recall.embedders.unavailability import unavailable
-from canonry.recall.embedders.unit_vectors import unit_vector
 
 _Encode: TypeAlias = Callable[[Sequence[str], Purpose], Sequence[Sequence[float]]]
 

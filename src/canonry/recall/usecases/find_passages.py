@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from canonry.canon.session.canon import Canon
-from canonry.language.texts.stems import stems_of
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
 from canonry.readmodels.keywords import sought_in
 from canonry.readmodels.passages import Collection, Passage, passages_of
@@ -22,14 +21,17 @@ from canonry.readmodels.ranking import (
     pool_for,
     rank_passages,
 )
-from canonry.recall.domain.long_questions import stems_asked, weightiest
-from canonry.recall.domain.questions import denied_in, denies, without_names
-from canonry.recall.domain.second_round import (
+from canonry.recall.domain.questions import (
     FIRST,
     TELLING,
+    denied_in,
+    denies,
     may_reorder,
     ordered_again,
     said_beside,
+    stems_asked,
+    weightiest,
+    without_names,
 )
 from canonry.recall.usecases.called import Called, called_in
 from canonry.recall.usecases.recall import RecallServices

@@ -8,8 +8,7 @@ from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import Relation
 from canonry.readmodels.keywords import measure_of, sought_in
-from canonry.readmodels.passages import STANDING, Collection, Passage
-from canonry.readmodels.portraits import names_of
+from canonry.readmodels.passages import STANDING, Collection, Passage, names_of
 from canonry.readmodels.ports.state import RelationQuery, Spaces
 from canonry.readmodels.ranking import PassageCandidate, Ranked, rank_passages
 from canonry.recall.usecases.find_passages import FoundPassage

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.every_item import every_item, every_match
+from canonry.canon.session.paging import every_item, every_match
 from canonry.language.texts.stems import stems_of
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
@@ -29,13 +29,13 @@ from canonry.readmodels.ranking import PassageCandidate, rank_passages
 from canonry.recall.domain.times import TimesAsked, read_times
 from canonry.recall.usecases.find_passages import find_passages
 from canonry.recall.usecases.find_relations import rank_relations
-from canonry.recall.usecases.search_canon import degraded_of
+from canonry.recall.usecases.search import degraded_of
 from canonry.recall.usecases.shortening import shortened
 from canonry.recall.usecases.when_said import lies_in, when_said
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 LOOKED_AT_MAX: Final = 2_000
 """So many things of each kind are looked through as they were known at an instant."""

@@ -1,7 +1,4 @@
-"""Index passages: the log is followed, and the index has the vector of each passage in it.
-
-Every step is kept with the cursor that it reached, so that a process that is killed goes on there.
-"""
+"""Index passages by their meaning."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,21 +7,33 @@ from typing import Final
 
 from canonry.canon.session.passage_parts import (
     PassageChanges,
+    PassagePart,
     changed_parts,
     embedded,
     left_alone,
     passage_changes,
 )
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.items.memories import Memory
-from canonry.log.items.scenes import Turn
+from canonry.log.items.scenes import Memory, Turn
 from canonry.readmodels.follow_log import Followed, LogCursor, follow_log, heads_of
 from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.embedder import Embedder, EmbeddingModel
-from canonry.readmodels.ports.vectors import VectorBatch, VectorEntry, Vectors
+from canonry.readmodels.ports.vectors import (
+    Embedder,
+    EmbeddingModel,
+    Purpose,
+    Vector,
+    VectorBatch,
+    VectorEntry,
+    Vectors,
+)
 from canonry.recall.usecases.recall import Recall
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
+
+# Index passages: the log is followed, and the index has the vector of each passage in it.
+#
+# Every step is kept with the cursor that it reached, so that a process that is killed goes on
+# there.
 
 THINGS: Final = 128
 """So many things a step looks at: what is lost, at most, when it is interrupted."""
@@ -289,3 +298,74 @@ async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -
         for model in await vectors.cursors():
             if model != wanted.model:
                 await vectors.drop(model)
+
+
+# Index ahead: what another process will come to is embedded for it, so that several share work.
+#
+# Whoever follows the log moves the index's cursor. Whoever comes second embeds what lies further
+# on
+# and leaves the cursor where it is, so that the first one finds it known and passes over it;
+# neither
+# has to know of the other, and whoever dies leaves nothing to tidy up.
+
+STEPS: Final = 16
+"""So many steps lie between the cursor and the end of what is looked at."""
+
+
+async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) -> int:
+    """Embed a step's worth of what lies ahead; the number of vectors made, 0 where nothing does.
+
+    Those who sit on different seats begin at different places.
+
+    Raises:
+        Unavailable: of the embedder or of the index; nothing is lost.
+    """
+    opened = await recall.opened()
+    vectors, embedder = opened.vectors, opened.embedder
+    kept = (await vectors.cursors()).get(embedder.model)
+    if kept is None:  # nobody has begun
+        return 0
+    followed = await follow_log(recall.ledger, LogCursor.read(kept), ids=things * STEPS)
+    ahead = followed.ids[things:]  # the next step is being made
+    chunks = [ahead[low : low + things] for low in range(0, len(ahead), things)]
+    for n in range(len(chunks)):
+        if made := await _embed(recall, vectors, embedder, chunks[(seat - n - 1) % len(chunks)]):
+            return made
+    return 0
+
+
+async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequence[str]) -> int:
+    """Embed what is not known of these, unless it changes or is erased meanwhile.
+
+    The things are read after the cursor, and kept only while it stands there: whatever happens to
+    them later lies ahead of it, so that the one who follows the log comes to it.
+    """
+    made: dict[str, Vector] = {}
+    for tries_left in reversed(range(_TRIES)):
+        kept = (await vectors.cursors()).get(embedder.model)
+        if kept is None:
+            return 0
+        changes = await passage_changes(recall.state, recall.documents, ids)
+        known = await vectors.digests(embedder.model, changes.ids)
+        parts = changed_parts(changes.parts, known)
+        if not parts:
+            return 0
+        entries = await _entries(parts, embedder, made)
+        batch = VectorBatch(model=embedder.model, entries=entries, cursor=kept, follows=kept)
+        try:
+            await vectors.apply(batch)
+        except Unavailable as error:
+            if error.code != "vectors.moved" or not tries_left:
+                raise
+        else:
+            return len(entries)
+    return 0
+
+
+async def _entries(
+    parts: Sequence[PassagePart], embedder: Embedder, made: dict[str, Vector]
+) -> Sequence[VectorEntry]:
+    new = list(dict.fromkeys(part.text for part in parts if part.text not in made))
+    if new:
+        made.update(zip(new, await embedder.embed(new, Purpose.PASSAGE), strict=True))
+    return [part.with_vector(made[part.text]) for part in parts]

@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.text import TextQuery
-from canonry.recall.domain.long_questions import stems_asked, weightiest
+from canonry.recall.domain.questions import stems_asked, weightiest
 from canonry.values.errors import Unavailable
 
 ASKED_MAX: Final = 8_000

@@ -13,16 +13,15 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import calendar_of
 from canonry.log.entries import Thing
 from canonry.log.items.facts import Event, Fact
-from canonry.log.items.memories import Memory
-from canonry.log.items.scenes import Scene, Story, StoryType, Turn
+from canonry.log.items.scenes import Memory, Scene, Story, StoryType, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, TextQuery
 from canonry.recall.domain.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
-from canonry.values.spaces import Space
-from canonry.values.time import DAY, Instant
+from canonry.values.ids import Space
+from canonry.values.moments import DAY, Instant
 
 _ANCHORS: Final = 5
 

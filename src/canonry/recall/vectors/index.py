@@ -16,8 +16,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 import apsw
 from typing_extensions import override
 
-from canonry.readmodels.ports.embedder import EmbeddingModel
 from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
     VectorBatch,
     VectorHit,
     VectorQuery,

@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 import numpy as np
 
-from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.vectors import rows
 from canonry.recall.vectors.codes import Codes, Floats, Numbers, encoded
 from canonry.recall.vectors.published import ALIGNED, MAGIC

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeAlias
 import apsw
 import numpy as np
 
-from canonry.readmodels.ports.embedder import EmbeddingModel
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.vectors import EmbeddingModel, VectorBatch
 from canonry.recall.vectors.codes import Floats, Numbers
 from canonry.recall.vectors.faults import corrupt
 from canonry.values.errors import Unavailable

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from canonry.values.ids import is_uuid
-from canonry.values.time import SECOND, Instant
+from canonry.values.moments import SECOND, Instant
 
 EXPIRY_MIN: Final = 1
 EXPIRY_MAX: Final = 7 * 86_400

@@ -10,12 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from canonry.log.items.entities import Entity, alone
-from canonry.log.schemas.identifiers import KEY_MARK, LOOK_MARK, Bearer, bears_any, keys_of
-from canonry.log.schemas.identity_keys import CONTENT, identities_of, label_of
+from canonry.log.schemas.identity_keys import (
+    CONTENT,
+    KEY_MARK,
+    LOOK_MARK,
+    Bearer,
+    bears_any,
+    identities_of,
+    keys_of,
+    label_of,
+)
 from canonry.log.schemas.truth_types import types_alike
 from canonry.records.domain.assertions import LOOK_ALIKE, OTHER_DETAILS, SEVERAL_FIT, Assertion
 from canonry.values.ids import EntityId
-from canonry.values.snapshots import Accumulator
+from canonry.values.observations import Accumulator
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,22 +1,35 @@
-"""Shown: an entity's fields as whoever reads them sees them, each with the observations behind it.
+"""Snapshots as they are shown."""
 
-An account's entities are shown by a schema, which only chooses: what it chooses from does not
-depend on it, and a value that an earlier version had no place for shows as soon as one has. The
-entities of other spaces show what they say of themselves.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.converting import Converted, convert, out_of_order
-from canonry.log.schemas.narrative_fields import FRAGMENT_PREFIX, PROPERTY_PREFIX, policy_of
+from canonry.log.schemas.narrative import FRAGMENT_PREFIX, PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec
+from canonry.log.schemas.typed_records import Converted, convert, out_of_order
+from canonry.values.fields import spread
 from canonry.values.ids import ObservationId
-from canonry.values.merge import LAST_WRITE
-from canonry.values.snapshots import Accumulator, Elements
-from canonry.values.winners import LAST, PRIORITY, SPECIFIC, join, split
+from canonry.values.merge import LAST_WRITE, accumulate
+from canonry.values.merge import join as join_of_merge
+from canonry.values.moments import Instant
+from canonry.values.observations import (
+    LAST,
+    PRIORITY,
+    SPECIFIC,
+    Accumulator,
+    Elements,
+    Observation,
+    ObservationDraft,
+    join,
+    split,
+)
+
+# Shown: an entity's fields as whoever reads them sees them, each with the observations behind it.
+#
+# An account's entities are shown by a schema, which only chooses: what it chooses from does not
+# depend on it, and a value that an earlier version had no place for shows as soon as one has. The
+# entities of other spaces show what they say of themselves.
 
 NOT_IN_SCHEMA: Final = "not_in_schema"
 
@@ -124,3 +137,16 @@ def _plain(entity: Entity) -> Shown:
         sources={name: ids for name, ids in sorted(sources.items()) if ids},
         fragments={},
     )
+
+
+_LAST_OF_ALL: Final = 2**62
+
+
+def foreseen(own: Accumulator, drafts: Iterable[ObservationDraft]) -> Accumulator:
+    """What observations make of what is known already."""
+    at = Instant(_LAST_OF_ALL)
+    for each in drafts:
+        plain = spread(each) | {"fragments": {}, "dates": {}}
+        seen = Observation(**plain, recorded_at=at, position=_LAST_OF_ALL, changed_at=_LAST_OF_ALL)
+        own = join_of_merge(own, accumulate(seen, policy_of), policy_of)
+    return own

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from canonry.values.numerals import NUMERAL, plain_numeral
+from canonry.values.json_values import NUMERAL, plain_numeral
 
 _ISO_4217: Final = """
     AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.log.schemas.converting import Converted, convert
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
+from canonry.log.schemas.typed_records import Converted, convert
 from canonry.records.domain.shown import RawFragment, Shown
 from canonry.records.notation.numbers import number_in
 from canonry.values.calendar_dates import DayOrder, date_in

@@ -1,4 +1,4 @@
-"""The interpreter: says which entities a file speaks of; asked once a configuration and file."""
+"""Ports: interpreters of files and hosts of links."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -48,3 +48,21 @@ class Interpreter(Protocol):
     @abstractmethod
     async def close(self) -> None:
         """Let go of connections."""
+
+
+class FileHost(Protocol):
+    """Serves links of `canonry.records.domain.file_links` under an address that clients reach."""
+
+    @abstractmethod
+    async def address(self) -> str:
+        """The address before the path of a link, such as `http://127.0.0.1:8000`.
+
+        A host that is not running yet starts.
+
+        Raises:
+            Unavailable: `file.signing-failed`, it cannot start.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Stop serving, if it is this host that serves."""

@@ -6,8 +6,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import ANYONE, File, Resource, Variables
 from canonry.records.toolset.shapes import SOURCE
+from canonry.records.usecases.files import own_file
 from canonry.records.usecases.ingest_file import require_source
-from canonry.records.usecases.sign_url import own_file
 from canonry.values.json_values import encode_json
 
 

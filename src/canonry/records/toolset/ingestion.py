@@ -22,12 +22,23 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Run
-from canonry.log.items.accounts import alias_of
 from canonry.log.items.entities import Entity
-from canonry.records.toolset.arguments import moment_of, optional_text, source_of, text_of
-from canonry.records.toolset.shapes import DUPLICATE, RUN, SHOWN_MAX, WARNING, Json, first_of
-from canonry.records.toolset.snapshots import fields_of
-from canonry.records.usecases.identity.tell_evidence import evidence_for
+from canonry.log.items.sources import alias_of
+from canonry.records.toolset.entities import fields_of
+from canonry.records.toolset.shapes import (
+    DUPLICATE,
+    RUN,
+    SHOWN_MAX,
+    WARNING,
+    Json,
+    first_of,
+    moment_of,
+    optional_text,
+    source_of,
+    text_of,
+)
+from canonry.records.usecases.files import given_file, read_local, sign_url
+from canonry.records.usecases.identity import evidence_for
 from canonry.records.usecases.ingest_file import (
     FileIngested,
     attach_file,
@@ -39,8 +50,6 @@ from canonry.records.usecases.ingest_file import (
 )
 from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
 from canonry.records.usecases.record_source import Recorded
-from canonry.records.usecases.sign_url import sign_url
-from canonry.records.usecases.store_file import given_file, read_local
 from canonry.values.errors import InvalidInput
 
 _PATH_MAX: Final = 4_096

@@ -6,40 +6,37 @@ from typing import Any, Final
 from canonry.canon.session.account import require_readable
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.traverse_related import traverse_related
+from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.shapes import COUNT, INSTANT, OBJECT, Shape
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.truth_relations import TruthRelation
-from canonry.records.toolset.arguments import (
-    entity_of,
-    optional_text,
-    page_of,
-    source_of,
-    text_of,
-)
+from canonry.log.schemas.schemas import TruthRelation
+from canonry.records.toolset.entities import fields_of, with_snapshots
 from canonry.records.toolset.shapes import (
     EDGE,
     ENTITY,
     RELATION,
     SOURCE,
     Json,
+    entity_of,
+    optional_text,
+    page_of,
     present_event,
     present_observation,
+    source_of,
+    text_of,
 )
-from canonry.records.toolset.snapshots import fields_of, with_snapshots
-from canonry.records.usecases.list_records import survivors_of
-from canonry.records.usecases.read_neighbourhood import (
+from canonry.records.usecases.records import survivors_of
+from canonry.records.usecases.relationships import (
     Neighbourhood,
-    neighbourhood_of_entity,
-    neighbourhood_of_source,
-)
-from canonry.records.usecases.read_relationships import (
+    NewRelationship,
     RelationshipQuery,
     list_relationships,
+    neighbourhood_of_entity,
+    neighbourhood_of_source,
     read_relationship,
+    relate_entities,
 )
-from canonry.records.usecases.relate_entities import NewRelationship, relate_entities
 from canonry.values.errors import InvalidInput
 
 _TYPE_MAX: Final = 100

@@ -9,9 +9,9 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.browsing import beginning, through
 from canonry.gateway.tool import Shelf, Shelved, Variables
 from canonry.records.toolset.documents import FILE, SOURCE_LINK, as_json, user_resource
+from canonry.records.toolset.entities import get_snapshot
 from canonry.records.toolset.schemas import list_types
-from canonry.records.toolset.snapshots import get_snapshot
-from canonry.records.usecases.list_records import EntityQuery, list_entities, list_sources
+from canonry.records.usecases.records import EntityQuery, list_entities, list_sources
 
 _TYPES_SHOWN: Final = 1_000
 

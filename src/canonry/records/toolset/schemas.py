@@ -8,9 +8,17 @@ from canonry.gateway.shapes import COUNT, Shape, array, given
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.log.schemas.truth_types import type_named
-from canonry.records.toolset.arguments import optional_text, page_of, text_of
-from canonry.records.toolset.rows import next_offset, telling
-from canonry.records.toolset.shapes import SCHEMA, SCHEMA_FIELD, UNRULED, Json
+from canonry.records.toolset.shapes import (
+    SCHEMA,
+    SCHEMA_FIELD,
+    UNRULED,
+    Json,
+    next_offset,
+    optional_text,
+    page_of,
+    telling,
+    text_of,
+)
 from canonry.records.usecases.register_schema import (
     NewSchema,
     count_types,

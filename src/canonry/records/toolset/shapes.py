@@ -1,8 +1,13 @@
-"""Shapes of what is answered, as the contract publishes them, and what makes the rest."""
+"""Shapes of arguments and rows of replies."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
+from canonry.canon.session.account import account_of, entity_id_in
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -20,13 +25,20 @@ from canonry.gateway.shapes import (
     nullable,
     optional,
 )
-from canonry.log.items.accounts import alias_of
+from canonry.gateway.tool import Arguments
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
+from canonry.log.items.sources import alias_of
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.log.schemas.schemas import EntitySchema, FieldSpec, RegisteredSchema
 from canonry.readmodels.timeline import TimelineEvent
+from canonry.records.domain.assertions import KeyStatus
+from canonry.records.domain.shown import shown_by
+from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import EntityId, is_uuid
+from canonry.values.json_values import encode_json
+from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant, render_instant
 
 Json = dict[str, Any]
 UNRULED: Final = "none"
@@ -190,3 +202,158 @@ def present_event(
         properties["fields"] = fields
     ids = dict.fromkeys(entity.id for entity in about)
     return EVENT(event, entity_ids=ids, properties=properties, superseded=superseded)
+
+
+# Rows: entities as lists answer them, each with as many whole values as a short line holds.
+#
+# A value is shown whole or not at all: a shortened one would be taken for the value.
+
+ROW_BYTES: Final = 180
+"""So many bytes of fields are in a row."""
+
+
+async def rows_of(
+    canon: Canon,
+    caller: Caller,
+    entities: Sequence[Entity],
+    *,
+    snapshots: bool | None,
+    statuses: Mapping[EntityId, KeyStatus] = MappingProxyType({}),
+) -> list[Json]:
+    """The entities with whole snapshots, with none, or with the fields that fit a row.
+
+    `statuses` say what the key by which an entity was found is to it.
+    """
+    if snapshots is False:
+        return [ENTITY(each, key_status=statuses.get(each.id)) for each in entities]
+    account = account_of(caller)
+    schemas = await schemas_for(canon, account, entities)
+    rows = []
+    for each in entities:
+        schema = schema_of(schemas, account, each)
+        fields = shown_by(each, schema).fields
+        shown = fields if snapshots else _fitting(fields, schema)
+        left = len(fields) - len(shown) or None
+        status = statuses.get(each.id)
+        rows.append(ENTITY(each, snapshot=shown, more_fields=left, key_status=status))
+    return rows
+
+
+def telling(schema: EntitySchema | None) -> Sequence[FieldSpec]:
+    """The fields of a schema by which its entities are named and told apart, in its order."""
+    if schema is None:
+        return ()
+    named = {name for group in schema.names for name in group}
+    keys = {name for rule in schema.identity for each in rule.fields for name in each.split("|")}
+    return [each for each in schema.fields if each.required or each.name in named | keys]
+
+
+def _fitting(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[str, Any]:
+    """Those that tell it apart before the others, as long as there is room."""
+    order: Iterable[str] = dict.fromkeys((*(each.name for each in telling(schema)), *fields))
+    room, chosen = ROW_BYTES, set()
+    for name in order:
+        if name in fields:
+            needed = len(encode_json({name: fields[name]}))
+            if needed <= room:
+                room -= needed
+                chosen.add(name)
+    return {name: value for name, value in fields.items() if name in chosen}
+
+
+def next_offset(offset: int, shown: int, total: int) -> Json:
+    """Where the next page begins, if there is one."""
+    return {"next_offset": offset + shown} if shown > 0 and offset + shown < total else {}
+
+
+# Arguments: reading tool arguments into domain values; the step that checks meaning.
+#
+# The schema has been applied before, so types and enums hold here; ids come out in lower case.
+
+NAME_MAX: Final = 200
+TEXT_MAX: Final = 2_000
+_COUNTED_MAX: Final = 2**53 - 1
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:?\d\d)$", re.ASCII)
+_COMPACT: Final = re.compile(r"([+-]\d\d)(\d\d)$", re.ASCII)
+_MINUTES: Final = re.compile(r"(T\d\d:\d\d)(?=Z|[+-]|$)", re.ASCII)
+
+
+def entity_of(arguments: Arguments, name: str = "entity_id") -> str:
+    """An entity's id, as a UUID.
+
+    Raises:
+        InvalidInput: `entity-id.malformed`.
+    """
+    return entity_id_in(arguments[name], f"/{name}")
+
+
+def source_of(arguments: Arguments, name: str = "source_id") -> str:
+    """A source's id.
+
+    Raises:
+        InvalidInput: `source-id.malformed`.
+    """
+    given = str(arguments[name]).strip()
+    if not is_uuid(given):
+        message = f"/{name} is a source id: a hyphenated UUID"
+        raise InvalidInput("source-id.malformed", message, path=f"/{name}")
+    return given.lower()
+
+
+def text_of(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str:
+    """A text that says something.
+
+    Raises:
+        InvalidInput: `text.empty` or `text.too-long`.
+    """
+    value = str(arguments[name])
+    if not value.strip():
+        raise InvalidInput("text.empty", f"/{name} is empty; say something", path=f"/{name}")
+    if len(value) > maximum:
+        message = f"/{name} has {len(value)} characters; the limit is {maximum}"
+        raise InvalidInput("text.too-long", message, path=f"/{name}", limit=maximum)
+    return value
+
+
+def optional_text(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str | None:
+    """The same, where it may be missing."""
+    return None if arguments.get(name) is None else text_of(arguments, name, maximum)
+
+
+def moment_of(
+    arguments: Arguments, name: str, *, end_of_day: bool = False, inside: str = ""
+) -> Instant | None:
+    """An instant in ISO 8601 that may be missing; without an offset it is meant as UTC.
+
+    A day alone is its beginning, or its last microsecond with `end_of_day`. `inside` is the path of
+    the arguments, where they stand in others.
+
+    Raises:
+        InvalidInput: `time.malformed`.
+    """
+    value = arguments.get(name)
+    if value is None:
+        return None
+    text = str(value).strip()
+    if _DAY.fullmatch(text):
+        text += "T23:59:59.999999Z" if end_of_day else "T00:00:00Z"
+    else:
+        text = text.replace(" ", "T", 1) if "T" not in text.upper() else text
+        text = _COMPACT.sub(r"\1:\2", text) if "T" in text else text
+        text = _MINUTES.sub(r"\1:00", text)
+        text += "" if _OFFSET.search(text) else "Z"
+    return parse_instant(text, path=f"{inside}/{name}")
+
+
+def page_of(arguments: Arguments) -> Mapping[str, Any]:
+    """Which part of a list is asked for, by `limit` and `offset`.
+
+    Raises:
+        InvalidInput: `number.too-large`, more than a store can count to.
+    """
+    offset = int(arguments["offset"])
+    if offset > _COUNTED_MAX:
+        message = f"/offset is at most {_COUNTED_MAX}"
+        raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
+    return {"limit": int(arguments["limit"]), "offset": offset}

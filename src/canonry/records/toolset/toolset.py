@@ -1,11 +1,16 @@
-"""The tools of the truth toolset behind its face; importing this imports all of them."""
+"""The toolset `truth`: its tools and errors."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from canonry.canon.session.caller import Caller
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.outlines import brief
-from canonry.gateway.tool import ANYONE, Tool, Toolset
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
+from canonry.gateway.shapes import DialectTable
+from canonry.gateway.tool import ANYONE, ErrorBody, Tool, Toolset
 from canonry.records.toolset import (
     FACE,
     asking,
@@ -13,20 +18,100 @@ from canonry.records.toolset import (
     ingestion,
     relationships,
     resources,
-    review,
     schemas,
-    snapshots,
 )
-from canonry.records.toolset.contract import entries, truth_tool
-from canonry.records.toolset.dialect import dialect
+from canonry.records.toolset import (
+    asking as review,
+)
+from canonry.records.toolset import (
+    entities as snapshots,
+)
+from canonry.records.toolset.contract import entries, published, truth_tool
+from canonry.values.errors import CanonryError, Unavailable
+
+CODES: Final[Mapping[str, str]] = {
+    "source.unknown": "SOURCE_NOT_FOUND",
+    "file.unknown": "FILE_NOT_FOUND",
+    "field.unknown": "FIELD_NOT_FOUND",
+    "relationship.unknown": "RELATIONSHIP_NOT_FOUND",
+    "file.too-large": "FILE_TOO_LARGE",
+    "document.too-large": "FILE_TOO_LARGE",
+    "file.unsupported": "UNSUPPORTED_FILE_TYPE",
+    "document.unsupported": "UNSUPPORTED_FILE_TYPE",
+    "relationship.type-unknown": "INVALID_RELATIONSHIP_TYPE",
+    "relationship.cycle": "CYCLE_DETECTED",
+    "entity.already-merged": "ENTITY_ALREADY_MERGED",
+    "entity.not-merged": "ENTITY_NOT_MERGED",
+    "limits.rate": "RATE_LIMIT_EXCEEDED",
+    "interpretation.quota": "QUOTA_EXCEEDED",
+    "interpretation.failed": "ANALYSIS_FAILED",
+    "file.signing-failed": "SIGNING_FAILED",
+}
+"""Codes of ours that have a code of the contract to themselves.
+
+`DB_DELETE_FAILED` has none: no action of the contract deletes, and erasing is no tool.
+"""
+
+_TABLE: Final = DialectTable(
+    not_allowed="UNAUTHORIZED",
+    not_found="ENTITY_NOT_FOUND",
+    invalid_input="VALIDATION_ERROR",
+    conflict="VALIDATION_ERROR",
+    not_supported="VALIDATION_ERROR",
+    unavailable="SERVICE_UNAVAILABLE",
+    codes=CODES,
+    internal="INTERNAL_ERROR",
+)
+_OTHER_TYPE: Final = ("/relationship_type", "enum")
+"""How a schema with the seven types refuses another."""
+_STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
+_UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
+_UPLOADS: Final = frozenset({"upload_file"})
+_NUMBERS: Final = {400: INVALID_PARAMS, 403: -32001, 404: -32002, 429: -32005, 503: -32005}
+
+
+def dialect(
+    error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+) -> ErrorBody:
+    """The envelope, with our own stable code as the reason and the HTTP status beside it."""
+    del caller  # whoever called, an error says the same
+    code = code_of(error, tool)
+    status = published()["errors"][code]
+    details = {**error.details, "reason": error.code, "retryable": error.retryable}
+    if "retry_after" in details:
+        details["retry_after_seconds"] = math.ceil(details.pop("retry_after"))
+    said: dict[str, Any] = {
+        "code": code,
+        "message": error.message,
+        "details": details,
+        "trace_id": trace_id,
+        "http_status": status,
+    }
+    number = _NUMBERS.get(status, INTERNAL_ERROR)
+    return ErrorBody(code=number, message=error.message, data=said, wire={"error": said})
+
+
+def code_of(error: CanonryError, tool: str) -> str:
+    """The contract's code for an error of ours that a tool ended with."""
+    stored = isinstance(error, Unavailable) and error.code not in CODES
+    if stored and error.code.startswith(_STORE):
+        if tool in _UPLOADS and error.code.startswith("blobs."):
+            return "UPLOAD_FAILED"
+        if tool in _UPDATES:
+            return "DB_UPDATE_FAILED"
+        entry = entries().get(tool)
+        return "DB_INSERT_FAILED" if entry and not entry["read_only"] else "DB_QUERY_FAILED"
+    told = (error.details.get("path"), error.details.get("keyword"))
+    return _TABLE.codes["relationship.type-unknown"] if told == _OTHER_TYPE else _TABLE.word(error)
+
 
 _RUNS: Final = (
     ingestion.RUNS
     | snapshots.RUNS
-    | entities.RUNS
+    | entities.ENTITIES_RUNS
     | relationships.RUNS
     | schemas.RUNS
-    | review.RUNS
+    | review.REVIEW_RUNS
     | asking.RUNS
 )
 

@@ -13,39 +13,43 @@ from canonry.canon.session.caller import Caller, no_progress
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.lookup import require
-from canonry.canon.session.pacing import Pace
+from canonry.canon.session.paging import Pace
 from canonry.log.entries import Entry, Made
-from canonry.log.items.accounts import correction_id_of
+from canonry.log.folding import schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone
-from canonry.log.items.sources import SourceDraft, SourceType
-from canonry.log.keys import schemas_key, thing_key
-from canonry.log.schemas.converting import Unconvertible, convert, out_of_order
-from canonry.log.schemas.narrative_fields import FRAGMENT_PREFIX, PROPERTY_PREFIX
+from canonry.log.items.sources import SourceDraft, SourceType, correction_id_of
+from canonry.log.schemas.narrative import FRAGMENT_PREFIX, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.log.schemas.truth_types import type_named, types_alike
-from canonry.log.schemas.typed_records import RESERVED, UNKNOWN_FIELD, RecordReader
+from canonry.log.schemas.typed_records import (
+    RESERVED,
+    UNKNOWN_FIELD,
+    RecordReader,
+    Unconvertible,
+    convert,
+    out_of_order,
+)
 from canonry.records.domain.assertions import assertion_of
-from canonry.records.domain.interpretations import Found
-from canonry.records.domain.record_bounds import require_record
-from canonry.records.notation.companions import COMPANIONS
-from canonry.records.usecases.read_records import RecordReading, Statement, companions_named
+from canonry.records.domain.interpretations import Found, require_record
+from canonry.records.notation.parties import COMPANIONS
 from canonry.records.usecases.record_entities import record_named
+from canonry.records.usecases.record_source import source_of_words
+from canonry.records.usecases.records import RecordReading, Statement, companions_named
 from canonry.records.usecases.schemas_in_force import schemas_in_force
-from canonry.records.usecases.source_of_words import source_of_words
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, NewId, ObservationId
 from canonry.values.json_values import canonical_json
 from canonry.values.observations import (
+    LAST,
     PRIORITY_CORRECTION,
     PRIORITY_STRUCTURED,
     SPECIFICITY_STATED,
     Dated,
     Fragment,
+    Held,
     ObservationDraft,
 )
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.values.snapshots import Held
-from canonry.values.winners import LAST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,19 +14,31 @@ from canonry.canon.ports.files import FileHint, Member
 from canonry.canon.session.account import Account, opened, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, answered, commit_change
+from canonry.canon.session.commit_change import (
+    Change,
+    answered,
+    commit_change,
+    made_before,
+    the_made,
+)
 from canonry.canon.session.lookup import require
-from canonry.canon.session.receipts import made_before, the_made
 from canonry.log.entries import FileAttached, Made
-from canonry.log.items.accounts import run_id_of, source_id_of
-from canonry.log.items.runs import InterpretationRun, RunDraft
-from canonry.log.items.sources import Source, SourceDraft, SourceType
-from canonry.log.keys import thing_key
+from canonry.log.folding import thing_key
+from canonry.log.items.sources import (
+    InterpretationRun,
+    RunDraft,
+    Source,
+    SourceDraft,
+    SourceType,
+    run_id_of,
+    source_id_of,
+)
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.models.client_model import ASKED
+from canonry.models.speaker import ASKED
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.records.domain.interpretations import Found
-from canonry.records.domain.record_bounds import require_record
+from canonry.records.domain.interpretations import Found, require_record
+from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file
+from canonry.records.usecases.ingest_records import record_batches
 from canonry.records.usecases.interpret_source import (
     PlannedRun,
     excerpts_of,
@@ -34,18 +46,10 @@ from canonry.records.usecases.interpret_source import (
     interpret_file,
     plan_run,
     require_quota,
+    restate_run,
 )
-from canonry.records.usecases.read_records import Statement
-from canonry.records.usecases.record_batches import record_batches
 from canonry.records.usecases.record_source import Recorded, record_source
-from canonry.records.usecases.restate_run import restate_run
-from canonry.records.usecases.store_file import (
-    GivenFile,
-    StoredFile,
-    filing_of,
-    hint_of,
-    store_file,
-)
+from canonry.records.usecases.records import Statement
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import EntityId, NewId, RunId, SourceId
 from canonry.values.json_values import canonical_json

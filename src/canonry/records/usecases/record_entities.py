@@ -9,18 +9,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.pacing import Pace, aside
+from canonry.canon.session.paging import Pace, aside
 from canonry.log.entries import Entry, Made
-from canonry.log.items.accounts import relation_id_of
+from canonry.log.folding import name_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, said_in
 from canonry.log.items.relations import Relation, RelationDraft
-from canonry.log.keys import name_key, thing_key
-from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX, policy_of
-from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.schemas.truth_relations import TruthRelation
+from canonry.log.items.sources import relation_id_of
+from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
+from canonry.log.schemas.schemas import EntitySchema, TruthRelation
 from canonry.log.schemas.typed_records import naming_of
 from canonry.records.domain.assertions import Assertion
-from canonry.records.domain.foreseen import foreseen
 from canonry.records.domain.resolving import (
     Doubt,
     Known,
@@ -30,28 +28,29 @@ from canonry.records.domain.resolving import (
     target_of,
     tied,
 )
-from canonry.records.usecases.derived_edges import (
+from canonry.records.domain.shown import foreseen
+from canonry.records.usecases.records import (
+    RecordReading,
+    Similar,
+    content_of,
+    earlier_addressees,
+    find_similar,
+    is_news,
+    last_words_of,
+)
+from canonry.records.usecases.relationships import (
     FIELD,
     RetoldEntity,
+    edge,
     edges_following,
     retellings,
     stands,
 )
-from canonry.records.usecases.earlier_statements import (
-    content_of,
-    earlier_addressees,
-    is_news,
-    last_words_of,
-)
-from canonry.records.usecases.read_records import RecordReading
-from canonry.records.usecases.relate_entities import edge
-from canonry.records.usecases.similar_entities import Similar, find_similar
+from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.values.merge import join_all
-from canonry.values.observations import ObservationDraft
+from canonry.values.observations import Accumulator, ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.values.revising import revised
-from canonry.values.snapshots import Accumulator
 
 TOLD_MAX: Final = 100
 """After so many possible duplicates no record tells of any."""

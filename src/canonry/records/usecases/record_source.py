@@ -1,32 +1,36 @@
-"""Record a source: its records become canon by one commit, with the run that read them out of it.
-
-Recording the same source again adds nothing, unless somebody has said otherwise since: then its
-word is given once more, as what was said last.
-"""
+"""Record a source, of a file or of a user's words."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final
 
-from canonry.canon.session.account import opened
+from canonry.canon.session.account import Account, opened
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.pacing import OF_RECORD, Pace, aside
-from canonry.canon.session.receipts import found_by
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
+from canonry.canon.session.paging import OF_RECORD, Pace, aside
 from canonry.log.entries import Entry, Made, Thing
-from canonry.log.items.accounts import run_id_of
+from canonry.log.folding import thing_key
 from canonry.log.items.entities import EntityDraft
 from canonry.log.items.relations import Relation, RelationDraft
-from canonry.log.items.runs import InterpretationRun, RunDraft, RunStatus
-from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft
-from canonry.log.keys import thing_key
-from canonry.log.schemas.truth_relations import TruthRelation
+from canonry.log.items.sources import (
+    InterpretationRun,
+    RunDraft,
+    RunStatus,
+    Snippet,
+    SnippetDraft,
+    Source,
+    SourceDraft,
+    SourceType,
+    run_id_of,
+    source_id_of,
+)
+from canonry.log.schemas.schemas import TruthRelation
 from canonry.records.domain.assertions import Warned
-from canonry.records.domain.record_bounds import require_bounds
+from canonry.records.domain.interpretations import require_bounds
 from canonry.records.usecases.interpret_source import EXCERPTS_MAX
-from canonry.records.usecases.read_records import RecordReading, Statement, read_records
 from canonry.records.usecases.record_entities import (
     TOLD_MAX,
     Duplicate,
@@ -34,10 +38,16 @@ from canonry.records.usecases.record_entities import (
     Recording,
     record_entities,
 )
-from canonry.records.usecases.relate_entities import edge
+from canonry.records.usecases.records import RecordReading, Statement, read_records
+from canonry.records.usecases.relationships import edge
 from canonry.values.ids import EntityId, NewId, ObservationId, RunId, SnippetId, content_id
 from canonry.values.observations import ObservationDraft
-from canonry.values.provenance import Authority, Evidence, EvidenceKind
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+
+# Record a source: its records become canon by one commit, with the run that read them out of it.
+#
+# Recording the same source again adds nothing, unless somebody has said otherwise since: then its
+# word is given once more, as what was said last.
 
 _PHASES: Final = 3
 """Each record is read, matched with what is known, and kept."""
@@ -242,4 +252,29 @@ def _run(
         warnings=tuple(dict.fromkeys(each.code for each in warnings)),
         started_at=statement.started_at,
         ended_at=canon.clock.now(),
+    )
+
+
+def source_of_words(
+    account: Account,
+    source_type: SourceType,
+    content: bytes,
+    properties: Mapping[str, Any] | None = None,
+) -> SourceDraft:
+    """A source that holds its JSON itself; the same words of one user are the same source."""
+    digest = sha256(content).hexdigest()
+    return SourceDraft(
+        id=source_id_of(account.user_id, digest),
+        space=account.space,
+        doc_id=digest,
+        title="",
+        edition=None,
+        origin=None,
+        source_type=source_type,
+        level=CanonLevel.CANON,
+        content_hash=digest,
+        mime_type="application/json",
+        size=len(content),
+        content=content.decode(),
+        properties=dict(properties or {}),
     )

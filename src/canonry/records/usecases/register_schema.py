@@ -14,11 +14,9 @@ from canonry.canon.session.account import (
 from canonry.canon.session.account import within_account as within
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import Change, commit_change, the_made
 from canonry.log.entries import Made
-from canonry.log.keys import schemas_key, thing_key
-from canonry.log.schemas.derived_schemas import schema_id_of
+from canonry.log.folding import schemas_key, thing_key
 from canonry.log.schemas.identity_keys import fields_asked, label_of
 from canonry.log.schemas.schemas import (
     CUSTOM_VERSION,
@@ -28,9 +26,10 @@ from canonry.log.schemas.schemas import (
     IdentityRule,
 )
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
+from canonry.log.schemas.typed_records import schema_id_of
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.records.domain.record_bounds import FIELDS_MAX, NAME_MAX
-from canonry.records.usecases.read_records import next_version
+from canonry.records.domain.interpretations import FIELDS_MAX, NAME_MAX
+from canonry.records.usecases.records import next_version
 from canonry.records.usecases.schemas_in_force import versions_of
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import NewId

@@ -8,7 +8,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 async def versions_of(canon: Canon, account: Account, entity_type: str) -> Sequence[EntitySchema]:

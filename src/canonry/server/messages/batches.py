@@ -11,8 +11,8 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from canonry.server.callers import header
 from canonry.server.messages.lines import decode, refusal
+from canonry.server.sessions import header
 
 BATCHING: Final = "2025-03-26"
 """The only revision of the protocol with batches."""

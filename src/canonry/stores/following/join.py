@@ -1,14 +1,326 @@
-"""Join a ledger and views of any engines to one canon that keeps the promises of each port."""
+"""Join a ledger and views of any engines to one canon."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
-from canonry.log.ports.ledger import Ledger
+from typing_extensions import override
+
+from canonry.log.canon import beside, fold, needs
+from canonry.log.commits import (
+    ORIGIN,
+    Append,
+    Appended,
+    Commit,
+    Foreseen,
+    LookedAt,
+    Outcome,
+    Position,
+    Stale,
+)
+from canonry.log.entries import Thing
+from canonry.log.folding import ANY, thing_key
+from canonry.log.ports.ledger import Head, Ledger, Touched
+from canonry.log.ports.world import scope
+from canonry.log.sealing import GENESIS, Sealed, unseal
+from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.engine import Engine
-from canonry.stores.following.joined_ledger import JoinedLedger
-from canonry.stores.following.projector import Projector
+from canonry.readmodels.ports.view import View
+from canonry.stores.following.following import Following, Projector, looked_at
+from canonry.values.errors import BrokenInvariant, Unavailable
+from canonry.values.fields import spread
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.moments import Instant
+
+# The joined ledger: the log of one engine in front of views that others keep.
+#
+# Before anybody judges, or is told what was touched, the state stands where the log does. After an
+# append it is brought there, and other views before they are asked or the call ends; where one
+# cannot
+# be, whoever reads next waits. A view that is dead for longer refuses reads, and never a commit.
+
+_FEW: Final = 200
+"""Of so few spaces, or so few commits, a server tells at once where each stands."""
+
+ATTEMPTS_MAX: Final = 5
+"""So often a draft is foreseen anew while others change what it changes."""
+
+
+class JoinedLedger(Ledger):
+    """Says what drafts touch, which needs the views, and waits for the views, which need them."""
+
+    def __init__(self, projector: Projector, *, foresees: bool = True) -> None:
+        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`."""
+        self._log = projector.ledger
+        self._projector = projector
+        self._foresees = foresees
+        follow = tuple(each for each in projector.others if isinstance(each, Following))
+        rest = tuple(each for each in projector.others if each not in follow)
+        self._state = _Debt(projector, (projector.state, *follow))
+        self._others = _Debt(projector, rest, after=self._state)
+        self._cursor = 0
+        self._ended = False
+        self._appending = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def finish(self) -> None:
+        """Let what was begun be written, and nothing after it; for whoever closes the engines."""
+        self._ended = True
+        await self._idle.wait()
+
+    async def settle(self, view: object = None) -> None:
+        """Let `view` show what this process was told to be written, before a call others' too.
+
+        None: all views. What is shown of the state goes first, since others are made from it.
+
+        Raises:
+            Unavailable: `view.behind`.
+        """
+        call = scope()
+        if call is not None and not call.told.is_up:
+            if self._foresees or len(self._state.shown) > _FEW:
+                self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
+            else:
+                await self._bring_up()
+        await self._state.pay()
+        if view not in self._state.views:
+            await self._others.pay()
+
+    async def _reach(self, space: SpaceId, position: Position) -> None:
+        await self._state.reach(space, position)
+        self._others.owe(space, position)
+
+    @override
+    async def head(self, space: SpaceId) -> Position:
+        if (call := scope()) is not None:
+            # A verdict may rest on what the views show by now: an append tells if that is stale.
+            await self.settle(self._projector.state)
+            if call.told.is_up and not self._foresees:
+                return await self._projector.state.cursor(space)
+            if call.told.is_up and space in self._state.shown:
+                return self._state.shown[space]
+        head = await self._log.head(space)
+        await self._reach(space, head)
+        return head
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        if not batch:
+            return []
+        if self._ended:
+            raise Unavailable("ledger.closed", "the store is closed; open it again")
+        with self._begun():
+            return await self._append(batch)
+
+    @contextmanager
+    def _begun(self) -> Iterator[None]:
+        self._appending += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._appending -= 1
+            if not self._appending:
+                self._idle.set()
+
+    async def _end(self) -> None:
+        """Let all views show what a call wrote."""
+        with self._begun():
+            await self._state.pay()
+            await self._others.pay()
+
+    async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        for _attempt in range(ATTEMPTS_MAX):
+            told = await (self._foreseen(batch) if self._foresees else self._shown_to(batch))
+            outcomes = await self._log.append(told)
+            if not isinstance(outcomes[0], Stale):
+                break
+            if (call := scope()) is not None:
+                call.told.is_up = False
+            if await self._is_stale(batch[0]):
+                break
+        for item, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Appended):
+                self.owe(item.draft.space, outcome.position)
+            known = isinstance(outcome, Appended) and not outcome.replayed
+            if not known and (call := scope()) is not None:
+                call.told.is_up = False
+        if self._foresees:
+            call = scope()
+            if call is not None:
+                call.told.at_end[self] = self._end
+            with suppress(Unavailable):  # it is durable; who reads next waits
+                await self.settle(None if call is None else self._projector.state)
+        return outcomes
+
+    @override
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        if not self._foresees:
+            await self._log.restore(sealed, touched)
+        for item in sealed if self._foresees else ():
+            commit = unseal(item)
+            await self.head(item.space)
+            things = await looked_at(self._projector.state, commit.entries)
+            await self._log.restore([item], [_touched(commit, things)])
+        for item in sealed:
+            self.owe(item.space, item.position)
+        await self.settle()
+
+    async def _is_stale(self, item: Append) -> bool:
+        """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
+        if not self._foresees:
+            return True
+        return await self._log.head(item.draft.space) > item.judged_at and bool(item.reads)
+
+    async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
+        """Each with what it touches, which holds while nobody else changes what it changes."""
+        heads = {item.draft.space: await self.head(item.draft.space) for item in batch}
+        spaces = dict(heads)
+        entries = [entry for item in batch for entry in item.draft.entries]
+        things = await looked_at(self._projector.state, entries)
+        told: list[Append] = []
+        for item in batch:
+            draft = item.draft
+            spaces[draft.space] = Position(spaces[draft.space] + 1)
+            commit = Commit(
+                **spread(draft),
+                position=spaces[draft.space],
+                recorded_at=Instant(0),
+                previous=GENESIS,
+                hash=GENESIS,
+            )
+            over = needs(draft.entries) | beside(draft.entries, things)
+            foreseen = Foreseen(
+                touched=await self._touched_by(commit, things),
+                over=frozenset(map(thing_key, over)),
+                at=heads[draft.space],
+            )
+            told.append(replace(item, foreseen=foreseen))
+        return told
+
+    async def _shown_to(self, batch: Sequence[Append]) -> Sequence[Append]:
+        """Each with what folding it looks at, as the views show it; as it is where they do not."""
+        space, state = batch[0].draft.space, self._projector.state
+        entries = [entry for item in batch for entry in item.draft.entries]
+        try:
+            await self.settle()
+            at = await state.cursor(space)
+            things = await looked_at(state, entries)
+        except Unavailable:
+            return batch
+        shown = LookedAt(ids=needs(entries) | beside(entries, things), things=things, at=at)
+        return [replace(item, looked_at=shown) for item in batch]
+
+    async def _touched_by(self, commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
+        try:
+            return _touched(commit, things)
+        except BrokenInvariant:
+            if await self._log.find(commit.id) is None:
+                raise
+            return frozenset((ANY,))  # it stands in the log already, and is written no more
+
+    def owe(self, space: SpaceId, position: Position) -> None:
+        """Let whoever asks a view wait until it shows a space up to `position`."""
+        self._state.owe(space, position)
+        self._others.owe(space, position)
+
+    @override
+    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        return await self._log.heads(after=after, limit=limit)
+
+    @override
+    async def find(self, commit_id: CommitId) -> Commit | None:
+        log, copied, call = self._log, self._projector.copied, scope()
+        if copied is not None and call is not None and call.told.is_up:
+            log = copied  # who writes the same meanwhile is told so by the append
+        return await log.find(commit_id)
+
+    @override
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        return await self._log.position_at(space, instant)
+
+    @override
+    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
+        return await self._log.read(space, after=after, limit=limit)
+
+    @override
+    async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        return await self._log.read_sealed(space, after=after, limit=limit)
+
+    @override
+    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        touched = await self._log.touched_since(cursor, limit=limit)
+        if touched.keys is None or touched.keys:
+            # A reply that is made after this rests on all of it.
+            await self._bring_up(None if touched.keys is None else touched.reached)
+        elif (call := scope()) is not None:
+            call.told.is_up = True
+        return touched
+
+    async def _bring_up(self, reached: Mapping[SpaceId, Position] | None = None) -> None:
+        for space, head in (await heads_of(self._log) if reached is None else reached).items():
+            await self._reach(space, head)
+        if (call := scope()) is not None:
+            call.told.is_up = True
+
+    @override
+    async def await_news(self, seconds: float) -> None:
+        await self._log.await_news(seconds)
+
+    @override
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        return self._log.exclusive()
+
+
+class _Debt:
+    """Views that are to show what was written, and how far they are known to do so."""
+
+    def __init__(
+        self, projector: Projector, views: Sequence[View], *, after: "_Debt | None" = None
+    ) -> None:
+        self.views = views
+        self._after = after
+        self.shown: dict[SpaceId, Position] = {}
+        self._projector = projector
+        self._owed: dict[SpaceId, Position] = {}
+        self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def owe(self, space: SpaceId, position: Position) -> None:
+        """Show a space up to `position`, when it is asked for."""
+        if self.views and self.shown.get(space, ORIGIN) < position:
+            self._owed[space] = max(position, self._owed.get(space, position))
+
+    async def pay(self) -> None:
+        """Show what is owed."""
+        for space, position in list(self._owed.items()):
+            await self.reach(space, position)
+            if self._owed.get(space, ORIGIN) <= self.shown[space]:
+                self._owed.pop(space, None)
+
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        """Show a space up to `position`, and what else this process wrote to it."""
+        async with self._turns[space]:
+            if self.shown.get(space, ORIGIN) < position:
+                position = max(position, self._owed.get(space, position))
+                if self._after is not None:  # these are made from what those show
+                    await self._after.reach(space, position)
+                await self._projector.reach(space, position, self.views)
+                self.shown[space] = position
+
+
+def _touched(commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
+    """The keys that a commit touches; `things` are afterwards as it leaves them."""
+    changes = fold(commit, things)
+    things.update(changes.things)
+    return changes.touched
+
 
 P = TypeVar("P")
 

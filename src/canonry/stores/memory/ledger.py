@@ -1,19 +1,20 @@
-"""The log in memory."""
+"""The ledger and blobs in memory."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import sha256
 
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
-from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.sealer import Sealer
+from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
 from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.stores.memory.store import MemoryStore, collides
-from canonry.values.errors import Conflict
+from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 class MemoryLedger(Ledger):
@@ -141,3 +142,31 @@ class MemoryLedger(Ledger):
                 yield
             finally:
                 self._owner = None
+
+
+class MemoryBlobs(Blobs):
+    """Bytes by their hash."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._held: dict[str, bytes] = {}
+
+    @override
+    async def put(self, data: bytes) -> str:
+        digest = sha256(data).hexdigest()
+        self._held[digest] = data
+        return digest
+
+    @override
+    async def get(self, digest: str) -> bytes:
+        if digest not in self._held:
+            raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
+        return self._held[digest]
+
+    @override
+    async def delete(self, digest: str) -> None:
+        self._held.pop(digest, None)
+
+    @override
+    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+        return sorted(d for d in self._held if d > after)[:limit]

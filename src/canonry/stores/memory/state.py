@@ -9,18 +9,17 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
+from canonry.log.folding import frames_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun
 from canonry.log.items.scenes import Story
-from canonry.log.items.sources import Source
+from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.items.veils import tells_of
-from canonry.log.keys import frames_keys
-from canonry.log.schemas.identifiers import Bearer, IdentifierRow, rows_of
+from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.sighting import seen_also
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
@@ -44,12 +43,11 @@ from canonry.readmodels.timeline import (
 )
 from canonry.stores.memory.store import MemoryView
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
-from canonry.values.spaces import Space, SpaceKind
 from canonry.values.state_tags import normal_tags
-from canonry.values.time import Instant
 
 T = TypeVar("T", bound=Thing)
 NAMESAKES_MAX = 50

@@ -10,14 +10,14 @@ from typing_extensions import override
 from canonry.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import Thing, Tombstone
+from canonry.log.folding import ANY, key_hash
 from canonry.log.items.veils import homed, is_veiled, variants
-from canonry.log.keys import ANY, key_hash
 from canonry.log.sealing import Sealed
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Folded, View
 from canonry.values.errors import Conflict
+from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
-from canonry.values.revising import revised
 
 T = TypeVar("T")
 

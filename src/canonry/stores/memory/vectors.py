@@ -9,8 +9,9 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
 from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
+    Vector,
     VectorBatch,
     VectorEntry,
     VectorHit,

@@ -3,8 +3,7 @@
 from canonry.stores.mongodb.database import MongoDatabase
 from canonry.stores.mongodb.documents import MongoDocuments
 from canonry.stores.mongodb.ledger import MongoLedger
-from canonry.stores.mongodb.mending import MongoMending
-from canonry.stores.mongodb.store import MongoStore, open_store
+from canonry.stores.mongodb.store import MongoMending, MongoStore, open_store
 
 __all__ = [
     "MongoDatabase",

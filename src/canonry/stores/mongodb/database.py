@@ -1,26 +1,194 @@
-"""One database of a MongoDB deployment: its collections, its clock, and until when one waits.
-
-Everything is written with majority concern, and nothing rests on transactions or change streams.
-"""
+"""The database in MongoDB, and its faults as our errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import Context
 from typing import Any, Final, TypeAlias
 
 import pymongo
+from bson.errors import InvalidDocument, InvalidStringData
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import PyMongoError
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    ConfigurationError,
+    ConnectionFailure,
+    DocumentTooLarge,
+    DuplicateKeyError,
+    InvalidOperation,
+    NetworkTimeout,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WaitQueueTimeoutError,
+    WriteConcernError,
+    WTimeoutError,
+)
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from canonry.log.ports.call_scope import scope
-from canonry.log.upcasters import ENCODING_VERSION
-from canonry.stores.mongodb.ends import KnownEnds
-from canonry.stores.mongodb.faults import closed, translated
-from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.log.encoding import ENCODING_VERSION
+from canonry.log.ports.world import scope
+from canonry.log.sealing import GENESIS
+from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+from canonry.values.ids import SpaceId
+
+DUPLICATE: Final = 11000
+_FULL: Final = frozenset((14031, 28))
+_REFUSED: Final = frozenset((13, 18))
+_FAILING: Final = frozenset((1, 8))
+"""What a server answers that failed itself, also for want of room, and has no code for it."""
+
+_UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Canonry's errors in place of the driver's."""
+    try:
+        yield
+    except (PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError) as error:
+        raise as_canonry(error) from error
+
+
+def is_unsure(error: PyMongoError) -> bool:
+    """Whether nobody knows if a write came through."""
+    if isinstance(error, BulkWriteError):
+        told = error.details or {}
+        return not told.get("writeErrors") and bool(told.get("writeConcernErrors"))
+    return isinstance(error, _UNSURE)
+
+
+def is_taken(error: PyMongoError) -> bool:
+    """Whether what was to be inserted is there already, under this id or another."""
+    if isinstance(error, BulkWriteError):
+        told = (error.details or {}).get("writeErrors", ())
+        return bool(told) and all(each.get("code") == DUPLICATE for each in told)
+    return isinstance(error, DuplicateKeyError)
+
+
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """The error that tells a caller what `error` means."""
+    match error:
+        case BulkWriteError(details={"writeErrors": [first, *_]}):
+            return as_canonry(OperationFailure(str(first["errmsg"]), first["code"]))
+        case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
+            return InvalidInput("text.unreadable", "a text holds what is no character")
+        case DocumentTooLarge():
+            message = "a commit is larger than a document of the server may be: write less at once"
+            return InvalidInput("ledger.too-large", message)
+        case InvalidOperation():
+            return closed()
+        case WaitQueueTimeoutError():
+            return Unavailable("store.busy", "every connection is in use; try again")
+        case ServerSelectionTimeoutError():
+            return unreachable()
+        case PyMongoError(timeout=True):
+            return Unavailable("store.deadline", "the server took too long; try again")
+        case ConnectionFailure():
+            return unreachable()
+        case OperationFailure(code=code) if code in _FULL:
+            return Unavailable("ledger.full", "the disk is full: make room, nothing was written")
+        case OperationFailure(code=code) if code in _REFUSED:
+            message = "the server refuses this user: check mongodb.url and the rights of its user"
+            return Unavailable("store.read-only", message)
+        case OperationFailure(code=code) if code in _FAILING:
+            message = "the database server failed: look at its log and at its disk; then try again"
+            return Unavailable("store.failing", message)
+        case ConfigurationError():
+            message = "mongodb.url cannot be used: it is mongodb://HOST:PORT or mongodb+srv://HOST"
+            return InvalidInput("store.bad-url", message)
+        case _:
+            message = "the database refused a command: run `canonry doctor`"
+            return BrokenInvariant("store.failed", message, kind=type(error).__name__)
+
+
+def unreachable() -> Unavailable:
+    """The error of whoever finds no server that takes writes."""
+    message = "the database server does not answer: check that it runs; then try again"
+    return Unavailable("store.unreachable", message)
+
+
+def closed() -> Unavailable:
+    """The error of whoever asks after the end."""
+    return Unavailable("ledger.closed", "the store is closed; open it again")
+
+
+# The newest commits of logs as this process knows them, so that an append need not ask for them.
+#
+# All of them are with a majority, so that none is ever taken back: they were read so, or what
+# follows
+# them was acknowledged so. Whether a log ends there yet the insert of the next place finds out.
+
+_COMMITS: Final = 64
+_SPACES: Final = 100
+_TOUCHED_MAX: Final = 200
+_KEPT: Final = ("position", "recorded_at", "hash", "touched")
+
+
+StoredCommit: TypeAlias = Mapping[str, Any]
+"""Some fields of a commit, as it is stored."""
+
+_EMPTY: Final[StoredCommit] = {"position": 0, "recorded_at": 0, "hash": GENESIS}
+
+
+class KnownEnds:
+    """Of each space the newest commits without a gap; what the first of them touched is unknown."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: dict[SpaceId, deque[StoredCommit]] = {}
+
+    def since(self, space: SpaceId, position: int) -> Sequence[StoredCommit]:
+        """The commit at or before `position` and all after it; empty where they are not known."""
+        known = self._known.get(space)
+        if not known or not known[0]["position"] <= position <= known[-1]["position"]:
+            return ()
+        return tuple(known)
+
+    def wrote(self, space: SpaceId, position: int) -> bool:
+        """Whether this process is known to have appended the commit there."""
+        known = self._known.get(space, ())
+        return any(each["position"] == position and each["mine"] for each in known)
+
+    def stands(self, space: SpaceId, tip: StoredCommit | None) -> None:
+        """A log was seen to end with `tip`, or past it by now; None: it was empty."""
+        known = self._known.get(space)
+        tip = tip or _EMPTY
+        if not known or known[-1]["position"] < tip["position"]:
+            self._begin(space, tip, mine=False)
+
+    def follow(self, space: SpaceId, made: Iterable[StoredCommit]) -> None:
+        """This process appended these commits, in order."""
+        for each in made:
+            known = self._known.get(space)
+            follows = known and known[-1]["position"] + 1 == each["position"]
+            if known and follows and len(each["touched"]) <= _TOUCHED_MAX:
+                known.append({**{name: each[name] for name in _KEPT}, "mine": True})
+            else:
+                self._begin(space, each, mine=True)
+
+    def _begin(self, space: SpaceId, tip: StoredCommit, *, mine: bool) -> None:
+        if len(self._known) >= _SPACES:
+            self._known.clear()
+        first = {**{name: tip[name] for name in _KEPT[:-1]}, "touched": (), "mine": mine}
+        self._known[space] = deque((first,), maxlen=_COMMITS)
+
+
+# One database of a MongoDB deployment: its collections, its clock, and until when one waits.
+#
+# Everything is written with majority concern, and nothing rests on transactions or change streams.
 
 BsonDocument: TypeAlias = dict[str, Any]
 BsonCollection: TypeAlias = AsyncCollection[BsonDocument]

@@ -21,18 +21,16 @@ from typing_extensions import override
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Thing, Tombstone
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
-from canonry.log.ports.call_scope import answers
+from canonry.log.ports.world import answers
 from canonry.readmodels.listing import rows_of
 from canonry.readmodels.ports.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Folded
-from canonry.stores.mongodb.database import BsonDocument, MongoDatabase
-from canonry.stores.mongodb.faults import is_taken
+from canonry.stores.mongodb.database import BsonDocument, MongoDatabase, is_taken
 from canonry.values.errors import BrokenInvariant, Conflict
 from canonry.values.ids import SceneId, SourceId, SpaceId
 from canonry.values.json_values import decode_json, encode_json

@@ -14,8 +14,7 @@ from typing import Final
 
 from pymongo.errors import DuplicateKeyError
 
-from canonry.log.ports.call_scope import answers
-from canonry.log.ports.world import Identities
+from canonry.log.ports.world import Identities, answers
 from canonry.stores.mongodb.database import BsonDocument, MongoDatabase
 from canonry.stores.mongodb.looks import SharedAnswers
 from canonry.values.errors import CanonryError, Unavailable

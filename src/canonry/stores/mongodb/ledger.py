@@ -1,47 +1,260 @@
-"""The log in MongoDB: a commit is one document, and its place in the log is its `_id`.
-
-So whoever inserts a place first has it, and nothing rests on a transaction. Who comes second looks
-at what was touched meanwhile, and takes the next place. What waits in one process is inserted
-together.
-"""
+"""The ledger in MongoDB."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
+from typing import Final, TypeAlias
 
 from pymongo.errors import PyMongoError
 from typing_extensions import override
 
-from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
-from canonry.log.ports.call_scope import scope
-from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.turns import Call, Turns
-from canonry.log.ports.world import Clock, Identities
+from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
+from canonry.log.ports.world import Call, Clock, Identities, Turns, scope
 from canonry.log.sealing import Sealed, fault_in, require_unaltered, unseal
-from canonry.stores.mongodb.appending import (
-    ATTEMPTS_MAX,
-    BATCH,
-    NEWEST,
-    GateClosed,
-    GroupInserter,
+from canonry.stores.mongodb.database import (
+    BsonDocument,
+    MongoDatabase,
+    StoredCommit,
+    as_canonry,
+    is_taken,
+    is_unsure,
 )
-from canonry.stores.mongodb.database import BsonDocument, MongoDatabase
-from canonry.stores.mongodb.faults import is_taken
 from canonry.stores.mongodb.gate import WriterGate
 from canonry.stores.mongodb.looks import Looks, SharedAnswers
 from canonry.stores.mongodb.records import (
     TIP,
+    TOUCHED_MAX,
     TOUCHES_ANYTHING,
     ChainEnd,
     document_of,
+    is_stale,
     next_after,
     past,
     sealed_in,
 )
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
+
+# Appending: what waits is judged, sealed and inserted together at the end of a log.
+#
+# The first attempt rests on what this process knows of the end, and asks for nothing: unique
+# places
+# and ids refuse it where others were quicker, or where a draft is there already. Then it looks.
+
+ATTEMPTS_MAX: Final = 100
+"""So often an append tries the next place while others are quicker."""
+
+LOST_MAX: Final = 5
+"""So often it asks whether it was written, where the answer was lost."""
+
+BATCH: Final = 100
+NEWEST: Final = [("_id", -1)]
+_LONGEST_PAUSE: Final = 0.05
+
+
+class GateClosed(Unavailable):
+    """Somebody has begun to keep others out: who appends lets the block begin, and comes again."""
+
+
+class GroupInserter:
+    """Writes groups of calls, each of one space."""
+
+    def __init__(
+        self,
+        database: MongoDatabase,
+        gate: WriterGate,
+        looks: Looks,
+        clock: Clock,
+        identities: Identities,
+    ) -> None:
+        """Tell `looks` of what is written."""
+        self._database = database
+        self._gate = gate
+        self._looks = looks
+        self._identities = identities
+        self.sealer = Sealer(clock, identities)
+        self.takers: list[Callable[[Sequence[Sealed]], None]] = []
+        self._commits = database.collection("commits")
+        self._latest = database.latest("commits")
+
+    async def write(
+        self, calls: Sequence[Call], *, mine: bool = False
+    ) -> Sequence[Sequence[Outcome]]:
+        """Write what calls ask for that have passed the gate; whether the block is `mine`.
+
+        Raises:
+            GateClosed: nothing more was written; what they tried is in their `tried`.
+        """
+        async with self._database.working():
+            writing = _InsertedGroup(self, calls)
+            known = self._database.ends.since(writing.space, writing.since)
+            if known and await self._written(
+                writing, known[-1], None, known[1:], await self._database.now()
+            ):
+                return writing.outcomes
+            for attempt in range(ATTEMPTS_MAX):
+                is_open, found = await asyncio.gather(
+                    self._gate.is_open(mine=mine), self._looked(writing)
+                )
+                if not is_open:
+                    raise GateClosed("ledger.busy", "somebody keeps all others out; try again")
+                if await self._written(writing, *found):
+                    return writing.outcomes
+                await asyncio.sleep(self._pause(attempt))
+        raise Unavailable("ledger.busy", "others write without a pause; try again")
+
+    async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
+        """What an attempt rests on, asked together.
+
+        A draft counts as there once a majority has it; before that its id refuses it once more.
+        Where the log ends is the newest of what was touched: asked apart, it may be past a commit
+        that the other answer does not have, and that would make nothing stale.
+        """
+        space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
+        known = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
+        touched = self._latest.find(past(space, before), {"touched": 1, **TIP})
+        there, newest, now = await asyncio.gather(
+            known.to_list(),
+            touched.sort(NEWEST).limit(TOUCHED_MAX + 2).to_list(),
+            self._database.now(),
+        )
+        if newest or writing.since == ORIGIN:
+            return (newest[0] if newest else None), there, newest, now
+        # The log is shorter than what the drafts rest on, as in a database that was restored.
+        tip = await self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
+        return tip, there, (), now
+
+    async def _written(
+        self,
+        writing: "_InsertedGroup",
+        tip: StoredCommit | None,
+        known: Sequence[StoredCommit] | None,
+        touched: Sequence[StoredCommit],
+        now: int,
+    ) -> bool:
+        """Whether the group came to its end; else others were quicker, or the answer was lost.
+
+        Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
+        So may one that came late, after one question and before the other.
+        """
+        if known is not None and writing.is_among(touched, known):
+            return False
+        made = writing.planned(ChainEnd(tip), known or (), touched, now)
+        if known is None and writing.has_stale:
+            return False
+        began = self._looks.step()
+        try:
+            for start in range(0, len(made), BATCH):
+                await self._latest.insert_many(made[start : start + BATCH], ordered=True)
+        except PyMongoError as error:
+            if is_unsure(error):
+                writing.lost += 1
+                if writing.lost >= LOST_MAX:
+                    raise as_canonry(error) from error
+            elif not is_taken(error):
+                raise
+            return False
+        if made:
+            self._looks.wrote(began, made)
+            self._database.ends.follow(writing.space, made)
+            written = [sealed_in(each) for each in made]
+            for take in self.takers:
+                take(written)
+        return True
+
+    def _pause(self, attempt: int) -> float:
+        """Somewhere within a time that grows, so that those who met do not meet again."""
+        longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
+        return longest * self._identities.salt()[0] / 255
+
+
+_Looked: TypeAlias = tuple[
+    StoredCommit | None, Sequence[StoredCommit] | None, Sequence[StoredCommit], int
+]
+"""The newest commit, those of the drafts that are there, who touched what since, and the time."""
+
+
+class _InsertedGroup:
+    """Calls on their way into the log, over as many attempts as it takes."""
+
+    def __init__(self, appender: GroupInserter, calls: Sequence[Call]) -> None:
+        items = [item for call in calls for item in call.batch]
+        self.space = items[0].draft.space
+        self.ids = sorted({item.draft.id for item in items})
+        self.since = min(item.rests_on for item in items)
+        self.lost = 0
+        self.outcomes: list[list[Outcome]] = []
+        self._appender = appender
+        self._calls = calls
+
+    @property
+    def has_stale(self) -> bool:
+        """Whether a draft was found stale."""
+        return any(isinstance(each, Stale) for told in self.outcomes for each in told)
+
+    def is_among(self, touched: Sequence[StoredCommit], known: Sequence[StoredCommit]) -> bool:
+        """Whether what was tried is among what was `touched`, and not among what is `known`."""
+        tried = {each for call in self._calls for each in call.tried}
+        tried.difference_update(each["hash"] for each in known)
+        return any(each["hash"] in tried for each in touched)
+
+    def planned(
+        self,
+        end: ChainEnd,
+        known: Sequence[StoredCommit],
+        touched: Sequence[StoredCommit],
+        now: int,
+    ) -> list[BsonDocument]:
+        """What is to be inserted; what becomes of each draft then is in `outcomes`.
+
+        Each call is judged after those before it. Where an earlier attempt was written in part,
+        that part is the call's own. Whom nobody waits for any more is left out.
+        """
+        there: dict[str, StoredCommit] = {each["commit"]: each for each in known}
+        made = list[BsonDocument]()
+        self.outcomes = []
+        for call in self._calls:
+            own = frozenset(call.tried)
+            others = [each for each in (*touched, *made) if each["hash"] not in own]
+            head, stopped, told = end.position, call.answer.done(), list[Outcome]()
+            for item in () if stopped else call.batch:
+                if item.draft.id in there:
+                    told.append(_known(there[item.draft.id], own))
+                    continue
+                stopped = stopped or is_stale(item, others, head)
+                if stopped:
+                    told.append(Stale(head=head))
+                    continue
+                sealed = self._appender.sealer.sealed(
+                    item.draft, after=end.position, newest=end.newest, previous=end.hash
+                )
+                end.follow(sealed)
+                keys = TOUCHES_ANYTHING if item.foreseen is None else item.foreseen.touched
+                made.append(document_of(sealed, keys, now))
+                there[item.draft.id] = made[-1]
+                call.tried.add(sealed.hash)
+                told.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
+            self.outcomes.append(told)
+        return made
+
+
+def _known(stored: StoredCommit, own: frozenset[str]) -> Appended:
+    return Appended(
+        position=Position(int(stored["position"])),
+        recorded_at=Instant(int(stored["recorded_at"])),
+        replayed=stored["hash"] not in own,
+    )
+
+
+# The log in MongoDB: a commit is one document, and its place in the log is its `_id`.
+#
+# So whoever inserts a place first has it, and nothing rests on a transaction. Who comes second
+# looks
+# at what was touched meanwhile, and takes the next place. What waits in one process is inserted
+# together.
 
 
 class MongoLedger(Ledger):

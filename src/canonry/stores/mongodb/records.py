@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from canonry.log.commits import ORIGIN, Append, Position
-from canonry.log.keys import ANY, key_hash
+from canonry.log.folding import ANY, key_hash
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered
 from canonry.stores.mongodb.database import BsonDocument
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 TOUCHED_MAX: Final = 1000
 """After more commits than this a verdict is stale without a look at what they touched."""

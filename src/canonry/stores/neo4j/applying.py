@@ -33,7 +33,7 @@ from canonry.stores.neo4j.rows import (
 )
 from canonry.stores.neo4j.shapes import ShownEdge, edges_of, labels_of, shape_of
 from canonry.values.errors import Conflict, Unavailable
-from canonry.values.spaces import Space
+from canonry.values.ids import Space
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 THINGS_MAX: Final = 2_000

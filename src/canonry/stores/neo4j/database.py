@@ -20,7 +20,7 @@ from neo4j import (
     unit_of_work,
 )
 
-from canonry.log.ports.call_scope import forget, scope
+from canonry.log.ports.world import forget, scope
 from canonry.stores.neo4j.faults import DRIVER_FAULTS, Torn, as_canonry, closed, is_passing
 from canonry.stores.neo4j.preparing import prepared
 from canonry.values.errors import BrokenInvariant

@@ -6,7 +6,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.ports.call_scope import forget
+from canonry.log.ports.world import forget
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import Selection
 from canonry.readmodels.ports.view import Folded, View

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.schemas import identifiers
+from canonry.log.schemas import identity_keys as identifiers
 from canonry.readmodels import listing
 from canonry.readmodels.listing import NOBODY, UNCOUNTED, List, Owner
 from canonry.readmodels.timeline import TimelineEntry, entries_told

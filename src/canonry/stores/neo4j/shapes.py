@@ -13,21 +13,17 @@ from canonry.log.encoding import encode_thing
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.memories import Memory
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.relations import Relation
-from canonry.log.items.runs import InterpretationRun
-from canonry.log.items.scenes import Scene, Story, Turn
-from canonry.log.items.sources import Snippet, Source
-from canonry.log.schemas.catalog_kinds import ITEM_KINDS, RELATIONS
-from canonry.log.schemas.narrative_relations import RELATION_TYPES
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.log.schemas.truth_relations import TruthRelation
+from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
+from canonry.log.schemas.catalog_tables import ITEM_KINDS, RELATIONS
+from canonry.log.schemas.narrative import RELATION_TYPES, EntityType
+from canonry.log.schemas.schemas import RegisteredSchema, TruthRelation
 from canonry.log.schemas.world_types import WORLD_RELATIONS, WorldType
+from canonry.values.ids import Space
+from canonry.values.moments import Instant, render_instant
 from canonry.values.observations import Observation
-from canonry.values.spaces import Space
-from canonry.values.time import Instant, render_instant
 
 THING: Final = "Thing"
 OTHER_RELATION: Final = "RELATES_TO"

@@ -14,7 +14,7 @@ from opensearchpy import AsyncOpenSearch, JSONSerializer
 from opensearchpy.exceptions import OpenSearchException, TransportError
 from typing_extensions import override
 
-from canonry.log.ports.call_scope import scope
+from canonry.log.ports.world import scope
 from canonry.values.errors import Unavailable
 
 _NEWER: Final = 409

@@ -1,20 +1,21 @@
-"""Keyword search in OpenSearch: its index finds candidates and counts words, the formula ranks.
-
-A commit is written in two steps: its passages, each safe to write again, and then the cursor, which
-shows together with them. Whoever reads in between may see passages early, and never wrong ones.
-"""
+"""Text in OpenSearch: passages and questions."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import b64decode, b64encode, urlsafe_b64decode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final
 
+import orjson
 from opensearchpy import AsyncHttpConnection, AsyncOpenSearch
 from typing_extensions import override
 
-from canonry.language.texts.stems import LONGEST
+from canonry.language.texts.stems import LONGEST, lengths_near, slips_forgiven, stems_of
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.readmodels.keywords import (
+    MEANT_MAX,
+    START_LENGTH,
     Figures,
     Measure,
     Sought,
@@ -25,15 +26,242 @@ from canonry.readmodels.keywords import (
     picked,
     sought_in,
 )
-from canonry.readmodels.passages import Passage
+from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import Folded
 from canonry.readmodels.ranking import Asked
-from canonry.stores.opensearch import questions
 from canonry.stores.opensearch.index import QuickSerializer, SearchIndex
-from canonry.stores.opensearch.passages import bulks_of, document_of, hit_of, is_written, stems_in
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
+
+# Passages as documents: their stems are the domain's own, and no analyser of the server's is used.
+#
+# Each write says of which change of its thing it is, and the server refuses one that is older than
+# what it has. So whoever is late, or writes again, does no harm.
+
+_HASH_BYTES: Final = 8
+_STEM_MAX: Final = 400
+"""A longer stem is indexed by its beginning and its hash: no index holds a key of any length."""
+
+_LINES_MAX: Final = 1_000
+_BYTES_MAX: Final = 4_000_000
+
+BulkLine = dict[str, Any]
+
+
+def kept(stem: str) -> str:
+    """A stem as it is indexed."""
+    if len(stem) <= _STEM_MAX:
+        return stem
+    return stem[:_STEM_MAX] + blake2b(stem.encode(), digest_size=_HASH_BYTES).hexdigest()
+
+
+def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkLine]]:
+    """What has to be written of things, as requests of a bounded size."""
+    lines: list[BulkLine] = []
+    size = 0
+    for thing in things:
+        passage = next(passages_of(thing), None)
+        about = {
+            "_id": thing.id,
+            "routing": space,
+            "version": thing.changed_at,
+            "version_type": "external_gte",
+        }
+        if passage is not None:
+            lines += ({"index": about}, document_of(passage))
+            size += len(passage.text)
+        elif is_silenced(thing):
+            lines.append({"delete": about})
+        if len(lines) >= _LINES_MAX or size >= _BYTES_MAX:
+            yield lines
+            lines, size = [], 0
+    if lines:
+        yield lines
+
+
+def document_of(passage: Passage) -> BulkLine:
+    """A passage as it is indexed."""
+    stems = stems_of(passage.text)
+    where = (passage.id, passage.scene_id, passage.place, passage.entities)
+    return {
+        "space": passage.space,
+        "collection": str(passage.collection),
+        "scene": passage.scene_id,
+        "source": passage.source_id,
+        "entities": passage.entities,
+        "terms": sorted({kept(stem) for stem in stems}),
+        "words": len(stems),
+        "where": b64encode(orjson.dumps(where)).decode(),
+        "stems": b64encode(" ".join(stems).encode()).decode(),
+    }
+
+
+def hit_of(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
+    """A passage that was found, with what the words of a query add to its score."""
+    identity, scene, place, entities = orjson.loads(_bytes_in(found, "where"))
+    raw = sum(shares.values())
+    return Hit(identity, raw / (raw + 1), shares, scene, place, tuple(entities))
+
+
+def stems_in(found: Mapping[str, Any]) -> list[str]:
+    """The stems of a passage that was found, in order."""
+    return _bytes_in(found, "stems").decode().split(" ")
+
+
+def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
+    """Whether a passage that was found is what would be written."""
+    return (
+        found["fields"]["words"] == [document["words"]]
+        and sorted(found["fields"].get("terms", ())) == document["terms"]
+        and all(_bytes_in(found, each) == b64decode(document[each]) for each in ("where", "stems"))
+    )
+
+
+def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
+    # The server leaves out what fills up the last four letters, and more than that does no harm.
+    return urlsafe_b64decode(found["fields"].get(field, ("",))[0] + "==")
+
+
+CANDIDATES_MAX: Final = 8_000
+ALIKE_MAX: Final = 20_000
+"""So many words of about the length of a misspelled one are compared with it."""
+
+_TOGETHER: Final = 16
+"""So many stems are counted in one pass over the passages that hold any of them."""
+
+Question = dict[str, Any]
+
+_FILTERS: Final = ("space", "collection", "scene", "source", "entities")
+
+
+def sizes(query: TextQuery) -> Question:
+    """How many passages there are, and how long they are together."""
+    words = {"words": {"sum": {"field": "words"}}}
+    return {**_counting(_among(query)), "track_total_hits": True, "aggs": words}
+
+
+def counts(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]:
+    """In how many passages each stem occurs, some stems a question."""
+    for n in range(0, len(stems), _TOGETHER):
+        some = [kept(stem) for stem in stems[n : n + _TOGETHER]]
+        each = {str(n + m): {"term": {"terms": stem}} for m, stem in enumerate(some)}
+        found = _counting([*_among(query), {"terms": {"terms": some}}])
+        yield {**found, "aggs": {"n": {"filters": {"filters": each}}}}
+
+
+def beginning(query: TextQuery, begun: str) -> Question:
+    """The words that begin so, the most frequent ones."""
+    found = _counting([*_among(query), {"prefix": {"terms": {"value": begun}}}])
+    return {**found, "aggs": _words(f"{begun}.*", MEANT_MAX)}
+
+
+def misspelled(query: TextQuery, stem: str) -> Question:
+    """The words that a stem may be a misspelling of, and more: the domain tells which they are.
+
+    The server knows swapped letters only where nothing was put between them, or taken from there;
+    a pattern knows the others.
+    """
+    slips = slips_forgiven(len(stem))
+    short, long = lengths_near(len(stem))
+    forms = [f"{stem[0]}.{{{short - 1},{long - 1}}}"]
+    if len(stem) >= START_LENGTH:
+        start = stem[1:4]
+        forms += [f".{start}.*", f".{stem[:3]}.*", f"{start}.*", f"{stem[1::-1]}{stem[2:4]}.*"]
+    near: list[Question] = [
+        {"fuzzy": {"terms": {"value": stem, "fuzziness": slips, "rewrite": "constant_score"}}}
+    ]
+    if slips > 1:
+        near.append({"regexp": {"terms": {"value": "|".join(_swapped_apart(stem))}}})
+    found = _counting([*_among(query), {"bool": {"should": near}}])
+    return {**found, "aggs": _words("|".join(forms), ALIKE_MAX)}
+
+
+def holding(query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[str]]) -> Question:
+    """The passages that hold any of the stems, or all of a phrase."""
+    either: list[Question] = [{"terms": {"terms": sorted(map(kept, stems))}}]
+    for phrase in phrases:
+        every = [{"term": {"terms": kept(stem)}} for stem in phrase]
+        either.append({"bool": {"filter": every}})
+    found = _found(query, {"bool": {"should": either}}, CANDIDATES_MAX)
+    return {**found, "docvalue_fields": ["where", "stems"]}
+
+
+def placing(query: TextQuery, ids: Sequence[str]) -> Question:
+    """Those of the passages of these things that the filters select."""
+    found = _found(query, {"ids": {"values": ids}}, len(ids))
+    return {**found, "docvalue_fields": ["where"]}
+
+
+def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
+    """The passage of a thing, if every filter finds it by what `document` says; None: any."""
+    chosen: list[Question] = [{"ids": {"values": [identity]}}]
+    if document is not None:
+        for field in _FILTERS:
+            value = document[field]
+            values = value if isinstance(value, tuple | list) else (value,)
+            chosen += [{"term": {field: each}} for each in values if each is not None]
+    return {
+        "query": {"bool": {"filter": chosen}},
+        "size": 1,
+        "stored_fields": "_none_",
+        "docvalue_fields": ["where", "stems", "terms", "words"],
+    }
+
+
+def all_passages() -> Question:
+    """How many passages there are, of whatever space and collection."""
+    return {**_counting([{"exists": {"field": "words"}}]), "track_total_hits": True}
+
+
+def _found(query: TextQuery, what: Question, limit: int) -> Question:
+    chosen = [*_among(query), what]
+    if query.entities:
+        chosen.append({"terms": {"entities": sorted(query.entities)}})
+    if query.source_id is not None:
+        chosen.append({"term": {"source": query.source_id}})
+    asked: Question = {"filter": chosen}
+    if query.without_scene is not None:
+        asked["must_not"] = {"term": {"scene": query.without_scene}}
+    return {
+        "query": {"bool": asked},
+        "size": limit,
+        "sort": ["_doc"],
+        "stored_fields": "_none_",
+        "track_total_hits": False,
+    }
+
+
+def _among(query: TextQuery) -> list[Question]:
+    """The collection and the spaces asked for."""
+    chosen: list[Question] = [{"term": {"collection": str(query.collection)}}]
+    if query.spaces is not None:
+        chosen.append({"terms": {"space": sorted(query.spaces)}})
+    return chosen
+
+
+def _counting(chosen: Sequence[Question]) -> Question:
+    return {"query": {"bool": {"filter": chosen}}, "size": 0, "track_total_hits": False}
+
+
+def _words(form: str, most: int) -> Question:
+    """The words of a form, in as many passages as each occurs, the most frequent first."""
+    return {"n": {"terms": {"field": "terms", "include": form, "size": most}}}
+
+
+def _swapped_apart(stem: str) -> Iterable[str]:
+    """The forms of a stem in which two letters are swapped and one more slip is between them."""
+    for n in range(len(stem) - 1):
+        yield f"{stem[:n]}{stem[n + 1]}.{stem[n]}{stem[n + 2 :]}"
+    for n in range(len(stem) - 2):
+        yield f"{stem[:n]}{stem[n + 2]}{stem[n]}{stem[n + 3 :]}"
+
+
+# Keyword search in OpenSearch: its index finds candidates and counts words, the formula ranks.
+#
+# A commit is written in two steps: its passages, each safe to write again, and then the cursor,
+# which
+# shows together with them. Whoever reads in between may see passages early, and never wrong ones.
 
 DEADLINE: Final = 30.0
 """So many seconds a question may take where no call says less."""
@@ -110,11 +338,11 @@ class OpenSearchText(Text):
         named = dict.fromkeys((*sought.stems, *(s for phrase in sought.phrases for s in phrase)))
         figures, begun = await self._figures(query, tuple(named), sought.begun)
         unknown = [s for s in doubted(sought, figures.found_in) if len(s) <= LONGEST]
-        near = await self._index.search([questions.misspelled(query, stem) for stem in unknown])
+        near = await self._index.search([misspelled(query, stem) for stem in unknown])
         corrected = {
             stem: most_frequent(alike(stem, words))
             or most_frequent(alike(stem, words, at_start=True))
-            for stem, words in zip(unknown, map(_words, near), strict=True)
+            for stem, words in zip(unknown, map(_text_words, near), strict=True)
         }
         figures = figures.knowing((*corrected.values(), *begun.values()))
         scores = measure(sought, figures, corrected=corrected, begun=begun)
@@ -135,13 +363,15 @@ class OpenSearchText(Text):
         short = [each for each in begun if len(each) <= LONGEST]
         total, *more = await self._index.search(
             [
-                questions.sizes(query),
-                *(questions.beginning(query, each) for each in short),
-                *questions.counts(query, stems),
+                sizes(query),
+                *(beginning(query, each) for each in short),
+                *counts(query, stems),
             ]
         )
         found = iter(more)
-        beginning = {each: dict(_words(told)) for each, told in zip(short, found, strict=False)}
+        beginning = {
+            each: dict(_text_words(told)) for each, told in zip(short, found, strict=False)
+        }
         counted = {
             stems[int(n)]: told["doc_count"]
             for each in found
@@ -164,7 +394,7 @@ class OpenSearchText(Text):
             for phrase in sought.phrases
             if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase)
         ]
-        (told,) = await self._index.search([questions.holding(query, rare, phrases)])
+        (told,) = await self._index.search([holding(query, rare, phrases)])
         return [
             hit_of(each, shares)
             for each in told.get("hits", {}).get("hits", ())
@@ -175,7 +405,7 @@ class OpenSearchText(Text):
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         wanted = sorted(set(ids))
         parts = [wanted[n : n + _PLACED_MAX] for n in range(0, len(wanted), _PLACED_MAX)]
-        answers = await self._index.search([questions.placing(query, part) for part in parts])
+        answers = await self._index.search([placing(query, part) for part in parts])
         found = (each for told in answers for each in told.get("hits", {}).get("hits", ()))
         return [hit_of(each, {}) for each in found]
 
@@ -186,7 +416,7 @@ class OpenSearchText(Text):
             Unavailable: `text.unavailable`.
         """
         made = {i: None if each is None else document_of(each) for i, each in passages.items()}
-        answers = await self._index.search([questions.exactly(i, d) for i, d in made.items()])
+        answers = await self._index.search([exactly(i, d) for i, d in made.items()])
         found = (told.get("hits", {}).get("hits", ()) for told in answers)
         return [
             identity
@@ -201,7 +431,7 @@ class OpenSearchText(Text):
         Raises:
             Unavailable: `text.unavailable`.
         """
-        (told,) = await self._index.search([questions.all_passages()])
+        (told,) = await self._index.search([all_passages()])
         return int(told["hits"]["total"]["value"])
 
     async def purge(self) -> bool:
@@ -232,6 +462,6 @@ def _cursor_of(space: SpaceId) -> str:
     return f"cursor/{space}"
 
 
-def _words(told: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _text_words(told: Mapping[str, Any]) -> list[tuple[str, int]]:
     """The words that were counted, the most frequent first."""
     return [(each["key"], each["doc_count"]) for each in told["aggregations"]["n"]["buckets"]]

@@ -13,20 +13,16 @@ import psycopg
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
-from canonry.log.ports.call_scope import forget
 from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.turns import Call, Turns
-from canonry.log.ports.world import Clock, Identities
+from canonry.log.ports.world import Call, Clock, Identities, Turns, forget
 from canonry.log.sealing import Sealed, require_unaltered, unseal
-from canonry.stores.postgres.appending import Appender, Writing
-from canonry.stores.postgres.database import Database, PgConnection, PgRow, run
+from canonry.stores.postgres.appending import Appender, ForeknowingAppender, Writing
+from canonry.stores.postgres.database import Database, PgConnection, PgRow, run, translated
 from canonry.stores.postgres.ends import RememberedEnds
-from canonry.stores.postgres.faults import translated
-from canonry.stores.postgres.foreknowing import ForeknowingAppender
 from canonry.stores.postgres.news import News
 from canonry.stores.postgres.records import COLUMNS, sealed_in
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 _ALONE: Final = "SELECT pg_advisory_lock(hashtext(%s))"
 _NO_LONGER: Final = "SELECT pg_advisory_unlock(hashtext(%s))"

@@ -13,8 +13,7 @@ from canonry.log.items.entities import normalised_name
 from canonry.readmodels.listing import List, Owner
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection
-from canonry.stores.postgres.database import PgConnection, PgRow, fetched
-from canonry.stores.postgres.faults import altered
+from canonry.stores.postgres.database import PgConnection, PgRow, altered, fetched
 from canonry.stores.postgres.lists import owners_stored, ranked
 from canonry.values.errors import InvalidInput
 

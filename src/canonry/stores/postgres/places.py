@@ -9,15 +9,13 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event
 from canonry.log.items.relations import Relation
 from canonry.log.schemas.world_types import EXIT
-from canonry.readmodels.directions import Direction
-from canonry.readmodels.edges import ALWAYS
+from canonry.readmodels.edges import ALWAYS, Direction, Way
 from canonry.readmodels.listing import NOBODY, List
-from canonry.readmodels.paths import Way
 from canonry.readmodels.ports.places import EdgeQuery, Places
 from canonry.stores.postgres.keeping import PostgresView
 from canonry.values.ids import EntityId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 _EDGES: Final = (
     "SELECT t.kind, t.body FROM unnest(%(owners)s::text[]) WITH ORDINALITY AS o (owner, n)"

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.keys import ANY, key_hash
+from canonry.log.folding import ANY, key_hash
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered
 from canonry.stores.postgres.database import PgRow
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 TOUCHED_MAX: Final = 1000
 """After more commits than this a verdict is stale without a look at what they touched."""

@@ -12,8 +12,9 @@ from typing import Any, Final
 from psycopg import sql
 from typing_extensions import override
 
-from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
 from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
+    Vector,
     VectorBatch,
     VectorEntry,
     VectorHit,

@@ -23,7 +23,7 @@ from canonry.stores.postgres.lists import rows_of
 from canonry.stores.postgres.state import timeline
 from canonry.stores.postgres.state.identifier_rows import identifiers_of
 from canonry.stores.postgres.text.passages import PassageCounts, passages_in
-from canonry.values.spaces import Space
+from canonry.values.ids import Space
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 

@@ -1,39 +1,391 @@
-"""Vectors in Qdrant: the points of each model in a collection of their own, filtered by payload.
+"""Vectors in Qdrant."""
 
-Qdrant indexes by itself what is taken in, and searches exactly until then. It has no transactions:
-a process that dies within a batch leaves points of it to be found, early and not wrong, and whoever
-indexes next begins at the cursor, which has not moved, and writes them again.
-"""
-
+import asyncio
+import struct
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from typing_extensions import override
 
-from canonry.log.ports.world import Identities
-from canonry.readmodels.ports.embedder import EmbeddingModel
+from canonry.log.ports.world import Identities, scope
 from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
+    Vector,
     VectorBatch,
+    VectorEntry,
     VectorHit,
     VectorQuery,
     Vectors,
     VectorStatus,
 )
-from canonry.stores.qdrant.faults import MissingPoints, moved
-from canonry.stores.qdrant.kept_models import KeptModel, KeptModels
-from canonry.stores.qdrant.points import (
-    BYTES,
-    before,
-    equals,
-    is_any,
-    numbers_of,
-    point_of,
-    rank_of,
-    require_sizes,
-    selected_by,
-)
+from canonry.values.errors import BrokenInvariant, Unavailable
+
+KEYWORDS: Final = ("id", "collection", "entities", "scene", "source")
+"""What is indexed beside `space`, `turn` and `rank`: every filter of the port, and the ids."""
+
+BYTES: Final = 4
+"""A number of a vector is a little-endian float of so many bytes."""
+
+_LETTERS: Final = "-0123456789abcdef"
+_RANKED: Final = 12
+"""So many letters of an id make its rank, in a whole number of Qdrant: of an id of version 7 its
+time to some milliseconds."""
+
+_BASE: Final = 2 * len(_LETTERS) + 2
+
+
+def point_id(*parts: object) -> str:
+    """The id of a point, equal for equal parts."""
+    text = "\n".join(map(str, parts))
+    return str(UUID(bytes=blake2b(text.encode(), digest_size=16).digest()))
+
+
+def key_of(model: EmbeddingModel) -> str:
+    """The id of the point that tells what there is of a model."""
+    return point_id(model.name, model.version, model.dimensions, model.digest or "")
+
+
+def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
+    """The point of a vector, which was written in this turn."""
+    payload = {
+        "id": entry.id,
+        "part": entry.part,
+        "collection": str(entry.collection),
+        "space": entry.space,
+        "entities": list(entry.entities),
+        "scene": entry.scene_id,
+        "source": entry.source_id,
+        "digest": entry.digest.hex(),
+        "rank": rank_of(entry.id),
+        "turn": turn,
+    }
+    numbers = list(numbers_of(entry.vector))
+    return models.PointStruct(id=point_id(entry.id, entry.part), vector=numbers, payload=payload)
+
+
+def numbers_of(vector: Vector) -> tuple[float, ...]:
+    """The numbers of a vector."""
+    return struct.unpack(f"<{len(vector) // BYTES}f", vector)
+
+
+def rank_of(identity: str) -> int:
+    """A number in the order of ids, for Qdrant orders by numbers; ids that begin alike share one.
+
+    It ends at the first letter that ids do not have, and counts between which two that one lies.
+    """
+    rank = 0
+    for n in range(_RANKED):
+        letter = identity[n : n + 1]
+        is_one = letter != "" and letter in _LETTERS
+        between = 2 * bisect_left(_LETTERS, letter) + 1 if letter else 0
+        rank = rank * _BASE + between + is_one
+        if not is_one:
+            return int(rank * _BASE ** (_RANKED - 1 - n))
+    return rank
+
+
+def is_any(key: str, values: Iterable[str]) -> models.FieldCondition:
+    """The condition that a field holds any of these."""
+    return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+
+
+def equals(key: str, value: str | int) -> models.FieldCondition:
+    """The condition that a field holds this."""
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def before(turn: int) -> models.FieldCondition:
+    """The condition that a point was written in an earlier turn."""
+    return models.FieldCondition(key="turn", range=models.Range(lt=turn))
+
+
+def selected_by(query: VectorQuery) -> models.Filter:
+    """The filters of a search."""
+    must: list[Any] = [equals("collection", str(query.collection))]
+    if query.spaces is not None:
+        must.append(is_any("space", query.spaces))
+    if query.entities:
+        must.append(is_any("entities", query.entities))
+    if query.source_id is not None:
+        must.append(equals("source", query.source_id))
+    without: list[Any] = []
+    if query.without_scene is not None:
+        without.append(equals("scene", query.without_scene))
+    return models.Filter(must=must, must_not=without)
+
+
+def require_sizes(batch: VectorBatch) -> None:
+    """Refuse a batch with a vector that its model cannot have made.
+
+    Raises:
+        BrokenInvariant: `vectors.wrong-size`.
+    """
+    size = BYTES * batch.model.dimensions
+    if any(len(entry.vector) != size for entry in batch.entries):
+        message = "an embedder gave a vector of another size than its model says"
+        raise BrokenInvariant("vectors.wrong-size", message)
+
+
+_MISSING: Final = 404
+
+
+class MissingPoints(Exception):  # noqa: N818 - no error of anybody who indexes or searches
+    """What was asked about is not there any more: somebody dropped it meanwhile."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Canonry's errors in place of the client's.
+
+    Raises:
+        MissingPoints: the points that were asked for are not there.
+        Unavailable: `vectors.unavailable`.
+    """
+    try:
+        yield
+    except (ApiException, QdrantException, TimeoutError) as error:
+        if isinstance(error, UnexpectedResponse) and error.status_code == _MISSING:
+            raise MissingPoints from error
+        raise _unavailable(error) from error
+    except ValueError as error:  # so the local mode says what a server says by 404
+        if "not found" not in str(error):
+            raise
+        raise MissingPoints from error
+    except RuntimeError as error:
+        if "closed" not in str(error):
+            raise
+        raise _unavailable(error) from error
+
+
+def moved() -> Unavailable:
+    """The error of a batch that does not follow what is there."""
+    return Unavailable("vectors.moved", "somebody else indexed meanwhile; look again")
+
+
+def _unavailable(error: Exception) -> Unavailable:
+    message = "the index of meaning did not answer; go on with words"
+    return Unavailable("vectors.unavailable", message, cause=type(error).__name__)
+
+
+# What is kept of each model: where its points lie, how far the log is read, and whose turn it is.
+#
+# Qdrant has no transactions, but it updates one point under a condition. A batch takes a turn by
+# such
+# an update, every point that it writes bears the turn's number and gives way to none of an earlier
+# one, and the cursor moves only while the turn is still the batch's own.
+
+T = TypeVar("T")
+MODELS_MAX: Final = 1_000
+"""So many models are told of."""
+
+_STRONG: Final = models.WriteOrdering.STRONG
+_Schema: Final = models.PayloadSchemaType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptModel:
+    """One model: its points lie in the collection `points`; `token` says who took the `turn`."""
+
+    model: EmbeddingModel
+    points: str
+    cursor: str = ""
+    turn: int = 0
+    token: str = ""
+    born: int = 0
+
+
+class KeptModels:
+    """The models of one store, in a collection without vectors."""
+
+    def __init__(
+        self, client: AsyncQdrantClient, identities: Identities, name: str, deadline: float
+    ) -> None:
+        """Ask nothing yet."""
+        self.client: Final = client
+        self._identities = identities
+        self._name = f"{name}-models"
+        self._points = f"{name}-of-"
+        self._deadline = deadline
+        self._known: dict[EmbeddingModel, KeptModel] = {}
+
+    async def asked(self, work: Awaitable[T]) -> T:
+        """What the server answers before the call ends.
+
+        Raises:
+            MissingPoints: the points that were asked for are not there.
+            Unavailable: `vectors.unavailable`.
+        """
+        call = scope()
+        left = self._deadline
+        if call is not None:
+            left = min(left, call.ends - asyncio.get_running_loop().time())
+        with translated():
+            async with asyncio.timeout(left):
+                return await work
+
+    async def all(self) -> list[KeptModel]:
+        """Every model, in order of their first batches."""
+        try:
+            found, _ = await self.asked(self.client.scroll(self._name, limit=MODELS_MAX))
+        except MissingPoints:
+            return []
+        kept = [_told(point.payload or {}) for point in found]
+        self._known = {each.model: each for each in kept}
+        return sorted(kept, key=lambda each: (each.born, each.points))
+
+    async def of(self, model: EmbeddingModel) -> KeptModel | None:
+        """What is kept of a model now."""
+        key = [key_of(model)]
+        try:
+            found = await self.asked(self.client.retrieve(self._name, key))
+        except MissingPoints:
+            found = []
+        self._known.pop(model, None)
+        for point in found:
+            self._known[model] = _told(point.payload or {})
+        return self._known.get(model)
+
+    async def points_of(self, model: EmbeddingModel) -> str | None:
+        """Where the points of a model lie, as far as this process knows."""
+        known = self._known.get(model) or await self.of(model)
+        return None if known is None else known.points
+
+    def forget(self, model: EmbeddingModel) -> None:
+        """Look anew where the points of a model lie."""
+        self._known.pop(model, None)
+
+    async def take_turn(self, batch: VectorBatch) -> KeptModel:
+        """Take the turn of a batch, before anything of it is written.
+
+        Raises:
+            Unavailable: `vectors.moved`.
+        """
+        kept, token = await self.of(batch.model), self._identities.fresh()
+        if batch.follows not in {None, "" if kept is None else kept.cursor}:
+            raise moved()
+        if kept is None:
+            await self._begin(batch.model, token)
+        else:
+            turn = {"turn": kept.turn + 1, "token": token}
+            same = (equals("turn", kept.turn), equals("cursor", kept.cursor))
+            await self._set(batch.model, turn, *same)
+        taken = await self.of(batch.model)
+        if taken is None or taken.token != token:
+            raise moved()
+        return taken
+
+    async def finish(self, taken: KeptModel, cursor: str) -> None:
+        """Move the cursor if the turn is still the batch's own.
+
+        Raises:
+            Unavailable: `vectors.moved`: whoever took the turn writes the same again, or later.
+        """
+        same = (equals("turn", taken.turn), equals("token", taken.token))
+        await self._set(taken.model, {"cursor": cursor}, *same)
+        now = await self.of(taken.model)
+        if now is None or now.token != taken.token:
+            raise moved()
+
+    async def drop(self, kept: KeptModel) -> None:
+        """Forget a model and its points."""
+        chosen = models.PointIdsList(points=[key_of(kept.model)])
+        await self.asked(self.client.delete(self._name, chosen, ordering=_STRONG))
+        await self.asked(self.client.delete_collection(kept.points))
+        self.forget(kept.model)
+
+    async def _begin(self, model: EmbeddingModel, token: str) -> None:
+        """Make a place for the points of a new model, unless somebody is quicker."""
+        if not await self.asked(self.client.collection_exists(self._name)):
+            await self._make(self._name, {})
+            for key in ("cursor", "token"):
+                await self._index(self._name, key, _Schema.KEYWORD)
+            await self._index(self._name, "turn", _Schema.INTEGER)
+        points = f"{self._points}{self._identities.fresh()}"
+        size = models.VectorParams(size=model.dimensions, distance=models.Distance.DOT)
+        await self._make(points, size)
+        for key in KEYWORDS:
+            await self._index(points, key, _Schema.KEYWORD)
+        for key in ("turn", "rank"):
+            await self._index(points, key, _Schema.INTEGER)
+        tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+        await self._index(points, "space", tenant)
+        born = 1 + max((each.born for each in await self.all()), default=0)
+        payload = {
+            "name": model.name,
+            "version": model.version,
+            "dimensions": model.dimensions,
+            "weights": model.digest,
+            "points": points,
+            "cursor": "",
+            "turn": 1,
+            "token": token,
+            "born": born,
+        }
+        point = models.PointStruct(id=key_of(model), vector={}, payload=payload)
+        none = models.Filter(must=[before(1)])  # a point that is there already stays as it is
+        await self.asked(
+            self.client.upsert(self._name, [point], update_filter=none, ordering=_STRONG)
+        )
+        told = await self.of(model)
+        if told is None or told.points != points:
+            await self.asked(self.client.delete_collection(points))
+
+    async def _make(self, name: str, vectors: Any) -> None:
+        try:
+            await self.asked(self.client.create_collection(name, vectors))
+        except Unavailable:
+            if not await self.asked(self.client.collection_exists(name)):
+                raise
+
+    async def _index(self, name: str, key: str, kind: Any) -> None:
+        await self.asked(self.client.create_payload_index(name, key, kind))
+
+    async def _set(
+        self,
+        model: EmbeddingModel,
+        payload: Mapping[str, Any],
+        *same: models.FieldCondition,
+    ) -> None:
+        only = models.HasIdCondition(has_id=[key_of(model)])
+        chosen = models.Filter(must=[only, *same])
+        await self.asked(
+            self.client.set_payload(self._name, dict(payload), chosen, ordering=_STRONG)
+        )
+
+
+def _told(payload: Mapping[str, Any]) -> KeptModel:
+    model = EmbeddingModel(
+        name=payload["name"],
+        version=payload["version"],
+        dimensions=payload["dimensions"],
+        digest=payload["weights"],
+    )
+    return KeptModel(
+        model=model,
+        points=payload["points"],
+        cursor=payload["cursor"],
+        turn=payload["turn"],
+        token=payload["token"],
+        born=payload["born"],
+    )
+
+
+# Vectors in Qdrant: the points of each model in a collection of their own, filtered by payload.
+#
+# Qdrant indexes by itself what is taken in, and searches exactly until then. It has no
+# transactions:
+# a process that dies within a batch leaves points of it to be found, early and not wrong, and
+# whoever
+# indexes next begins at the cursor, which has not moved, and writes them again.
 
 DEADLINE: Final = 30.0
 """So many seconds a question may take where no call says less."""

@@ -1,21 +1,77 @@
-"""Bodies: a thing as a row holds it, with a checksum that is compared whenever it is read.
+"""Bodies of items as SQLite keeps them."""
 
-A bit that flips on a disk changes a name into another name, and the row still reads well. The
-checksum covers the kind too. It is CRC-32, which sees every change of up to 32 bits in a row; who
-alters a row on purpose is found by `verify`, which has the records to compare with.
-
-Entities, observations and sources are mostly names of fields. They are packed against `bodies.txt`,
-which has these once; it changes with `VIEWS_VERSION` alone.
-"""
-
+from array import array
+from collections.abc import Iterable
+from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from sys import byteorder
+from typing import Any, Final, TypeAlias
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj, crc32, decompressobj
 
 from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Thing
-from canonry.stores.sqlite.packing import Packed, unpack
 from canonry.values.errors import BrokenInvariant
+
+Packed: TypeAlias = bytes | str
+"""An id as stored; the order of packed UUIDs is that of their text."""
+
+_UUID_LENGTH: Final = 36
+_UUID_BYTES: Final = 16
+
+
+@lru_cache(maxsize=16_384)
+def pack(identity: str) -> Packed:
+    """The stored form of an id."""
+    if len(identity) != _UUID_LENGTH:
+        return identity
+    try:
+        raw = bytes.fromhex(identity.replace("-", ""))
+    except ValueError:
+        return identity
+    return raw if len(raw) == _UUID_BYTES and unpack(raw) == identity else identity
+
+
+@lru_cache(maxsize=16_384)
+def unpack(packed: Packed) -> str:
+    """The inverse of `pack`."""
+    if isinstance(packed, str):
+        return packed
+    text = packed.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def in_order(packed: Packed) -> tuple[bool, Packed]:
+    """A key that sorts stored ids as the store does: those that are text first."""
+    return isinstance(packed, bytes), packed
+
+
+def pack_keys(hashes: Iterable[int]) -> bytes:
+    """Signed 64-bit numbers, sorted, each as 8 bytes, the lowest first."""
+    numbers = array("q", sorted(hashes))
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def unpack_keys(packed: bytes) -> "array[int]":
+    """The inverse of `pack_keys`."""
+    numbers = array("q")
+    numbers.frombytes(packed)
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+# Bodies: a thing as a row holds it, with a checksum that is compared whenever it is read.
+#
+# A bit that flips on a disk changes a name into another name, and the row still reads well. The
+# checksum covers the kind too. It is CRC-32, which sees every change of up to 32 bits in a row;
+# who
+# alters a row on purpose is found by `verify`, which has the records to compare with.
+#
+# Entities, observations and sources are mostly names of fields. They are packed against
+# `bodies.txt`,
+# which has these once; it changes with `VIEWS_VERSION` alone.
 
 _WIDTH: Final = 4
 _RIGHT: Final = 0x2144DF1C

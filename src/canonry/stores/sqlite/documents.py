@@ -7,8 +7,8 @@ from typing_extensions import override
 from canonry.log.items.scenes import Turn
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.listed import ListedDocuments
+from canonry.stores.sqlite.bodies import pack
 from canonry.stores.sqlite.keeping import SqliteView
-from canonry.stores.sqlite.packing import pack
 from canonry.values.ids import SceneId
 
 

@@ -15,10 +15,10 @@ from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import Selection
 from canonry.readmodels.ports.view import Folded, View
 from canonry.stores.sqlite import views
+from canonry.stores.sqlite.bodies import pack
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.pump import Pump
 from canonry.stores.sqlite.lookups import things_found
-from canonry.stores.sqlite.packing import pack
 from canonry.stores.sqlite.pages import page_of
 from canonry.stores.sqlite.readers import Query, Readers
 from canonry.values.errors import Conflict, NotSupported

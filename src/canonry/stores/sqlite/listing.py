@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from canonry.log.entries import Thing
 from canonry.readmodels import listing
-from canonry.stores.sqlite.packing import Packed, pack
+from canonry.stores.sqlite.bodies import Packed, pack
 
 PackedOwner: TypeAlias = bytes | str | int
 CountKey: TypeAlias = tuple[int, PackedOwner, Packed, str]

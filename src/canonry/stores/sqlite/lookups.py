@@ -5,8 +5,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.stores.sqlite.bodies import altered, thing_under
-from canonry.stores.sqlite.packing import Packed, unpack
+from canonry.stores.sqlite.bodies import Packed, altered, thing_under, unpack
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of a thing."""

@@ -16,10 +16,9 @@ from canonry.readmodels.listing import NOBODY, List, Owner
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import Selection
 from canonry.readmodels.ports.state import Spaces
-from canonry.stores.sqlite.bodies import altered
+from canonry.stores.sqlite.bodies import Packed, altered, pack, unpack
 from canonry.stores.sqlite.listing import PackedOwner
 from canonry.stores.sqlite.lookups import number, things_of
-from canonry.stores.sqlite.packing import Packed, pack, unpack
 from canonry.values.errors import InvalidInput
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"

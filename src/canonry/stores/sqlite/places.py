@@ -13,17 +13,15 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event
 from canonry.log.items.relations import Relation
 from canonry.log.schemas.world_types import EXIT
-from canonry.readmodels.directions import Direction
-from canonry.readmodels.edges import ALWAYS
+from canonry.readmodels.edges import ALWAYS, Direction, Way
 from canonry.readmodels.listing import NOBODY, List
-from canonry.readmodels.paths import Way
 from canonry.readmodels.ports.places import EdgeQuery, Places
+from canonry.stores.sqlite.bodies import Packed, pack, unpack
 from canonry.stores.sqlite.keeping import SqliteView
 from canonry.stores.sqlite.lookups import things_of
-from canonry.stores.sqlite.packing import Packed, pack, unpack
 from canonry.values.ids import EntityId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 _EDGES: Final = (
     "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"

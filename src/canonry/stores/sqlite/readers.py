@@ -17,8 +17,16 @@ from typing import Final, TypeVar
 import apsw
 
 from canonry.stores.sqlite.anchor import Anchor
-from canonry.stores.sqlite.connections import CACHE_KB, MAPPED_BYTES, OpenMode, connect
-from canonry.stores.sqlite.faults import RAISED, as_canonry, closed, translated
+from canonry.stores.sqlite.connections import (
+    CACHE_KB,
+    MAPPED_BYTES,
+    RAISED,
+    OpenMode,
+    as_canonry,
+    closed,
+    connect,
+    translated,
+)
 
 T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]

@@ -9,8 +9,7 @@ from canonry.log.ports.blobs import Blobs
 from canonry.stores.sqlite.anchor import Anchor
 from canonry.stores.sqlite.connections import OpenMode, connect
 from canonry.stores.sqlite.readers import Readers
-from canonry.stores.sqlite.schema import is_current
-from canonry.stores.sqlite.store import DEADLINE, FILE, SqlitePorts, ports_over, size_of
+from canonry.stores.sqlite.store import DEADLINE, FILE, SqlitePorts, is_current, ports_over, size_of
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 UNWRITABLE: Final = frozenset(

@@ -1,10 +1,14 @@
 """What a backend must prove: subclass each contract, give it a fixture `backend`, run pytest."""
 
-from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContract
+from canonry.testing.conformance.blobs import (
+    BlobsContract,
+    DurabilityContract,
+    DurableBlobsContract,
+    WritersContract,
+)
 from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.cuts.contract import CutsContract
 from canonry.testing.conformance.documents import DocumentsContract
-from canonry.testing.conformance.durability import DurabilityContract, WritersContract
 from canonry.testing.conformance.histories import HistoriesContract, SharedHistoriesContract
 from canonry.testing.conformance.kit import (
     REQUIREMENTS,
@@ -19,8 +23,7 @@ from canonry.testing.conformance.ledger import LedgerContract
 from canonry.testing.conformance.places import PlacesContract
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
-from canonry.testing.conformance.upkeep import UpkeepContract
-from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract, SizesContract
+from canonry.testing.conformance.upkeep import SharedUpkeepContract, SizesContract, UpkeepContract
 from canonry.testing.conformance.vectors import VectorsContract
 from canonry.testing.conformance.view import ViewContract
 

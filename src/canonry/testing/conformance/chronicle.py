@@ -19,16 +19,6 @@ from canonry.log.entries import (
     RelationEnded,
     RelationRetconned,
     SaidAt,
-    SpaceRevised,
-    StoryMoved,
-)
-from canonry.log.items.entities import EntityClass
-from canonry.log.items.facts import Constraint
-from canonry.log.items.proposals import ProposalStatus, ProposalType
-from canonry.log.items.runs import RunStatus
-from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.log.items.sources import SourceType
-from canonry.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneExtended,
@@ -37,22 +27,32 @@ from canonry.log.scene_entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    SpaceRevised,
+    StoryMoved,
 )
-from canonry.log.schemas.narrative_types import EntityType
-from canonry.testing.catalogs import PROJECT, a_link, a_link_id, a_project, a_revised_item, an_item
+from canonry.log.items.entities import EntityClass
+from canonry.log.items.facts import Constraint
+from canonry.log.items.proposals import ProposalStatus, ProposalType
+from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.log.items.sources import RunStatus, SourceType
+from canonry.log.schemas.narrative import EntityType
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
-from canonry.testing.scribe import a_draft, an_append
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
+    PROJECT,
     a_decision,
     a_fact,
+    a_link,
+    a_link_id,
     a_memory,
     a_named,
+    a_project,
     a_proposal,
     a_record,
     a_relation,
+    a_revised_item,
     a_run,
     a_scene,
     a_schema,
@@ -64,11 +64,13 @@ from canonry.testing.things import (
     an_axiom,
     an_entity,
     an_event,
+    an_item,
     an_observation,
     evidence,
     ident,
     made,
 )
+from canonry.testing.worlds import a_draft, an_append
 from canonry.values.ids import (
     EntityId,
     EventId,
@@ -78,12 +80,12 @@ from canonry.values.ids import (
     RunId,
     SceneId,
     SpaceId,
+    SpaceKind,
     StoryId,
 )
+from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Fragment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.values.spaces import SpaceKind
-from canonry.values.time import DAY, Instant
 
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it

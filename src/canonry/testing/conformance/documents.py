@@ -1,6 +1,13 @@
 """The contract of `canonry.readmodels.ports.documents.Documents`."""
 
-from canonry.log.entries import ConflictWaived, ProposalDecided, ProposalDeferred
+from canonry.log.entries import (
+    ConflictWaived,
+    ProposalDecided,
+    ProposalDeferred,
+    SceneCompleted,
+    SceneMoved,
+    SceneNoted,
+)
 from canonry.log.items.proposals import (
     Ask,
     Grade,
@@ -10,10 +17,8 @@ from canonry.log.items.proposals import (
     ProposalType,
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Story, StoryStatus
-from canonry.log.scene_entries import SceneCompleted, SceneMoved, SceneNoted
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
@@ -27,6 +32,7 @@ from canonry.testing.things import (
     a_turn,
     ident,
 )
+from canonry.testing.worlds import Scribe, thing_named
 from canonry.values.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
 
 SCENE = SceneId(ident("scene"))

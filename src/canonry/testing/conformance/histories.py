@@ -10,12 +10,12 @@ from typing import Final
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Append, Appended, Position
 from canonry.log.entries import EvidenceLinked
+from canonry.log.folding import thing_key
 from canonry.log.items.facts import Fact
-from canonry.log.keys import thing_key
 from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.histories import Fate, Transaction, anomalies
-from canonry.testing.scribe import Scribe, an_append
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import Scribe, an_append
 from canonry.values.provenance import Evidence, EvidenceKind
 
 KEYS: Final = ("hoard", "oath", "road", "song")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 TEXTS: Final[tuple[str, ...]] = (
     "",

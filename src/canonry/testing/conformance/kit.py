@@ -1,17 +1,45 @@
-"""What all contracts share: a backend as they see it; gaps are data, and no test is overridden."""
+"""The kit of promises: requirements, proofs and answers of views."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import pytest
 
 from canonry.canon.session.canon import Canon
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.log.folding import frames_keys
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact, FactType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene, SceneStatus, Story
+from canonry.log.items.sources import Source
 from canonry.log.ports.blobs import Blobs
-from canonry.readmodels.ports.upkeep import Upkeep
+from canonry.log.schemas.identity_keys import rows_of
+from canonry.log.schemas.narrative import EntityType
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.readmodels.ports.state import (
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    State,
+    TimelineQuery,
+)
+from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.view import Upkeep
 from canonry.testing.worlds import HandClock
+from canonry.values.ids import Space, SpaceId
+from canonry.values.moments import DAY, Instant
+from canonry.values.observations import Observation
+from canonry.values.provenance import Authority, CanonLevel
 
 T = TypeVar("T")
 
@@ -131,3 +159,203 @@ class Contract:
             n for n, count in tellers.items() if n.startswith("test_") and count > 1
         )
         assert not told_twice, f"overridden contract tests: {told_twice}"
+
+
+HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
+"""Kinds of which every version can be asked for."""
+
+Answers: TypeAlias = Mapping[str, Any]
+LOG_MAX = 1_000
+
+
+async def answers(canon: Canon) -> Answers:
+    """Everything that views answer about every space of the ledger, by question."""
+    spaces = [head.space for head in await canon.ledger.heads(limit=100)]
+    things: dict[str, Thing] = {}
+    told: dict[str, Any] = {}
+    for space in spaces:
+        log = await canon.ledger.read(space, after=ORIGIN, limit=LOG_MAX)
+        ids = needs(entry for commit in log for entry in commit.entries)
+        found = await canon.state.things(ids)
+        things.update(found)
+        told[f"{space} things"] = found
+        told |= await _history(canon, space, found, len(log))
+    for thing in things.values():
+        told[f"about {thing.id}"] = await _about(canon, thing)
+    told |= await _state(canon, spaces, things)
+    told |= await answers_of_documents(canon, spaces, things)
+    return told
+
+
+async def _history(
+    canon: Canon, space: SpaceId, things: Mapping[str, Thing], head: int
+) -> dict[str, Any]:
+    ids = [i for i, thing in things.items() if isinstance(thing, HISTORY)]
+    told: dict[str, Any] = {}
+    for position in range(head + 1):
+        at = Position(position)
+        told[f"{space} at {at}"] = await canon.state.things_as_known_at(ids, at)
+    return told
+
+
+def _of(things: Mapping[str, Thing], kind: type) -> list[str]:
+    return sorted(i for i, thing in things.items() if isinstance(thing, kind))
+
+
+async def _state(
+    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+) -> dict[str, Any]:
+    state, told = canon.state, dict[str, Any]()
+    entities = _of(things, Entity)
+    told["spaces"] = await state.spaces(kind=None, parent=None, limit=500, offset=0)
+    for space in spaces:
+        listed = {"limit": 500, "offset": 0}
+        told[f"axioms {space}"] = await state.axioms(space, **listed)
+        told[f"sources {space}"] = await state.sources(space, **listed)
+        told[f"stories {space}"] = await state.stories(space, **listed)
+    for query in _entity_queries(spaces):
+        told[repr(query)] = await state.entities(query)
+    for dates in _timeline_queries(spaces):
+        told[repr(dates)] = await state.timeline(dates)
+    for some in (None, *(frozenset((s,)) for s in spaces)):
+        told[f"types {some}"] = await state.entity_types(some)
+        told[f"schemas {some}"] = await state.schemas(some, None, limit=500, offset=0)
+        told[f"runs {some}"] = await state.runs_newest(some, limit=3, offset=0)
+    told["schemas of bills"] = await state.schemas(None, "bill", limit=1, offset=1)
+    for fact_query in _fact_queries(spaces, entities):
+        told[repr(fact_query)] = await state.facts(fact_query)
+    for one, level in product([None, *entities], (None, CanonLevel.CANON)):
+        chosen: Any = frozenset() if one is None else frozenset((one,))
+        event_query = EventQuery(entities=chosen, level=level, limit=500)
+        told[repr(event_query)] = await state.events(event_query)
+        for direction, current in product(("in", "out", "any"), (False, True)):
+            edges = RelationQuery(entities=chosen, direction=direction, current=current, limit=500)
+            told[repr(edges)] = await state.relations(edges)
+            newest = replace(edges, newest_first=True, limit=5)
+            told[repr(newest)] = await state.relations(newest)
+    return told
+
+
+async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
+    """What is asked about one thing."""
+    state, told = canon.state, dict[str, Any]()
+    match thing:
+        case Entity():
+            told["observed"] = await state.observations(thing.id, after=ORIGIN, limit=500)
+            told["named"] = await state.entities_named(
+                thing.space, thing.entity_type, thing.name.upper()
+            )
+            told |= await _seen(state, thing)
+        case Source():
+            listed = {"limit": 500, "offset": 0}
+            told["runs"] = await state.runs(thing.id, **listed)
+            told["from it"] = await state.observations_from(thing.id, **listed)
+            told["dated"] = await state.timeline(TimelineQuery(source_id=thing.id, limit=500))
+        case Fact():
+            told["stating"] = await state.facts_stating(thing.space, {f" {thing.statement} "})
+            told["framed"] = await state.facts_framed(
+                thing.space, dict.fromkeys(frames_keys(thing), 50)
+            )
+        case Event():
+            told["causes"] = await state.causes_of([thing.id])
+        case Observation():
+            at = Instant(thing.recorded_at - 1)
+            told["before"] = await canon.ledger.position_at(thing.space, at)
+        case _:
+            pass
+    return told
+
+
+async def _seen(state: State, entity: Entity) -> dict[str, Any]:
+    """What is asked about the observations of an entity and of its members."""
+    told: dict[str, Any] = {}
+    ids = (entity.id, *entity.members)
+    page = await state.observations_newest(ids, limit=500, offset=0)
+    told["newest"] = page
+    told["newer"] = await state.observations_newest(ids, limit=2, offset=1)
+    for instant in {o.seen_at for o in page.items} | {Instant(entity.created_at - 1)}:
+        told[f"until {instant}"] = await state.entities_seen_until(ids, instant)
+    keys = tuple(row.key for row in rows_of(entity))[:5]
+    for begins, kind in product((False, True), (None, f"{entity.entity_type}")):
+        asked = IdentifierQuery(
+            spaces=frozenset((entity.space,)), keys=keys, begins=begins, entity_type=kind
+        )
+        told[repr(asked)] = await state.entities_identified(asked)
+    return told
+
+
+def _timeline_queries(spaces: Sequence[SpaceId]) -> Iterable[TimelineQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    bounds = (None, Instant(-DAY), Instant(0), Instant(DAY))
+    for some, superseded, start, end in product(chosen, (False, True), bounds, bounds):
+        yield TimelineQuery(spaces=some, superseded=superseded, start=start, end=end, limit=500)
+    for superseded in (False, True):
+        yield TimelineQuery(event_type="Due", superseded=superseded, limit=2, offset=1)
+
+
+def _entity_queries(spaces: Sequence[SpaceId]) -> Iterable[EntityQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    tags: list[dict[str, Any]] = [
+        {},
+        {"all_of": frozenset(("alive",))},
+        {"any_of": frozenset(("alive", "king"))},
+        {"none_of": frozenset(("alive",))},
+        {"all_of": frozenset(("alive",)), "none_of": frozenset(("hidden",))},
+    ]
+    for some, level, tag in product(chosen, (None, *CanonLevel), tags):
+        yield EntityQuery(spaces=some, level=level, limit=500, **tag)
+    for some, kind in product(chosen, EntityType):
+        yield EntityQuery(spaces=some, entity_type=kind, limit=500)
+    kinds: tuple[str | None, ...] = (None, EntityType.CHARACTER)
+    for some, each in product(chosen, kinds):
+        yield EntityQuery(spaces=some, entity_type=each, include_merged=True, limit=500)
+    yield EntityQuery(include_merged=True, name_pattern="o", limit=500)
+    yield EntityQuery(include_merged=True, none_of=frozenset(("alive",)), limit=500)
+    for pattern in ("o", "F*o", "%", "zz"):
+        yield EntityQuery(name_pattern=pattern, limit=3, offset=1)
+
+
+def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterable[FactQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    bounds = (None, Instant(0), Instant(3 * DAY))
+    for some, start, end in product(chosen, bounds, bounds):
+        yield FactQuery(spaces=some, start=start, end=end, limit=500)
+    for some, level, authority in product(chosen, (None, *CanonLevel), (None, *Authority)):
+        yield FactQuery(spaces=some, level=level, authority=authority, limit=500)
+    ids: Any = entities
+    for one in ids:
+        yield FactQuery(entities=frozenset((one,)), limit=500)
+    yield FactQuery(entities=frozenset(ids), limit=2, offset=1)
+    for kind in FactType:
+        yield FactQuery(fact_type=kind, limit=500)
+        yield FactQuery(entities=frozenset(ids), fact_type=kind, limit=500)
+
+
+async def answers_of_documents(
+    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+) -> dict[str, Any]:
+    """What the documents and the text of these spaces answer about these things."""
+    documents, told = canon.documents, dict[str, Any]()
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    for some, status in product(chosen, (None, *SceneStatus)):
+        scenes = SceneQuery(spaces=some, status=status, limit=500)
+        told[repr(scenes)] = await documents.scenes(scenes)
+    told["open"] = await documents.open_scenes(None, limit=500)
+    for scene in (None, *_of(things, Scene)):
+        which: Any = scene
+        proposals = ProposalQuery(scene_id=which, limit=500)
+        told[repr(proposals)] = await documents.proposals(proposals)
+        if which is not None:
+            told[f"turns {which}"] = await documents.turns(which)
+    mine: Any
+    for mine in _of(things, Entity):
+        told[f"memories {mine}"] = await documents.memories(MemoryQuery(entity_id=mine))
+    for mine in _of(things, Source):
+        told[f"snippets {mine}"] = await documents.snippets(mine, limit=500, offset=0)
+    # Ranking is the backend's own, so only what is found is compared, not in which order.
+    words = ("ring fire home", "green hills", "the", "quoted", "\u6c49\u5b57", "slip gossip")
+    for some, where, text in product(chosen, Collection, words):
+        asked = TextQuery(collection=where, text=text, spaces=some, limit=100)
+        found = await canon.text.search(asked)
+        told[repr(asked)] = sorted((h.id, sorted(h.shares)) for h in found.hits)
+    return told

@@ -8,17 +8,17 @@ import pytest
 from canonry.log.canon import fold
 from canonry.log.commits import ORIGIN, Appended, Position, Stale
 from canonry.log.entries import Erased, EvidenceLinked, FactRetconned
-from canonry.log.keys import ANY, facts_key, name_key, thing_key
+from canonry.log.folding import ANY, facts_key, name_key, thing_key
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.log import LogContract
-from canonry.testing.scribe import Scribe, a_draft, an_append
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_named, a_turn, ident, made
+from canonry.testing.worlds import Scribe, a_draft, an_append
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import FactId
+from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Evidence, EvidenceKind
-from canonry.values.time import DAY, SECOND, Instant
 
 
 class AppendContract(Contract):

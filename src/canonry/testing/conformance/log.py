@@ -6,16 +6,15 @@ from dataclasses import replace
 import pytest
 
 from canonry.log.commits import ORIGIN, Appended, Position
-from canonry.log.keys import facts_key, key_hash, thing_key
+from canonry.log.folding import facts_key, key_hash, thing_key
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
-from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe
+from canonry.testing.conformance.kit import Backend, Contract, answers, requirement
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Conflict
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:

@@ -9,11 +9,11 @@ from canonry.log.items.facts import Event
 from canonry.log.items.relations import Relation
 from canonry.readmodels.ports.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_relation, an_entity, an_event, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId, EventId, RelationId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
 
 
 def an_edge(name: str, start: str, end: str, **changes: Any) -> Relation:

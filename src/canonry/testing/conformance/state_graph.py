@@ -15,11 +15,9 @@ from canonry.log.entries import (
 from canonry.log.items.relations import Relation
 from canonry.readmodels.ports.documents import MemoryQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery
-from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import TEXTS
-from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe
+from canonry.testing.conformance.kit import HISTORY, Backend, Contract, requirement
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
@@ -35,9 +33,9 @@ from canonry.testing.things import (
     an_entity,
     ident,
 )
-from canonry.values.ids import EntityId, RelationId, SpaceId
-from canonry.values.spaces import SpaceKind
-from canonry.values.time import Instant
+from canonry.testing.worlds import Scribe
+from canonry.values.ids import EntityId, RelationId, SpaceId, SpaceKind
+from canonry.values.moments import Instant
 
 
 def some(*names: str) -> frozenset[EntityId]:

@@ -14,7 +14,6 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
     ELSEWHERE,
     HERE,
@@ -29,9 +28,10 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from canonry.testing.worlds import Scribe, thing_named
 from canonry.values.ids import EntityId, SourceId
+from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
-from canonry.values.time import DAY, Instant
 
 LEDGER = SourceId(ident("ledger"))
 

@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from canonry.language.texts.words import terms_of
-from canonry.log.entries import Erased, FactRetconned
-from canonry.log.scene_entries import SceneCompleted
+from canonry.language.texts.stems import terms_of
+from canonry.log.entries import Erased, FactRetconned, SceneCompleted
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import Hit, TextQuery
 from canonry.testing.conformance.hostile import TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     ELSEWHERE,
     HERE,
@@ -27,6 +25,7 @@ from canonry.testing.things import (
     an_observation,
     ident,
 )
+from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId, FactId, SceneId
 
 SYNTAX = (
@@ -153,7 +152,7 @@ class TextContract(Contract):
         ],
     )
     async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
-        """Words are those of language/texts/words.py: case, accents and ligatures folded."""
+        """Words are those of language/texts/stems.py: case, accents and ligatures folded."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")

@@ -8,8 +8,14 @@ from typing import Any, Final
 import pytest
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.embedder import EmbeddingModel, Vector
-from canonry.readmodels.ports.vectors import VectorBatch, VectorEntry, VectorQuery, Vectors
+from canonry.readmodels.ports.vectors import (
+    EmbeddingModel,
+    Vector,
+    VectorBatch,
+    VectorEntry,
+    VectorQuery,
+    Vectors,
+)
 from canonry.testing.conformance.kit import Contract, requirement
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import SpaceId

@@ -11,12 +11,18 @@ from canonry.log.canon import needs
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Thing
 from canonry.readmodels.ports.view import Folded, View
-from canonry.stores.following.projector import Projector, folded
-from canonry.testing.conformance.answers import Answers, answers, answers_of_documents
+from canonry.stores.following.following import Projector, folded
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.scribe import Scribe
+from canonry.testing.conformance.kit import (
+    Answers,
+    Backend,
+    Contract,
+    answers,
+    answers_of_documents,
+    requirement,
+)
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import Scribe
 from canonry.values.errors import Conflict
 
 

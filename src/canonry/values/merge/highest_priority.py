@@ -3,6 +3,6 @@
 from typing import Final
 
 from canonry.values.merge.kit import MergePolicy, by_winner
-from canonry.values.winners import PRIORITY
+from canonry.values.observations import PRIORITY
 
 HIGHEST_PRIORITY: Final[MergePolicy] = by_winner("highest_priority", PRIORITY)

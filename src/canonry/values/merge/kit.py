@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from canonry.values import winners
+from canonry.values import observations as winners
 from canonry.values.ids import ObservationId
-from canonry.values.observations import Observation
-from canonry.values.snapshots import Accumulator, Elements, Held, by_log
+from canonry.values.observations import Accumulator, Elements, Held, Observation, by_log
 
 PROPERTY: Final = "properties."
 FRAGMENT: Final = "fragments."

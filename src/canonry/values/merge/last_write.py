@@ -3,6 +3,6 @@
 from typing import Final
 
 from canonry.values.merge.kit import MergePolicy, by_winner
-from canonry.values.winners import LAST
+from canonry.values.observations import LAST
 
 LAST_WRITE: Final[MergePolicy] = by_winner("last_write", LAST)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from canonry.values.ids import ObservationId
 from canonry.values.merge.kit import MergePolicy, latest_of_each
-from canonry.values.snapshots import Elements
+from canonry.values.observations import Elements
 
 
 def _split(value: Any) -> dict[str, Any]:

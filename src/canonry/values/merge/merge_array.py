@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from canonry.values.ids import ObservationId
 from canonry.values.merge.kit import MergePolicy
-from canonry.values.snapshots import Elements, Held
-from canonry.values.winners import LAST, PRIORITY, items, join, pick, split
+from canonry.values.observations import LAST, PRIORITY, Elements, Held, items, join, pick, split
 
 
 def _show(elements: Elements) -> Any:

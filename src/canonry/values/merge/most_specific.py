@@ -3,6 +3,6 @@
 from typing import Final
 
 from canonry.values.merge.kit import MergePolicy, by_winner
-from canonry.values.winners import SPECIFIC
+from canonry.values.observations import SPECIFIC
 
 MOST_SPECIFIC: Final[MergePolicy] = by_winner("most_specific", SPECIFIC)

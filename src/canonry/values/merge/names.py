@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from canonry.values.ids import ObservationId
 from canonry.values.merge.kit import MergePolicy, latest_of_each
-from canonry.values.remembering import remembered
-from canonry.values.snapshots import Elements, Held, by_log
+from canonry.values.observations import Elements, Held, by_log
+from canonry.values.provenance import remembered
 
 
 @remembered

@@ -11,8 +11,8 @@ from typing import Any, Final
 from canonry.values.ids import ObservationId
 from canonry.values.merge.kit import MergePolicy
 from canonry.values.moments import Moment, arranged
-from canonry.values.remembering import remembered
-from canonry.values.snapshots import Elements, Held
+from canonry.values.observations import Elements, Held
+from canonry.values.provenance import remembered
 
 _APART: Final = "@"
 _MOMENT: Final = attrgetter("moment")

@@ -7,11 +7,9 @@ from itertools import pairwise
 from typing import Final
 
 from canonry.log.schemas.world_types import OPPOSED
-from canonry.readmodels.directions import OPPOSITE, Direction
-from canonry.readmodels.ticks import TICK_MAX, TICK_MIN
-from canonry.world.domain.atlas import Atlas, Exit, Layer, Place, Realm, is_rhythm
-from canonry.world.domain.identity import is_key
-from canonry.world.domain.routes import legs_of
+from canonry.readmodels.edges import OPPOSITE, TICK_MAX, TICK_MIN, Direction
+from canonry.world.domain.atlas import Atlas, Exit, Layer, Place, Realm, is_rhythm, legs_of
+from canonry.world.domain.merging import is_key
 
 TIES_MAX: Final = 200
 """To so many realms a realm or location is tied by one tie."""

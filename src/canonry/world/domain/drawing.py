@@ -6,7 +6,7 @@ from html import escape
 from typing import Final, TypeAlias
 
 from canonry.language.texts.visible import visible, visible_line
-from canonry.readmodels.directions import STEPS, Direction
+from canonry.readmodels.edges import STEPS, Direction
 from canonry.world.domain.atlas import Atlas, Exit, Place, Route
 from canonry.world.domain.checks import unreachable
 

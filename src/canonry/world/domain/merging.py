@@ -1,15 +1,21 @@
-"""Merging: what differs between two files of a world, and what two that grew from one amount to.
+"""Merge edits of a world, and keep its ids."""
 
-Parts are known by their keys, exits by their direction, and lists of words are sets, so that two
-hands that worked in different places, or on different fields, never stand in each other's way.
-"""
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, Final, TypeVar
+from unicodedata import category
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-
+from canonry.values.errors import InvalidInput
+from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import decode_json, encode_json, read_value
-from canonry.world.domain.atlas import Atlas
+from canonry.world.domain.atlas import Atlas, Exit, Item, Mover, Place, Realm, Route
+
+# Merging: what differs between two files of a world, and what two that grew from one amount to.
+#
+# Parts are known by their keys, exits by their direction, and lists of words are sets, so that two
+# hands that worked in different places, or on different fields, never stand in each other's way.
 
 _NAMED_BY: Final = ("key", "direction")
 _ABSENT: Final = object()
@@ -118,3 +124,122 @@ def _joined(base: Any, ours: Any, theirs: Any, path: str, conflicts: list[Differ
         return made
     conflicts.append(Difference(path=path, before=_told(ours), after=_told(theirs)))
     return ours
+
+
+P = TypeVar("P", Place, Realm, Mover, Item)
+
+
+def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
+    """The atlas without the locations, realms, movers and items of these keys.
+
+    Who or what was to be with one of them is at the starter instead; an event stays, and a route
+    leads only between those of its stops that stay and follow on each other.
+    """
+    if not gone:
+        return atlas
+
+    def left(keys: Iterable[str]) -> tuple[str, ...]:
+        return tuple(key for key in keys if key not in gone)
+
+    def kept(parts: Iterable[P]) -> Iterator[P]:
+        return (part for part in parts if part.key not in gone)
+
+    def moved(movers: Iterable[Mover]) -> tuple[Mover, ...]:
+        return tuple(replace(each, location=there(each.location)) for each in kept(movers))
+
+    def there(key: str) -> str:
+        return atlas.starter if key in gone else key
+
+    return replace(
+        atlas,
+        realms=tuple(
+            replace(each, within=left(each.within), **_ties(each, left))
+            for each in kept(atlas.realms)
+        ),
+        locations=tuple(
+            replace(each, realms=left(each.realms), exits=_exits(each, gone), **_ties(each, left))
+            for each in kept(atlas.locations)
+        ),
+        routes=tuple(part for route in atlas.routes for part in _parts(route, gone)),
+        characters=moved(atlas.characters),
+        players=moved(atlas.players),
+        items=tuple(replace(each, holder=there(each.holder)) for each in kept(atlas.items)),
+        layers=tuple(layer for layer in atlas.layers if layer.scope not in gone),
+        events=tuple(
+            replace(
+                each,
+                location=None if each.location in gone else each.location,
+                participants=left(each.participants),
+            )
+            for each in atlas.events
+        ),
+    )
+
+
+def _ties(part: Realm | Place, left: Callable[[Iterable[str]], tuple[str, ...]]) -> dict[str, Any]:
+    return {tie.value: left(keys) for tie, keys in part.ties.items()}
+
+
+def _exits(place: Place, gone: frozenset[str]) -> tuple[Exit, ...]:
+    return tuple(way for way in place.exits if gone.isdisjoint({way.to, way.requires}))
+
+
+def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:
+    for away, stops in groupby(route.stops, key=gone.__contains__):
+        part = tuple(stops)
+        if not away and len(part) > 1:
+            yield replace(route, stops=part)
+
+
+WORLD_KEY = "#world"
+"""The key of the entity that holds a world's clock and its defaults; no file can use it."""
+
+
+def is_key(text: str) -> bool:
+    """Whether a thing can be named so: on one line without control characters or a # before it."""
+    if not text or text != text.strip() or text[0] == "#":
+        return False
+    return text.splitlines() == [text] and all(category(sign) != "Cc" for sign in text)
+
+
+def checked_key(text: str, *, path: str) -> str:
+    """`text`, if a thing can be named so.
+
+    Raises:
+        InvalidInput: `key.malformed`.
+    """
+    if not is_key(text):
+        message = "a key is a text on one line that neither begins with # nor with a space"
+        raise InvalidInput("key.malformed", message, path=path)
+    return text
+
+
+def world_id_of(name: str) -> SpaceId:
+    """The id of the world that a file without an id describes."""
+    return SpaceId(_uuid(f"world/{name}"))
+
+
+def thing_id_of(space: SpaceId, key: str) -> EntityId:
+    """The id of the thing with this key; a key that is an id already stays as it is."""
+    return EntityId(key.lower() if is_uuid(key) else _uuid(f"{space}/thing/{key}"))
+
+
+def layer_id_of(space: SpaceId, key: str) -> EntityId:
+    """The id of a layer; layers and lore have names of their own beside those of places."""
+    return EntityId(key.lower() if is_uuid(key) else _uuid(f"{space}/layer/{key}"))
+
+
+def lore_id_of(space: SpaceId, key: str) -> EntityId:
+    """The id of the entity that holds all versions of a fact of lore."""
+    return EntityId(_uuid(f"{space}/lore/{key}"))
+
+
+def event_id_of(space: SpaceId, key: str) -> str:
+    """The id of an event that a file describes."""
+    return key.lower() if is_uuid(key) else _uuid(f"{space}/event/{key}")
+
+
+def _uuid(text: str) -> str:
+    digits = sha256(text.encode()).hexdigest()
+    variant = "89ab"[int(digits[15], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-{variant}{digits[16:19]}-{digits[19:31]}"

@@ -11,9 +11,7 @@ from typing import Any, Final
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import RelationDraft
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.directions import Direction, travel_ms
-from canonry.readmodels.edges import blocked_at, kind_of
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Direction, Tick, blocked_at, kind_of, travel_ms
 from canonry.values.ids import EntityId
 
 _DEAD: Final = frozenset({"dead", "deceased", "slain", "killed"})

@@ -12,14 +12,14 @@ from typing import Any, Final
 from canonry.log.commits import Position
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
-from canonry.values.time import Instant
-from canonry.world.domain.admission.budgets import Spent
+from canonry.values.moments import Instant
 from canonry.world.domain.admission.duplication import (
     ProposedPlace,
     SaidBefore,
     SaidLately,
     digest,
 )
+from canonry.world.domain.admission.safety import Spent
 
 WORLDS_MAX: Final = 50
 CONTEXTS_MAX: Final = 10_000

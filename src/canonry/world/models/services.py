@@ -1,13 +1,14 @@
-"""The services of a world: its rules of play, its language models, and what it counts."""
+"""The services of a world: rules of play, language models, moderation and counts."""
 
 from dataclasses import dataclass, field
 
+from canonry.canon.session.canon import Canon
 from canonry.models.speaker import SpeakingModel
+from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
 from canonry.world.models.admissions import Admissions
 from canonry.world.models.generation import Generated
 from canonry.world.models.telemetry import Telemetry
-from canonry.world.ports.moderator import Moderator
-from canonry.world.ports.rulebook import Rulebook
+from canonry.world.ports.moderator import Moderator, Rulebook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +32,9 @@ class WorldServices:
         for each in (self.speaker, self.listener, self.moderator):
             if each is not None:
                 await each.close()
+
+
+async def moderate_content(canon: Canon, text: str) -> Moderation:
+    """What the moderator says; without one, what the rules say."""
+    moderator = canon.service(WorldServices).moderator
+    return moderate_by_words(text) if moderator is None else await moderator.moderate(text)

@@ -1,25 +1,27 @@
-"""Telemetry: what models were asked for and what became of it, counted by the hour.
-
-Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an outcome.
-What is told of it are sums, apart for each space. It lives as long as the process; what models
-were asked for before it began is counted again from the records (`usecases.world.telemetry`).
-"""
+"""Telemetry of models: counts by the hour, and a report of usage."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.values.ids import SpaceId
+from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import ModelTiers
-from canonry.values.time import SECOND, Instant
-from canonry.world.domain.admission.envelope import Proposed
 from canonry.world.domain.admission.kit import Rejection
+from canonry.world.domain.admission.schema import Proposed
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.generation import cost_of
+
+# Telemetry: what models were asked for and what became of it, counted by the hour.
+#
+# Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an
+# outcome.
+# What is told of it are sums, apart for each space. It lives as long as the process; what models
+# were asked for before it began is counted again from the records (`usecases.world.telemetry`).
 
 HOUR: Final = 3_600 * SECOND
 HOURS_MAX: Final = 24 * 31
@@ -190,3 +192,62 @@ def invocation_of(
         ),
         flagged=rejection is not None and rejection.gate == "safety",
     )
+
+
+_SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def usage_report(
+    telemetry: Telemetry,
+    since: Instant,
+    purpose: ModelPurpose | None = None,
+    spaces: Collection[SpaceId] | None = None,
+) -> Sequence[Mapping[str, Any]]:
+    """A row for each purpose, event and model, in the order of their names; of `spaces` or of all.
+
+    A latency is the upper bound in milliseconds of the class that holds this share of all; null
+    where it lies beyond the last. `diversity` is the share of pairs of neighbouring words that are
+    different ones.
+    """
+    return [
+        _row(*key, sums)
+        for key, sums in sorted(telemetry.sums(since, spaces).items(), key=lambda each: each[0])
+        if purpose in {None, key[0]}
+    ]
+
+
+def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any]:
+    numbers = sums.numbers
+    told = {
+        "purpose": purpose or None,
+        "eventType": event,
+        "model": model or None,
+        "count": numbers["count"],
+        "rejections": dict(sorted(sums.rules.items())),
+    }
+    if not purpose:
+        return told
+    decided = sum(sums.outcomes.values())
+    return {
+        **told,
+        "promptTokens": numbers["prompt_tokens"],
+        "completionTokens": numbers["completion_tokens"],
+        "costMicros": numbers["micros"],
+        "toolCalls": numbers["tool_calls"],
+        "cacheHits": numbers["cache_hits"],
+        "retries": numbers["retries"],
+        "flaggedRatio": numbers["flagged"] / numbers["count"],
+        "outcomes": dict(sorted(sums.outcomes.items())),
+        "rejectionRate": sums.outcomes["rejected"] / decided if decided else None,
+        "latencyMs": {name: _latency(sums, share) for name, share in _SHARES.items()},
+        "diversity": len(sums.distinct) / numbers["pairs"] if numbers["pairs"] else None,
+    }
+
+
+def _latency(sums: UsageSums, share: float) -> int | None:
+    left = share * sum(sums.latencies.values())
+    for place, bound in enumerate(BOUNDS_MS):
+        left -= sums.latencies[place]
+        if left <= 0 < sum(sums.latencies.values()):
+            return bound
+    return None

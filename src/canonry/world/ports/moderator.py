@@ -1,11 +1,13 @@
-"""The moderator: says which categories a text falls into; it decides nothing and keeps nothing."""
+"""Ports: moderators of texts and rules of play."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
+from canonry.world.domain.mechanics import RuleEntry, RuleKind
 from canonry.world.domain.moderation.moderating import Moderation
 
-__all__ = ["Moderation", "Moderator"]
+__all__ = ["Moderation", "Moderator", "Rulebook"]
 
 
 class Moderator(Protocol):
@@ -18,3 +20,20 @@ class Moderator(Protocol):
     @abstractmethod
     async def close(self) -> None:
         """Let go of connections."""
+
+
+class Rulebook(Protocol):
+    """A published set of rules, read-only, held apart from every world."""
+
+    @property
+    @abstractmethod
+    def attribution(self) -> str:
+        """Whose text this is and under which licence, as it has to be shown with each entry."""
+
+    @abstractmethod
+    def lookup(self, kind: RuleKind, name: str) -> RuleEntry | None:
+        """The entry of this name, whatever its case and signs; None where there is none."""
+
+    @abstractmethod
+    def search(self, query: str, kind: RuleKind | None, limit: int) -> Sequence[RuleEntry]:
+        """The entries that share words with the query, best first, ties by name."""

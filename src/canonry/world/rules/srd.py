@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.language.texts.stems import asked_stems, stems_of
-from canonry.language.texts.words import terms_of
-from canonry.world.domain.mechanics.rules import RuleEntry, RuleKind
-from canonry.world.ports.rulebook import Rulebook
+from canonry.language.texts.stems import asked_stems, stems_of, terms_of
+from canonry.world.domain.mechanics import RuleEntry, RuleKind
+from canonry.world.ports.moderator import Rulebook
 
 ATTRIBUTION: Final = (
     "This work includes material taken from the System Reference Document 5.1 "

@@ -1,4 +1,4 @@
-"""Building tools: extensions by which world builders make places, ways, realms and people."""
+"""Tools that build worlds and tie things together."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -6,16 +6,18 @@ from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array, obj
-from canonry.gateway.tool import Arguments, Schema, Tool
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
+from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.log.schemas.world_types import (
     ActorKind,
     LayerType,
     RealmScope,
     RealmType,
     TerrainType,
+    Tie,
+    WorldType,
 )
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import (
     AtlasPart,
     Exit,
@@ -25,8 +27,10 @@ from canonry.world.domain.atlas import (
     Mover,
     Place,
     Realm,
+    Route,
 )
-from canonry.world.toolset.extensions import (
+from canonry.world.toolset.contract import READERS, nullable, with_shapes, with_texts
+from canonry.world.toolset.shapes import (
     ANYTHING,
     DONE,
     ID,
@@ -35,12 +39,24 @@ from canonry.world.toolset.extensions import (
     NAME,
     POSITIVE,
     PROSE,
+    REALM,
+    TIE,
     Request,
     builders_tool,
+    tick_of,
     word,
 )
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.toolset.speech import told
 from canonry.world.usecases.build_world import create_exit, create_part, remove_exit, set_status
+from canonry.world.usecases.contexts import get_realm_context
+from canonry.world.usecases.world_ties import (
+    TieBetween,
+    create_route,
+    create_tie,
+    end_route,
+    remove_tie,
+)
+from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 
 def _listed(name: str, value: str, schema: Schema) -> Field:
@@ -211,5 +227,91 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
         _record,
         ID,
+    ),
+)
+
+
+_TICK: Final = Field(
+    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
+)
+_ASKED: Final = obj({"realmId": KEY}, {"tick": _TICK})
+_TIE_BETWEEN: Final = Request(
+    TieBetween,
+    {"fromId": KEY.of("start"), "tie": word(Tie).of("kind"), "toRealmId": KEY.of("realm")},
+)
+_ROUTE: Final = Request(
+    Route,
+    {
+        "routeName": NAME.of("name"),
+        "stopIds": array(KEY).but(minItems=2, maxItems=100).by(tuple).of("stops"),
+    },
+    {"oneWay": BOOLEAN.of("one_way")},
+)
+_REALM: Final = Field({"$ref": "#/$defs/realm"}, REALM)
+_PARTS: Final = array(
+    Shape(id=TEXT, name=TEXT, kind=enum(WorldType.REALM, WorldType.LOCATION).of("entity_type"))
+)
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    realm=_REALM,
+    around=array(_REALM),
+    ties=array(Field({"$ref": "#/$defs/tie"}, TIE)),
+    inside=_PARTS,
+    members=_PARTS,
+    complete=BOOLEAN,
+)
+
+
+async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    tick = tick_of(arguments)
+    world = await bound_world(canon, caller)
+    found = await get_realm_context(canon, world, arguments["realmId"], tick)
+    return None if found is None else told(canon, world, _CONTEXT(found))
+
+
+TIES_TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        name="get-realm-context",
+        title="Get realm context",
+        description=(
+            "Tell about a realm: what lies around and in it, its members, and which realms it "
+            "borders, serves, is allied with or at war with. Null: there is no such realm."
+        ),
+        input_schema=_ASKED,
+        accepted_schema=with_texts(nullable(_ASKED)),
+        output_schema=with_shapes({"anyOf": [_CONTEXT.schema, {"type": "null"}]}),
+        roles=READERS,
+        run=_get_realm_context,
+        read_only=True,
+        idempotent=True,
+        extension=True,
+    ),
+    builders_tool(
+        "create-tie",
+        "Tie a realm to another by what it is to it, or make a place a member of a realm.",
+        _TIE_BETWEEN,
+        create_tie,
+        DONE,
+    ),
+    builders_tool(
+        "remove-tie",
+        "End a tie of a realm or place; the past keeps it.",
+        _TIE_BETWEEN,
+        remove_tie,
+        DONE,
+    ),
+    builders_tool(
+        "create-route",
+        "Let a named route lead from stop to stop, in both directions unless it is one-way.",
+        _ROUTE,
+        create_route,
+        DONE,
+    ),
+    builders_tool(
+        "remove-route",
+        "End a named route from stop to stop; the past keeps it.",
+        _ROUTE,
+        end_route,
+        DONE,
     ),
 )

@@ -1,4 +1,4 @@
-"""Lore tools: what is true of the world beyond what can be seen in it."""
+"""Tools on lore, arcs and narration."""
 
 import re
 import unicodedata
@@ -8,18 +8,46 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, Field, Shape, obj
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INTEGER,
+    TEXT,
+    WORD,
+    Field,
+    Shape,
+    array,
+    enum,
+    obj,
+)
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.log.schemas.portrait_fields import NAMES
+from canonry.log.schemas.narrative import NAMES
 from canonry.log.schemas.world_types import LoreType
-from canonry.values.time import render_instant
-from canonry.world.toolset.arguments import FOUND_MAX, clamped, name_of, number_of
+from canonry.values.moments import render_instant
+from canonry.values.policy import NAME_MAX
+from canonry.world.domain.arcs.arcs import BEATS, BEATS_MAX, BEATS_MIN
+from canonry.world.domain.narration.claims import NARRATION_MAX
+from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit, Violation
 from canonry.world.toolset.contract import LORE_READERS, contract_tool, with_shapes
-from canonry.world.toolset.extensions import ANYTHING, KEY, POSITIVE, Request, builders_tool, word
-from canonry.world.usecases.bound_world import BoundWorld, bound_world
-from canonry.world.usecases.get_canonical_fact import CanonicalFact, get_canonical_fact
-from canonry.world.usecases.record_lore import NewLore, record_lore
-from canonry.world.usecases.search_lore import FoundLore, search_lore
+from canonry.world.toolset.shapes import (
+    ANYTHING,
+    FOUND_MAX,
+    KEY,
+    POSITIVE,
+    Request,
+    builders_tool,
+    clamped,
+    name_of,
+    number_of,
+    tick_of,
+    word,
+)
+from canonry.world.toolset.speech import asking_tool
+from canonry.world.usecases.arcs.generate_arc import WantedArc, generate_arc
+from canonry.world.usecases.contexts import CanonicalFact, get_canonical_fact
+from canonry.world.usecases.lore import FoundLore, NewLore, record_lore, search_lore
+from canonry.world.usecases.narration.check_narration import Narrated, check_narration
+from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 _TEXT_MAX: Final = 512
 _SNIPPET_MAX: Final = 200
@@ -169,5 +197,120 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
         _record,
         Shape(factId=TEXT.of(itemgetter(0)), version=COUNT.of(itemgetter(1))),
+    ),
+)
+
+
+PLANNERS: Final = frozenset({"Planner"})
+_SOME: Final = array(KEY).but(maxItems=BEATS_MIN)
+_THEMES: Final = array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5)
+_NUMBERS: Final = array(INTEGER)
+_CONSTRAINTS: Final = obj(
+    {},
+    {
+        "locationIds": _SOME,
+        "factionIds": _SOME,
+        "themes": _THEMES,
+        "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
+        "level": POSITIVE.but(maximum=20),
+    },
+)
+_PLANNED: Final = Shape(
+    arcId=TEXT.of("arc.id"),
+    seed=TEXT.of("arc.seed"),
+    title=TEXT.of("arc.title"),
+    hook=TEXT.of("arc.hook"),
+    beats=array(
+        Shape(
+            index=COUNT,
+            kind=WORD,
+            summary=TEXT,
+            locationId=TEXT.of("location"),
+            characterIds=array(TEXT).of("characters"),
+            loreFactIds=array(TEXT).of("lore"),
+            requires=_NUMBERS,
+            leadsTo=_NUMBERS.of("leads_to"),
+        )
+    ).of("arc.beats"),
+    proposal=ANYTHING.by(dict),
+)
+
+
+async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = arguments.get("constraints", {})
+    world = await bound_world(canon, caller)
+    wanted = WantedArc(
+        seed=arguments["seed"],
+        locations=tuple(asked.get("locationIds", ())),
+        factions=tuple(asked.get("factionIds", ())),
+        themes=tuple(asked.get("themes", ())),
+        beats=asked.get("beats", BEATS),
+        level=asked.get("level"),
+    )
+    return _PLANNED(await generate_arc(canon, world, wanted))
+
+
+ARCS_TOOLS: Final[tuple[Tool, ...]] = (
+    asking_tool(
+        "generate-arc",
+        "Plan a quest of 3 to 12 beats from the world's own places, people and lore. The same "
+        "seed always plans the same; nothing is proposed or changed by it.",
+        _generate,
+        roles=PLANNERS,
+        takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS)}),
+        gives=_PLANNED.schema,
+    ),
+)
+
+
+CHECKERS: Final = frozenset({"Canonicality", "Safety", "Narrative"})
+TICK: Final = Field(
+    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
+)
+_SPAN: Final = Shape(start=COUNT, end=COUNT, text=TEXT.of(None))
+
+
+def _span(narration: str, violation: Violation) -> dict[str, object]:
+    return _SPAN(violation, text=narration[violation.start : violation.end])
+
+
+_VIOLATION: Final = Shape(
+    constraint=enum(*NarrationLimit), span=Field(_SPAN.schema).of(None), against=TEXT, reason=TEXT
+)
+_CHECKED: Final = Shape(
+    verdict=enum("ok", "violates").of(lambda found: "violates" if found else "ok"),
+    violations=array(Field(_VIOLATION.schema)).of(None),
+    policyVersion=TEXT.of(lambda _: POLICY_VERSION),
+)
+
+
+async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    tick = tick_of(arguments)
+    world = await bound_world(canon, caller)
+    text = arguments["narration"]
+    narrated = Narrated(
+        text=text,
+        player=arguments.get("playerId"),
+        location=arguments.get("locationId"),
+        tick=tick,
+    )
+    found = await check_narration(canon, world, narrated)
+    told = [_VIOLATION(each, span=_span(text, each)) for each in found]
+    return _CHECKED(found, violations=told)
+
+
+NARRATION_TOOLS: Final[tuple[Tool, ...]] = (
+    asking_tool(
+        "check-narration",
+        "Tell what of a narration the world would reject: where nobody can be, who is dead or "
+        "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "
+        "dream claims nothing.",
+        _check,
+        roles=CHECKERS,
+        takes=obj(
+            {"narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX)},
+            {"playerId": KEY, "locationId": KEY, "tick": TICK},
+        ),
+        gives=_CHECKED.schema,
     ),
 )

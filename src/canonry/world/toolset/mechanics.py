@@ -8,16 +8,12 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import COUNT, INTEGER, TEXT, Field, Shape, array, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.values.policy import NAME_MAX
-from canonry.world.domain.mechanics.dice import EXPRESSION_MAX, roll
-from canonry.world.domain.mechanics.rules import RuleEntry, RuleKind, excerpt_of
-from canonry.world.toolset.arguments import FOUND_MAX, tick_of
-from canonry.world.toolset.extensions import ANYTHING, KEY, POSITIVE
-from canonry.world.toolset.narration import TICK
-from canonry.world.toolset.shapes import NAMED
+from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleEntry, RuleKind, excerpt_of, roll
+from canonry.world.toolset.lore import TICK
+from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, NAMED, POSITIVE, tick_of
 from canonry.world.toolset.speech import asking_tool
-from canonry.world.usecases.bound_world import bound_world
-from canonry.world.usecases.mechanics.ask_rules import lookup_rule, rulebook_of, search_rules
-from canonry.world.usecases.mechanics.can_cast_here import can_cast_here
+from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of, search_rules
+from canonry.world.usecases.worlds import bound_world
 
 PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
 _K: Final = 5

@@ -1,5 +1,6 @@
-"""Place tools: where somebody is, what lies around, and what the air is like."""
+"""Tools on places, movement and players."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
     INTEGER,
     NUMBER,
     OBJECT,
@@ -16,38 +19,62 @@ from canonry.gateway.shapes import (
     Shape,
     array,
     given,
+    nullable,
+    obj,
     optional,
 )
 from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.log.items.relations import Relation
 from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, WorldType
-from canonry.world.domain.realms import group_of
-from canonry.world.toolset.arguments import DEPTH_MAX, clamped, name_of, number_of, tick_of
+from canonry.readmodels.edges import Direction
+from canonry.values.errors import InvalidInput
+from canonry.world.domain.atlas import group_of
+from canonry.world.domain.standing import Person
 from canonry.world.toolset.contract import contract_tool
 from canonry.world.toolset.shapes import (
+    CHECKED_TICK,
+    DEPTH_MAX,
     EVENT,
     EXIT,
+    ITEM,
+    KEY,
+    LIMIT_MAX,
     LOCATION,
     NAMED,
+    PLAYER,
+    PROSE,
     REALM,
     ROUTE,
     TIE,
+    Request,
+    builders_tool,
+    clamped,
     events_told,
     exits_told,
     kept,
+    name_of,
+    number_of,
     present_atmosphere,
     present_summary,
+    tick_of,
+    word,
 )
-from canonry.world.toolset.telling import told
-from canonry.world.usecases.bound_world import bound_world
-from canonry.world.usecases.get_atmosphere import TYPES, get_atmosphere
-from canonry.world.usecases.get_location_context import (
+from canonry.world.toolset.speech import told
+from canonry.world.usecases.advance_clock import advance_clock
+from canonry.world.usecases.contexts import (
+    TYPES,
     LocationContext,
     exits_of,
+    get_atmosphere,
     get_location_context,
+    get_player_context,
+    get_recent_events,
+    get_spatial_context,
 )
-from canonry.world.usecases.get_spatial_context import get_spatial_context
-from canonry.world.usecases.world_at import world_at
+from canonry.world.usecases.move_mover import Move, move_mover
+from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.viewing import status_of
+from canonry.world.usecases.worlds import bound_world, world_at
 
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -192,4 +219,123 @@ TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-spatial-context", _get_spatial_context),
     contract_tool("get-location", _get_location),
     contract_tool("list-exits", _list_exits),
+)
+
+
+MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
+    builders_tool(
+        "move",
+        "Let a player or character go through an exit; with teleportTo past all exits, for "
+        "what no exit explains.",
+        Request(
+            Move,
+            {"moverId": KEY.of("mover")},
+            {
+                "direction": word(Direction),
+                "teleportTo": KEY.of("teleport_to"),
+                "reason": PROSE,
+                "tick": CHECKED_TICK,
+            },
+        ),
+        move_mover,
+        Shape(
+            moverId=TEXT.of("mover"),
+            fromLocationId=TEXT.of("from_id"),
+            toLocationId=TEXT.of("to_id"),
+            tick=INTEGER,
+            travelDurationMs=COUNT.of("duration"),
+            clockTick=optional(INTEGER.of("clock")),
+        ),
+    ),
+    builders_tool(
+        "transfer-item",
+        "Hand an item on to somebody at the same place, or leave it there.",
+        Request(
+            Transfer,
+            {"itemId": KEY.of("item"), "toHolderId": KEY.of("holder")},
+            {"fromHolderId": KEY.of("expected"), "anywhere": BOOLEAN, "tick": CHECKED_TICK},
+        ),
+        transfer_item,
+        Shape(
+            itemId=TEXT.of("item"),
+            fromHolderId=TEXT.of("from_id"),
+            toHolderId=TEXT.of("to_id"),
+        ),
+    ),
+    builders_tool(
+        "advance-clock",
+        "Let time pass for the world, or with playerId for one player alone.",
+        Request(
+            dict,
+            {"durationMs": INTEGER.of("duration")},
+            {"playerId": KEY.of("player"), "reason": PROSE},
+        ),
+        lambda canon, caller, world, given: advance_clock(canon, caller, world, **given),
+        Shape(tick=INTEGER.of(int)),
+    ),
+)
+
+
+_SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
+_ANYTHING: Final = {"type": "object", "additionalProperties": True}
+_ANY_PLAYER: Final = obj({}, {"playerId": Field({}), "tick": Field({})})
+"""A player without an id, or with one that is no text, is one that there is not: null."""
+
+
+async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    name = name_of(arguments, "playerId")
+    if name is None:
+        return None
+    world = await bound_world(canon, caller)
+    try:
+        tick = tick_of(arguments)
+    except InvalidInput:
+        now = world_at(canon, world)
+        if await now.find(now.id_of(name), WorldType.PLAYER) is None:
+            return None  # that there is no such player is the first thing to be said
+        raise
+    found = await get_player_context(canon, world, name, tick)
+    return None if found is None else told(canon, world, _CONTEXT(found))
+
+
+def _unusual(status: Person) -> Person | None:
+    """How somebody is, where anything was said of it."""
+    usual = status.alive and status.present and not (status.conditions or status.resources)
+    return None if usual else status
+
+
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    player=Field({}).of(
+        lambda found: PLAYER(
+            found.player,
+            currentLocationId=found.location,
+            status=_unusual(status_of(found.player, found.tick)),
+        )
+    ),
+    location=nullable(LOCATION),
+    inventory=array(ITEM),
+    recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
+    warnings=array(TEXT),
+)
+
+
+async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = arguments.get("scope")
+    scope = _SCOPES.get(asked) if isinstance(asked, str) else None
+    name = name_of(arguments, "scopeId")
+    try:
+        limit = number_of(arguments, "limit")
+    except InvalidInput:
+        limit = math.nan
+    world = await bound_world(canon, caller)
+    if scope is None or name is None or (limit is not None and math.isnan(limit)):
+        return []
+    most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
+    return events_told(*await get_recent_events(canon, world, scope, name, most))
+
+
+PLAYERS_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool("get-player-context", _get_player_context, accepts=_ANY_PLAYER),
+    contract_tool("get-recent-events", _get_recent_events, accepts=_ANYTHING),
 )

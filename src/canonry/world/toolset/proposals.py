@@ -26,21 +26,21 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.values.errors import InvalidInput
-from canonry.values.time import parse_instant
-from canonry.world.domain.admission.envelope import ID_PATTERN, KEY_MAX, envelope_schema
+from canonry.values.moments import parse_instant
 from canonry.world.domain.admission.kit import ORDER
+from canonry.world.domain.admission.schema import ID_PATTERN, KEY_MAX, envelope_schema
 from canonry.world.toolset.contract import title_of
-from canonry.world.toolset.extensions import ANYTHING, KEY, PROSE
-from canonry.world.usecases.bound_world import bound_world
+from canonry.world.toolset.shapes import ANYTHING, KEY, PROSE
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
-from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
-from canonry.world.usecases.proposals.finding import (
+from canonry.world.usecases.proposals.enqueueing import (
     WantedProposals,
+    enqueue_world_event,
     get_proposal,
     list_proposals,
     withdraw_proposal,
 )
+from canonry.world.usecases.worlds import bound_world
 
 PROPOSERS: Final = frozenset({"Narrative", "Encounter", "World", "Planner"})
 ENQUEUERS: Final = frozenset({"World", "Encounter"})

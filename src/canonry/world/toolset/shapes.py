@@ -1,29 +1,119 @@
-"""Shapes of what is answered, as the contract publishes them, and the layers of a place."""
+"""Shapes of arguments and replies."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
 
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
     BOOLEAN,
+    COUNT,
     INSTANT,
     INTEGER,
     TEXT,
     WORD,
+    Field,
     Shape,
     array,
+    enum,
     given,
     nullable,
+    obj,
     optional,
 )
+from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
 from canonry.log.items.relations import Relation
 from canonry.log.schemas.world_types import LayerType, Tie
-from canonry.readmodels.directions import Direction, travel_ms
-from canonry.readmodels.ticks import tick_of
-from canonry.world.toolset.extensions import ANYTHING
-from canonry.world.usecases.layers_upon import Upon
-from canonry.world.usecases.ties_of import Tied
+from canonry.readmodels.edges import Direction, Tick, checked_tick, travel_ms
+from canonry.readmodels.edges import tick_of as tick_of_of_ticks
+from canonry.values.errors import InvalidInput
+from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
+from canonry.world.toolset.contract import BUILDER, title_of
+from canonry.world.usecases.contexts import Upon
+from canonry.world.usecases.world_ties import Tied
+from canonry.world.usecases.worlds import BoundWorld, bound_world
+
+Read = TypeVar("Read")
+
+
+KEY: Final = TEXT.but(minLength=1, maxLength=NAME_MAX)
+KEYS: Final = array(KEY).but(maxItems=100).by(tuple)
+NAME: Final = KEY.but(pattern=r"\S")
+PROSE: Final = TEXT.but(maxLength=DESCRIPTION_MAX)
+POSITIVE: Final = COUNT.but(minimum=1)
+ANYTHING: Final = Field({"type": "object"})
+CHECKED_TICK: Final = INTEGER.by(partial(checked_tick, path="/tick"))
+
+ID: Final = Shape(id=TEXT.of(str))
+DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
+
+
+def word(words: type[StrEnum]) -> Field:
+    """An argument that is one of these words."""
+    return enum(*words).by(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Read]):
+    """The arguments of a tool, and what makes one value of them, which also has the defaults.
+
+    The value of an argument is `render`ed into the field that is its `source`.
+    """
+
+    make: Callable[..., Read]
+    required: Mapping[str, Field]
+    optional: Mapping[str, Field] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the arguments."""
+        return obj(self.required, self.optional)
+
+    def read(self, arguments: Arguments) -> Read:
+        """The value of arguments that satisfy the schema."""
+        fields: dict[str, Any] = {}
+        for name, each in (*self.required.items(), *self.optional.items()):
+            if name in arguments:
+                value = arguments[name]
+                fields[str(each.source or name)] = each.render(value) if each.render else value
+        return self.make(**fields)
+
+
+def builders_tool(
+    name: str,
+    description: str,
+    request: Request[Read],
+    change: Callable[[Canon, Caller, BoundWorld, Read], Awaitable[Any]],
+    reply: Shape,
+) -> Tool:
+    """A tool that changes the world of its caller; one that removes something says so to clients.
+
+    `change` is a use case, and `reply` the shape of what it returns.
+    """
+
+    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        read = request.read(arguments)
+        return reply(await change(canon, caller, await bound_world(canon, caller), read))
+
+    return Tool(
+        name=name,
+        title=title_of(name),
+        description=description,
+        input_schema=request.schema,
+        output_schema=reply.schema,
+        roles=BUILDER,
+        run=run,
+        read_only=False,
+        destructive=name.startswith("remove"),
+        extension=True,
+    )
+
 
 PREVIEW: Final = 240
 VALUE_MAX: Final = 512
@@ -91,7 +181,7 @@ EVENT: Final = Shape(
     occurredUtc=INSTANT.of("created_at"),
     actorKind=TEXT.of(kept("actor_kind", "system")),
     status=TEXT.of(lambda _: "processed"),
-    tick=INTEGER.of(lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref)),
+    tick=INTEGER.of(lambda e: tick_of_of_ticks(e.created_at if e.time_ref is None else e.time_ref)),
     description=optional(TEXT.of(lambda event: event.description[:PREVIEW] or None)),
     places=optional(given(array(NAMED))),
 )
@@ -170,3 +260,68 @@ def present_atmosphere(layer_type: LayerType, upon: Upon | None) -> dict[str, An
         **({"value": value} if len(value) <= VALUE_MAX else {}),
         **({} if upon is None else _ORIGIN(upon)),
     }
+
+
+# Arguments: numbers that may come as text, names that may be missing, and their bounds.
+#
+# The schema has been applied before, so that types hold here.
+
+DEPTH_MAX: Final = 5
+LIMIT_MAX: Final = 100
+FOUND_MAX: Final = 20
+_EXACT: Final = 2**53
+"""Beyond this a whole number in a text becomes a float, as JSON's numbers are to most readers."""
+
+
+def number_of(arguments: Arguments, name: str) -> float | int | None:
+    """A number, or the number that a text writes; None where there is neither.
+
+    Raises:
+        InvalidInput: `number.malformed`, with the parameter's own name.
+    """
+    value = arguments.get(name)
+    if isinstance(value, str):
+        value = _read(value)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        message = f"invalid {name}: give a finite number"
+        raise InvalidInput("number.malformed", message, path=f"/{name}")
+    return value
+
+
+def _read(text: str) -> float | int | None:
+    """The number in a text; nan where there is none, None where the text says nothing."""
+    shown = text.strip()
+    if not shown:
+        return None
+    if "_" in shown or not shown.isascii():  # which Python reads and JavaScript does not
+        return math.nan
+    try:
+        whole = int(shown, 0)
+        return whole if abs(whole) <= _EXACT else float(whole)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        pass
+    try:
+        return float(shown)
+    except ValueError:
+        return math.nan
+
+
+def tick_of(arguments: Arguments) -> Tick | None:
+    """The tick that is asked about; what lies between two is the earlier."""
+    value = number_of(arguments, "tick")
+    return None if value is None else checked_tick(math.floor(value), path="/tick")
+
+
+def clamped(value: float, least: int, most: int) -> int:
+    """`value` without what is after the point, and within its bounds."""
+    return min(max(math.floor(value), least), most)
+
+
+def name_of(arguments: Arguments, name: str) -> str | None:
+    """An id or key; an empty one counts as missing."""
+    value = arguments.get(name)
+    return value if isinstance(value, str) and value else None

@@ -1,7 +1,7 @@
-"""Speech tools: what players say as intents, and whether a text may stand."""
+"""Tools that read what players say."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -18,17 +18,17 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.values.policy import DESCRIPTION_MAX
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.domain.utterances.frames import Category
 from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.domain.utterances.reading import UTTERANCE_MAX
-from canonry.world.models.moderate_content import moderate_content
+from canonry.world.models.services import WorldServices, moderate_content
 from canonry.world.toolset.contract import title_of
-from canonry.world.toolset.extensions import KEY
-from canonry.world.usecases.bound_world import bound_world
-from canonry.world.usecases.speech.read_speech import classify_intent, parse_to_action_frame
+from canonry.world.toolset.shapes import KEY
+from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
+from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
 MODERATORS: Final = frozenset({"Safety", "Narrative"})
@@ -145,3 +145,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         gives=_MODERATED.schema,
     ),
 )
+
+
+CONTEXT_META: Final = "dev.canonry/context-hash"
+
+
+def told(canon: Canon, world: BoundWorld, context: dict[str, Any]) -> Noted:
+    """The context, with its hash beside it."""
+    return Noted(
+        reply=context,
+        meta={CONTEXT_META: canon.service(WorldServices).admissions.gave_out(world.space, context)},
+    )

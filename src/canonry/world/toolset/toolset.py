@@ -3,25 +3,37 @@
 from typing import Final
 
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.dialects import DialectTable
 from canonry.gateway.limits import PublishedRate
 from canonry.gateway.outlines import eased
+from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Tool, Toolset
 from canonry.world.toolset import (
     FACE,
-    arcs,
     building,
     lore,
     mechanics,
-    movement,
-    narration,
     places,
-    players,
     proposals,
-    resources,
     speech,
-    ties,
     views,
+)
+from canonry.world.toolset import (
+    building as ties,
+)
+from canonry.world.toolset import (
+    lore as arcs,
+)
+from canonry.world.toolset import (
+    lore as narration,
+)
+from canonry.world.toolset import (
+    places as movement,
+)
+from canonry.world.toolset import (
+    places as players,
+)
+from canonry.world.toolset import (
+    views as resources,
 )
 from canonry.world.toolset.contract import published
 
@@ -38,17 +50,17 @@ _DIALECT: Final = DialectTable(
 
 EXACT: Final[tuple[Tool, ...]] = (
     *places.TOOLS,
-    *players.TOOLS,
+    *players.PLAYERS_TOOLS,
     *lore.TOOLS,
-    *ties.TOOLS,
+    *ties.TIES_TOOLS,
     *building.TOOLS,
-    *movement.TOOLS,
+    *movement.MOVEMENT_TOOLS,
     *speech.TOOLS,
-    *narration.TOOLS,
+    *narration.NARRATION_TOOLS,
     *mechanics.TOOLS,
     *proposals.TOOLS,
     *views.TOOLS,
-    *arcs.TOOLS,
+    *arcs.ARCS_TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 

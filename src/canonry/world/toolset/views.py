@@ -1,14 +1,13 @@
-"""View tools: extensions that tell of one who is in the world, of a way through it, and of a while.
-
-What is hidden a narrator is told, and a player is not.
-"""
+"""Tools and resources that show a world."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.canon.session.caller import Caller
+from canonry.canon.queries.listings import EntityQuery, query_entities
+from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
+from canonry.gateway.browsing import beginning
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -23,22 +22,55 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool
+from canonry.gateway.tool import (
+    Arguments,
+    Reply,
+    Resource,
+    Run,
+    Schema,
+    Shelf,
+    Shelved,
+    Tool,
+    Variables,
+)
+from canonry.log.schemas.world_types import WorldType
+from canonry.values.json_values import encode_json
 from canonry.world.domain.standing import person_of
-from canonry.world.toolset.arguments import DEPTH_MAX, FOUND_MAX, LIMIT_MAX
 from canonry.world.toolset.contract import READERS, title_of, with_shapes
-from canonry.world.toolset.extensions import ANYTHING, KEY
-from canonry.world.toolset.places import CONTEXT, NEARBY
-from canonry.world.toolset.shapes import EVENT, EXIT, ITEM, LOCATION, NAMED, STATUS, kept
-from canonry.world.toolset.telling import told
-from canonry.world.usecases.bound_world import bound_world
-from canonry.world.usecases.get_location_context import get_location_context
-from canonry.world.usecases.get_player_context import get_player_context
-from canonry.world.usecases.get_spatial_context import get_spatial_context
-from canonry.world.usecases.viewing.find_route import Journey, find_route
-from canonry.world.usecases.viewing.get_changes import get_changes
-from canonry.world.usecases.viewing.get_character_context import get_character_context
-from canonry.world.usecases.viewing.search_events import EventsWanted, search_events
+from canonry.world.toolset.places import CONTEXT, NEARBY, location_context
+from canonry.world.toolset.shapes import (
+    ANYTHING,
+    DEPTH_MAX,
+    EVENT,
+    EXIT,
+    FOUND_MAX,
+    ITEM,
+    KEY,
+    LIMIT_MAX,
+    LOCATION,
+    NAMED,
+    STATUS,
+    kept,
+)
+from canonry.world.toolset.speech import told
+from canonry.world.usecases.contexts import (
+    get_location_context,
+    get_player_context,
+    get_spatial_context,
+)
+from canonry.world.usecases.viewing import (
+    EventsWanted,
+    Journey,
+    find_route,
+    get_changes,
+    get_character_context,
+    search_events,
+)
+from canonry.world.usecases.worlds import bound_world, require_world, worlds_seen
+
+# View tools: extensions that tell of one who is in the world, of a way through it, and of a while.
+#
+# What is hidden a narrator is told, and a player is not.
 
 _CHARACTER: Final = Shape(
     tick=INTEGER,
@@ -243,5 +275,63 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _FOUND.schema,
         run=_events,
         null=False,
+    ),
+)
+
+
+_WORLD: Final = Shape(id=TEXT.of("space"), name=TEXT, tick=INTEGER.of("now"), starter=TEXT)
+
+
+async def _world(canon: Canon, caller: Caller, variables: Variables) -> str:
+    return encode_json(_WORLD(await require_world(canon, caller, variables["world_id"]))).decode()
+
+
+async def _location(canon: Canon, caller: Caller, variables: Variables) -> str:
+    found = await location_context(canon, caller, {"locationId": variables["location_id"]})
+    if found is None:
+        raise unknown("location", variables["location_id"])
+    return encode_json(found.reply).decode()
+
+
+async def _worlds(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    worlds = await worlds_seen(canon, caller)
+    bound = [each for each in worlds if caller.world in {None, each.id}]
+    return beginning([(each.id, each.name) for each in bound], word, offset, limit)
+
+
+async def _locations(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    world = await bound_world(canon, caller)
+    query = EntityQuery(
+        entity_type=WorldType.LOCATION,
+        name_pattern=f"{word}*" if word else None,
+        limit=limit,
+        offset=offset,
+    )
+    page = await query_entities(canon, caller, query, universe_id=world.space)
+    return [(each.id, each.name) for each in page.items], page.total
+
+
+SHELVES: Final[Mapping[str, Shelf]] = {
+    "world_id": Shelf(find=_worlds),
+    "location_id": Shelf(find=_locations),
+}
+RESOURCES: Final = (
+    Resource(
+        uri_template="world://world/{world_id}",
+        name="world",
+        title="World",
+        description="A world, and what its clock says.",
+        mime_type="application/json",
+        roles=READERS,
+        read=_world,
+    ),
+    Resource(
+        uri_template="world://location/{location_id}",
+        name="location",
+        title="Location",
+        description="A location with all that a narrator needs of it, as it is now.",
+        mime_type="application/json",
+        roles=READERS,
+        read=_location,
     ),
 )

@@ -5,17 +5,17 @@ from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import the_made
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.ticks import Tick, checked_tick, instant_of
+from canonry.readmodels.edges import Tick, checked_tick, instant_of
 from canonry.values.errors import InvalidInput
 from canonry.values.observations import ObservationDraft
-from canonry.world.domain.identity import WORLD_KEY, thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.domain.merging import WORLD_KEY, thing_id_of
 from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.move_mover import CLOCK
 from canonry.world.usecases.proposals.settling import settle
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld
 
 _TICK: Final = "properties.tick"
 

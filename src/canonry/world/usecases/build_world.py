@@ -6,16 +6,15 @@ from typing import Any
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import the_made
 from canonry.log.items.entities import EntityDraft
 from canonry.log.items.facts import EventDraft
-from canonry.log.schemas.narrative_fields import PROPERTY_PREFIX
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.world_types import EXIT, MOVERS, WorldType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.values.errors import Conflict
 from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Place, Realm
-from canonry.world.domain.identity import checked_key, thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.domain.merging import checked_key, thing_id_of
 from canonry.world.usecases.changing_world import change_world, changing
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import (
@@ -26,6 +25,7 @@ from canonry.world.usecases.world_parts import (
     join_realms,
 )
 from canonry.world.usecases.world_ties import tie_up
+from canonry.world.usecases.worlds import BoundWorld
 
 
 async def create_part(

@@ -7,12 +7,12 @@ from typing import Concatenate, ParamSpec
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.log.keys import thing_key
-from canonry.readmodels.ticks import Tick, instant_of
+from canonry.log.folding import thing_key
+from canonry.readmodels.edges import Tick, instant_of
 from canonry.values.errors import Conflict
 from canonry.values.ids import NewId
-from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld, require_world
 
 P = ParamSpec("P")
 WorldWrite = Callable[[WorldDraft], Awaitable[None]]

@@ -12,9 +12,9 @@ from canonry.log.schemas.world_types import HELD_BY, HOLDERS, LOCATED_IN, MOVERS
 from canonry.readmodels.edges import kind_of
 from canonry.values.errors import NotFound
 from canonry.values.ids import EntityId, NewId, SpaceId
-from canonry.world.domain.identity import thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld, find_world
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld, find_world
 
 LEFT_MAX = 100_000
 """So much of what was with one thing is put elsewhere."""

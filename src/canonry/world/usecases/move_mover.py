@@ -7,22 +7,20 @@ from typing import Final
 from canonry.canon.judging.making import make_event
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import the_made
+from canonry.log.folding import thing_key
 from canonry.log.items.facts import EventDraft
 from canonry.log.items.relations import RelationDraft
-from canonry.log.keys import thing_key
 from canonry.log.schemas.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
-from canonry.readmodels.directions import Direction, travel_ms
-from canonry.readmodels.edges import blocked_at
-from canonry.readmodels.ticks import Tick, tick_of
+from canonry.readmodels.edges import Direction, Tick, blocked_at, tick_of, travel_ms
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
-from canonry.values.time import Instant
-from canonry.world.domain.identity import thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld
 
 CLOCK: Final = "properties.clock"
 

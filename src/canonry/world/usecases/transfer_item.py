@@ -6,16 +6,16 @@ from functools import partial
 from canonry.canon.judging.making import make_event
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.receipts import the_made
+from canonry.canon.session.commit_change import the_made
 from canonry.log.items.facts import EventDraft
 from canonry.log.schemas.world_types import HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Tick
 from canonry.values.errors import Conflict
 from canonry.values.ids import EntityId
-from canonry.world.domain.identity import thing_id_of
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,19 +12,19 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change
 from canonry.canon.session.get_entity_as_of import entity_at
 from canonry.log.entries import Entry, Made, RelationEnded, Tombstone
+from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.relations import RelationDraft
-from canonry.log.keys import edge_key, thing_key
-from canonry.log.schemas.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.log.schemas.world_types import KIND, WorldType
 from canonry.readmodels.edges import FOREVER, kind_of
 from canonry.readmodels.ports.places import EdgeQuery
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import EntityId, NewId, ProposalId, RelationId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.values.time import Instant
-from canonry.world.usecases.world_at import not_in_world
+from canonry.world.usecases.worlds import not_in_world
 
 K = TypeVar("K")
 _EDGES_MAX = 500

@@ -19,9 +19,7 @@ from canonry.log.schemas.world_types import (
     WITHIN,
     WorldType,
 )
-from canonry.readmodels.directions import OPPOSITE, Direction
-from canonry.readmodels.edges import kind_of
-from canonry.readmodels.ticks import Tick, checked_tick, instant_of
+from canonry.readmodels.edges import OPPOSITE, Direction, Tick, checked_tick, instant_of, kind_of
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId, EventId
 from canonry.world.domain.atlas import (
@@ -38,7 +36,7 @@ from canonry.world.domain.atlas import (
     Realm,
     is_rhythm,
 )
-from canonry.world.domain.identity import event_id_of, layer_id_of, thing_id_of
+from canonry.world.domain.merging import event_id_of, layer_id_of, thing_id_of
 from canonry.world.usecases.world_draft import WorldDraft
 
 _ANCESTORS_MAX: Final = 1_000

@@ -1,14 +1,15 @@
-"""Ties and routes: how realms stand to each other, and what joins places, as it is changed.
+"""Ties between things of a world."""
 
-A border is one edge, from the smaller id to the larger, so that both sides always agree on it.
-"""
-
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from canonry.log.folding import edge_key, thing_key
+from canonry.log.items.entities import Entity
 from canonry.log.items.relations import RelationDraft
-from canonry.log.keys import edge_key, thing_key
 from canonry.log.schemas.world_types import (
+    BELONGS_TO,
     ON_ROUTE,
     OPPOSED,
     TIED_TO,
@@ -16,15 +17,19 @@ from canonry.log.schemas.world_types import (
     WorldType,
     relation_of,
 )
-from canonry.readmodels.edges import kind_of
+from canonry.readmodels.edges import kind_of, tie_of
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId
-from canonry.world.domain.atlas import Route
+from canonry.world.domain.atlas import Leg, Route, legs_of
 from canonry.world.domain.checks import TIES_MAX
-from canonry.world.domain.identity import thing_id_of
-from canonry.world.domain.routes import Leg, legs_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.changing_world import changing
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import WorldAt
+
+# Ties and routes: how realms stand to each other, and what joins places, as it is changed.
+#
+# A border is one edge, from the smaller id to the larger, so that both sides always agree on it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,3 +204,73 @@ async def _join_leg(draft: WorldDraft, start: EntityId, route: str, end: EntityI
         message = f"{TIES_MAX} legs of routes lead on from there already; remove one first"
         raise InvalidInput("route.too-many", message, path="/stopIds")
     draft.join(ON_ROUTE, start, end, kind=route)
+
+
+TOLD_MAX: Final = 200
+"""So many ties are told of a realm in each direction; memberships are counted by themselves."""
+
+_ORDER: Final = {each: place for place, each in enumerate(Tie)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tied:
+    """How a realm or location stands to the realm `other`.
+
+    `outward`: the tie leads there, as a vassal's to its liege; a border has no direction.
+    """
+
+    tie: Tie
+    other: Entity
+    outward: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteOn:
+    """A route, and the location that is its next stop."""
+
+    route: str
+    stop: Entity
+
+
+async def ties_of(
+    then: WorldAt, realms: Sequence[Entity], *more: EntityId
+) -> Mapping[EntityId, Sequence[Tied]]:
+    """The ties of realms, and of what else is a member of some, by the id of whose they are.
+
+    By tie, direction (from them first) and name.
+    """
+    ids = [realm.id for realm in realms]
+    outward = [
+        *await then.edges(TIED_TO, *ids, kinds=None, limit=TOLD_MAX),
+        *await then.edges(BELONGS_TO, *ids, *more, kinds=(Tie.MEMBER_OF,), limit=TOLD_MAX),
+    ]
+    inward = await then.edges(TIED_TO, *ids, outward=False, kinds=None, limit=TOLD_MAX)
+    known: dict[str, Entity] = {realm.id: realm for realm in realms}
+    others = dict.fromkeys((*(edge.to_id for edge in outward), *(edge.from_id for edge in inward)))
+    known |= await then.all((each for each in others if each not in known), WorldType.REALM)
+    found: dict[EntityId, list[Tied]] = defaultdict(list)
+    for edges, leads_out in ((outward, True), (inward, False)):
+        for edge in edges:
+            mine, other = (edge.from_id, edge.to_id)[:: 1 if leads_out else -1]
+            tie = tie_of(edge)
+            if tie is not None and other in known:
+                found[mine].append(Tied(tie=tie, other=known[other], outward=leads_out))
+    for ties in found.values():
+        ties.sort(key=_place_of)
+    return found
+
+
+def _place_of(tied: Tied) -> tuple[int, bool, str, str]:
+    inward = not tied.outward and tied.tie is not Tie.BORDERS
+    return (_ORDER[tied.tie], inward, tied.other.name, tied.other.id)
+
+
+async def routes_on(then: WorldAt, location: EntityId) -> Sequence[RouteOn]:
+    """The routes that lead on from a location, by name, each with its next stop."""
+    edges = await then.edges(ON_ROUTE, location, kinds=None)
+    known = await then.all(dict.fromkeys(edge.to_id for edge in edges), WorldType.LOCATION)
+    return [
+        RouteOn(route=kind_of(edge), stop=known[edge.to_id])
+        for edge in edges
+        if edge.to_id in known
+    ]

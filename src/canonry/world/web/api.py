@@ -16,17 +16,16 @@ from starlette.routing import Route
 
 from canonry.canon.session.ai_words import EventName, ModelPurpose
 from canonry.canon.session.caller import Caller
-from canonry.gateway.authority import authorize, caller_for
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
+from canonry.gateway.principal import Principal, authorize, caller_for
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
-from canonry.values.time import Instant, parse_instant, render_instant
+from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import Template, find_template, list_templates
 from canonry.world.models.services import WorldServices
-from canonry.world.models.usage_report import usage_report
-from canonry.world.usecases.bound_world import worlds_seen
+from canonry.world.models.telemetry import usage_report
 from canonry.world.usecases.telemetry.recounting import recount_usage
+from canonry.world.usecases.worlds import worlds_seen
 
 BODY_MAX: Final = 256 * 1024
 _STATUS: Final = {

@@ -16,17 +16,15 @@ from starlette.routing import Route
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine
-from canonry.gateway.authority import caller_for
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import CORRELATION_META, Principal
+from canonry.gateway.principal import CORRELATION_META, Principal, caller_for
 from canonry.gateway.tool import Toolset
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR
-from canonry.world.usecases.bound_world import BoundWorld, bound_world
 from canonry.world.usecases.dialogue.conversation import unanswered
 from canonry.world.usecases.dialogue.implied_changes import ImpliedChange
 from canonry.world.usecases.dialogue.take_turn import (
@@ -38,6 +36,7 @@ from canonry.world.usecases.dialogue.take_turn import (
     patient,
     take_turn,
 )
+from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 PATH: Final = "/api/npc/dialogue"
 ROLE: Final = "Narrative"

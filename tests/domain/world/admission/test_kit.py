@@ -2,14 +2,12 @@
 
 import pytest
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.values.errors import BrokenInvariant
+from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
-from canonry.values.time import SECOND, Instant
-from canonry.world.domain.admission.budgets import HOUR, MINUTE, Spent, over_budget
 from canonry.world.domain.admission.claims import claimed
 from canonry.world.domain.admission.constraints import time_too_short
-from canonry.world.domain.admission.envelope import ACTION_TYPES, Generation, envelope_schema
 from canonry.world.domain.admission.kit import (
     LASTING,
     ORDER,
@@ -18,8 +16,13 @@ from canonry.world.domain.admission.kit import (
     passed_before,
     refusal,
 )
-from canonry.world.domain.admission.replay import not_replayable
-from canonry.world.domain.admission.schema import recorded_proposal
+from canonry.world.domain.admission.safety import HOUR, MINUTE, Spent, not_replayable, over_budget
+from canonry.world.domain.admission.schema import (
+    ACTION_TYPES,
+    Generation,
+    envelope_schema,
+    recorded_proposal,
+)
 from canonry.world.domain.moderation.moderating import moderate_by_words
 from canonry.world.domain.prompts.templates import find_template
 from tests.toolsets.world.proposals.cases import CASES

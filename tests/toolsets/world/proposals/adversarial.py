@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.log.schemas.world_types import LoreType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Atlas, Exit, Item, Lore, LoreVersion, Mover
 from tests.toolsets.world.kit import an_isle
 

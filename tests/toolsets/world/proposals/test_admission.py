@@ -9,7 +9,7 @@ from canonry.log.entries import Made, ProposalDecided
 from canonry.log.items.facts import EventDraft
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.testing.worlds import HandClock
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Moderation, Moderator
 from canonry.world.toolset import WORLD

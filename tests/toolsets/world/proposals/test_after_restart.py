@@ -7,13 +7,13 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.models.admissions import Admissions
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.bound_world import require_world
 from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
 from canonry.world.usecases.proposals.settling import apply_admitted
+from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, MOOD, TALK, but, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

@@ -14,7 +14,7 @@ from canonry.log.ports.ledger import Ledger
 from canonry.testing.simulation import Faults, FaultyLedger
 from canonry.testing.worlds import HandClock
 from canonry.values.errors import Unavailable
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope

@@ -8,10 +8,9 @@ from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Telemetry
-from canonry.world.models.usage_report import usage_report
+from canonry.world.models.telemetry import Telemetry, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.telemetry.recounting import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation

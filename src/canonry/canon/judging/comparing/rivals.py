@@ -9,13 +9,12 @@ from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import still_stands
 from canonry.language.clauses.gists import stems_in
 from canonry.language.clauses.keys import rival_keys
-from canonry.language.texts.statements import plain_statement
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId
-from canonry.values.moments import NOW, Moment, overlaps
-from canonry.values.time import Instant
+from canonry.values.moments import NOW, Instant, Moment, overlaps
 
 
 def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:

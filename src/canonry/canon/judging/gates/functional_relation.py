@@ -15,7 +15,7 @@ from canonry.canon.judging.relation_lines import RelationLine, line_of, restates
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.relations import Relation
-from canonry.log.schemas.narrative_relations import relation_type
+from canonry.log.schemas.narrative import relation_type
 from canonry.values.moments import at_once
 
 

@@ -15,9 +15,9 @@ from canonry.canon.judging.slices import Lookup, Slice, SliceView
 from canonry.canon.judging.standing_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 from canonry.values.audience import ANYBODY, EVERYBODY, Audience, Viewer
+from canonry.values.fields import revised
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, may_end, outranks
-from canonry.values.revising import revised
 
 T = TypeVar("T")
 ACCEPTED_RULE: Final = "gate:score-reaches-threshold"

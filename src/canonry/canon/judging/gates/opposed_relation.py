@@ -9,7 +9,7 @@ from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.relation_lines import RelationLine, line_of, word_behind
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.relations import Relation
-from canonry.log.schemas.narrative_relations import relation_type
+from canonry.log.schemas.narrative import relation_type
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:

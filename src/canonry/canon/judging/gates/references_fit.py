@@ -16,8 +16,7 @@ from canonry.canon.judging.laws import misplacing
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact
-from canonry.log.schemas.narrative_relations import relation_type
-from canonry.log.schemas.narrative_types import EntityType
+from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.values.fields import Reference
 
 

@@ -18,9 +18,16 @@ from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import still_stands
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import Grade
-from canonry.values.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
+from canonry.values.moments import (
+    AFTER_ALL,
+    SECOND,
+    Instant,
+    Moment,
+    comes_after,
+    overlaps,
+    same_scene,
+)
 from canonry.values.provenance import Authority
-from canonry.values.time import SECOND, Instant
 
 _BY_TIME: Final = {
     When.LATER: Weight.SUPERSEDES,

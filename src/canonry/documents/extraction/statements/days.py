@@ -9,8 +9,8 @@ from typing import Final
 
 from canonry.canon.ports.files import Cell
 from canonry.documents.extraction.rows import WITH_BOTH_ORDERS
-from canonry.documents.extraction.statements.balances import Proof
 from canonry.documents.extraction.statements.columns import DATES, Columns
+from canonry.documents.extraction.statements.sums import Proof
 from canonry.records.domain.interpretations import Unread
 from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, order_in
 

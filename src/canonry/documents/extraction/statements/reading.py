@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Table
-from canonry.documents.extraction.headers import snake
-from canonry.documents.extraction.identifiers import ibans_in
-from canonry.documents.extraction.statements.balances import Proof
+from canonry.documents.extraction.bills import snake
+from canonry.documents.extraction.kinds import ibans_in
 from canonry.documents.extraction.statements.columns import (
     DATES,
     SUMS,
@@ -26,6 +25,7 @@ from canonry.documents.extraction.statements.columns import (
 from canonry.documents.extraction.statements.days import day_of, order_of
 from canonry.documents.extraction.statements.sums import (
     Cells,
+    Proof,
     Sums,
     decimal_of,
     number_of,

@@ -18,7 +18,7 @@ from canonry.log.schemas.truth_types.code import (
 from canonry.log.schemas.truth_types.finance import CONTRACT, INVOICE, RECEIPT, TRANSACTION
 from canonry.log.schemas.truth_types.people import COMPANY, CONTACT, PERSON
 from canonry.log.schemas.truth_types.work import NOTE, TASK
-from canonry.values.normal_forms import folded
+from canonry.values.json_values import folded
 
 TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {
     schema.entity_type: schema

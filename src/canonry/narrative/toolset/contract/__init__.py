@@ -19,7 +19,7 @@ from canonry.gateway.tool import (
     Tool,
 )
 from canonry.narrative.toolset.arguments import DETAIL, PAGING, page_of, uuid_of
-from canonry.narrative.toolset.contract.spoken_times import spoken
+from canonry.narrative.toolset.contract.contents import spoken
 from canonry.narrative.toolset.rows import Listing
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")

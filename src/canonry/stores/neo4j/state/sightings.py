@@ -16,8 +16,8 @@ from canonry.stores.neo4j.applying import run_of
 from canonry.stores.neo4j.database import GraphRow, Neo4jDatabase
 from canonry.stores.neo4j.pages import STANDS, things_in
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 _NEWEST: Final = f"""
 CALL () {{ MATCH (l:_Row) WHERE l.run IN $runs AND {STANDS} RETURN count(l) AS total }}

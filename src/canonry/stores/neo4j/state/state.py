@@ -7,10 +7,10 @@ from typing_extensions import override
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
+from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Fact
-from canonry.log.keys import key_hash, name_key
-from canonry.log.schemas.identifiers import Bearer
+from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
@@ -25,8 +25,8 @@ from canonry.stores.neo4j.state.sightings import newest, seen_until
 from canonry.stores.neo4j.state.timeline import select_timeline
 from canonry.values.audience import is_part
 from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 NAMESAKES_MAX: Final = 50
 _FAR: Final = 2**63 - 1

@@ -8,7 +8,7 @@ from canonry.readmodels.ports.state import TimelineQuery
 from canonry.readmodels.timeline import TimelineEntry, TimelineEvent, event_of
 from canonry.stores.neo4j.database import Neo4jDatabase
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 _FAR: Final = 2**62
 _PLACE: Final = "rank, event, space, event_type"

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from canonry.log.entries import Thing
 from canonry.readmodels.catalog import edge_of, fold, is_project, item_of, place_of
-from canonry.values.spaces import Space
+from canonry.values.ids import Space
 
 ItemRow: TypeAlias = tuple[str, str, str, str, str, str | None, str, str, str, str]
 """(space, thing, kind, word, id, place, updated, title, slug, summary)."""

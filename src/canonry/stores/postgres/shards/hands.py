@@ -13,11 +13,10 @@ from psycopg.conninfo import make_conninfo
 
 from canonry.log.commits import Position
 from canonry.log.sealing import GENESIS, Sealed
-from canonry.stores.postgres.database import Database, PgConnection, fetched, run
-from canonry.stores.postgres.faults import translated
+from canonry.stores.postgres.database import Database, PgConnection, fetched, run, translated
 from canonry.stores.postgres.records import COLUMNS, sealed_in
 from canonry.stores.postgres.shards.servers import Server, Shards
-from canonry.stores.postgres.upkeep.folding import make_views
+from canonry.stores.postgres.upkeep import make_views
 from canonry.stores.postgres.views import VIEW_TABLES
 from canonry.values.ids import SpaceId
 

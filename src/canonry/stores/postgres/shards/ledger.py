@@ -14,7 +14,7 @@ from canonry.readmodels.ports.state import Spaces
 from canonry.stores.postgres.shards.servers import Server, Shards
 from canonry.values.errors import Conflict
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 _BITS: Final = 96
 """Of the cursor of one server; the cursor of all is theirs one after the other."""

@@ -18,10 +18,9 @@ from typing import Any, Final
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import Sealed
-from canonry.readmodels.ports.upkeep import UpkeepProgress
+from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.stores.postgres.appending import Appender
 from canonry.stores.postgres.database import PgConnection, fetched, run, written
-from canonry.stores.postgres.shards.directory import LEASE
 from canonry.stores.postgres.shards.hands import (
     PAGE,
     arrive,
@@ -33,8 +32,8 @@ from canonry.stores.postgres.shards.hands import (
     staged_in,
     turn,
 )
-from canonry.stores.postgres.shards.servers import Server, Shards
-from canonry.stores.postgres.upkeep.folding import looking_in
+from canonry.stores.postgres.shards.servers import LEASE, Server, Shards
+from canonry.stores.postgres.upkeep import looking_in
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
 

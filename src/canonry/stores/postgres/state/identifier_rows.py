@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.schemas import identifiers
+from canonry.log.schemas import identity_keys as identifiers
 
 StoredIdentifier: TypeAlias = tuple[str, str, str, str, int, str]
 """(space, key, id, entity type, born, root)."""

@@ -15,8 +15,8 @@ from canonry.stores.postgres.database import PgConnection, fetched, together
 from canonry.stores.postgres.pages import things_in
 from canonry.stores.postgres.views import LOAD, loaded_in
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 _MINE: Final = f"owner = ANY(%s) AND list = {int(List.OBSERVATIONS_SEEN)}"
 _NEWEST: Final = (

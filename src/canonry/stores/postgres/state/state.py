@@ -7,11 +7,11 @@ from typing_extensions import override
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
+from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Fact
-from canonry.log.keys import key_hash, name_key
-from canonry.log.ports.call_scope import answers
-from canonry.log.schemas.identifiers import Bearer
+from canonry.log.ports.world import answers
+from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
@@ -27,8 +27,8 @@ from canonry.stores.postgres.state.timeline import select_timeline
 from canonry.stores.postgres.views import LOAD, loaded_in
 from canonry.values.audience import is_part
 from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 NAMESAKES_MAX: Final = 50
 _BEGINNING: Final = (

@@ -13,7 +13,7 @@ from canonry.readmodels.ports.state import TimelineQuery
 from canonry.readmodels.timeline import TimelineEntry, TimelineEvent, entries_told, event_of
 from canonry.stores.postgres.database import PgConnection, PgRow, fetched
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 StoredDate: TypeAlias = tuple[str, bool, str, int, str, str, str, str, str]
 """(space, current, event type, -instant, event, entity, field, observation, source)."""

@@ -15,17 +15,17 @@ from canonry.log.entries import Entry
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.sealing import Sealed, require_unaltered, unseal
+from canonry.stores.sqlite.bodies import pack, unpack, unpack_keys
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.packed import is_long
 from canonry.stores.sqlite.ledger.pump import Pump
 from canonry.stores.sqlite.ledger.records import Stored
 from canonry.stores.sqlite.ledger.writing import Pen
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.packing import pack, unpack, unpack_keys
 from canonry.stores.sqlite.readers import Readers
 from canonry.values.errors import NotSupported
 from canonry.values.ids import CommitId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 _TOGETHER: Final = 250
 """So many entries are encoded before others have a turn."""

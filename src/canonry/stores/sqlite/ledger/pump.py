@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar
 import apsw
 
 from canonry.stores.sqlite.anchor import Anchor
-from canonry.stores.sqlite.faults import as_canonry, closed
-from canonry.stores.sqlite.turnstile import Turnstile
+from canonry.stores.sqlite.checkpoints import Turnstile
+from canonry.stores.sqlite.connections import as_canonry, closed
 from canonry.values.errors import Unavailable
 
 T = TypeVar("T")

@@ -9,13 +9,13 @@ from zlib import error
 import apsw
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.keys import ANY, key_hash
+from canonry.log.folding import ANY, key_hash
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered
+from canonry.stores.sqlite.bodies import Packed, pack, pack_keys, unpack, unpack_keys
 from canonry.stores.sqlite.ledger.packed import PartPacking, pack_body, unpack_body
-from canonry.stores.sqlite.packing import Packed, pack, pack_keys, unpack, unpack_keys
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 T = TypeVar("T")
 

@@ -7,11 +7,11 @@ from itertools import chain
 import apsw
 
 from canonry.log.commits import Append, Appended, Outcome, Position, Stale
-from canonry.log.ports.sealer import Sealer
+from canonry.log.ports.ledger import Sealer
 from canonry.log.sealing import Sealed, commit_of, fault_in, unseal
-from canonry.stores.sqlite.folding import Folder
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.records import Tip
+from canonry.stores.sqlite.views import Folder
 from canonry.values.errors import Conflict
 
 Payloads = Sequence[bytes]

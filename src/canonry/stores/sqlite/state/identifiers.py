@@ -7,13 +7,12 @@ import apsw
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.identifiers import rows_of
+from canonry.log.schemas.identity_keys import rows_of
 from canonry.readmodels.listing import MERGED, NOBODY, List, difference
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import IdentifierQuery, Spaces
-from canonry.stores.sqlite.bodies import thing_under
+from canonry.stores.sqlite.bodies import Packed, pack, thing_under, unpack
 from canonry.stores.sqlite.lookups import look_up
-from canonry.stores.sqlite.packing import Packed, pack, unpack
 from canonry.stores.sqlite.pages import counted
 
 PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed | None]

@@ -17,11 +17,11 @@ from canonry.log.items.veils import tells_of
 from canonry.log.sighting import seen_also
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.pages import Page
+from canonry.stores.sqlite.bodies import Packed, pack, unpack
 from canonry.stores.sqlite.lookups import number, thing_of, things_of, version_of
-from canonry.stores.sqlite.packing import Packed, pack, unpack
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 _MINE: Final = "list = ? AND owner = ? AND space = '' AND facet = ''"
 NEWEST: Final = (

@@ -8,21 +8,20 @@ from typing_extensions import override
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
+from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Fact
-from canonry.log.keys import key_hash, name_key
-from canonry.log.schemas.identifiers import Bearer
+from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import NOBODY, List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.stores.sqlite.bodies import thing_under
+from canonry.stores.sqlite.bodies import pack, thing_under, unpack
 from canonry.stores.sqlite.keeping import SqliteView
 from canonry.stores.sqlite.listing import PackedOwner
 from canonry.stores.sqlite.lookups import ids_beginning, look_up, things_of, version_of
-from canonry.stores.sqlite.packing import pack, unpack
 from canonry.stores.sqlite.pages import counted, first_ids, ids_under
 from canonry.stores.sqlite.state.entities import select_entities
 from canonry.stores.sqlite.state.identifiers import select_identified
@@ -30,8 +29,8 @@ from canonry.stores.sqlite.state.sightings import Long, newest, seen_until
 from canonry.stores.sqlite.state.timeline import select_timeline
 from canonry.values.audience import is_part
 from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.time import Instant
 
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200

@@ -15,13 +15,12 @@ from canonry.readmodels.listing import List, difference
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import TimelineQuery
 from canonry.readmodels.timeline import TimelineEntry, TimelineEvent, entries_told, event_of
-from canonry.stores.sqlite.bodies import altered
+from canonry.stores.sqlite.bodies import Packed, altered, pack, unpack
 from canonry.stores.sqlite.listing import CountKey
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.packing import Packed, pack, unpack
 from canonry.stores.sqlite.pages import counted
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId
-from canonry.values.time import Instant
+from canonry.values.moments import Instant
 
 TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
 """(current, space, event type, -instant, event, entity, field, observation, source)."""

@@ -16,8 +16,8 @@ from canonry.language.texts.stems import stems_of
 from canonry.log.entries import Thing
 from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Collection, Passage, passages_of
+from canonry.stores.sqlite.bodies import pack
 from canonry.stores.sqlite.listing import CountKey
-from canonry.stores.sqlite.packing import pack
 
 StemKey: TypeAlias = tuple[str, str]
 """A mark and a stem."""

@@ -1,13 +1,8 @@
-"""Keyword search with FTS5: the index finds candidates, the formula ranks them.
-
-FTS5 ranks with figures of the whole table. Here it only picks the best candidates of each space;
-their scores come from BM25 over the figures of the spaces asked for, and of nothing else. Frequent
-terms do not pick candidates as long as rarer ones do, because their lists are long; they still
-count in the scores of what is found.
-"""
+"""Text in SQLite: passages by their words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import apsw
@@ -29,15 +24,81 @@ from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ranking import Asked
+from canonry.stores.sqlite.bodies import pack, unpack
 from canonry.stores.sqlite.keeping import SqliteView
-from canonry.stores.sqlite.packing import unpack
 from canonry.stores.sqlite.pages import counted
 from canonry.stores.sqlite.text.passages import entity_in, mark_of, scene_in, source_in, word_in
-from canonry.stores.sqlite.text.placing import placed
-from canonry.stores.sqlite.text.vocabulary import beginning_with, counts_of, resembling
-from canonry.stores.sqlite.text.waiting import waiting
+from canonry.stores.sqlite.text.vocabulary import beginning_with, counts_of, resembling, waiting
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.json_values import decode_json
+
+# Placing: the scene and place of passages that another index found, read from this index alone.
+#
+# Hundreds are placed for each search, so their things are not decoded; only what waits to be
+# indexed
+# is.
+
+_AT_ONCE: Final = 64
+_NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
+# One row for many: each row that is handed over is a chance to wait for another thread.
+_PLACES: Final = (
+    "SELECT json_group_array("  # noqa: S608 - marks for values
+    "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
+    " FROM things t CROSS JOIN passage_stems s ON s.n = t.n"
+    f" WHERE t.id IN ({', '.join('?' * _AT_ONCE)})"
+)
+
+
+def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    """Those of `ids` that the filters of `query` allow, whatever words they hold, in no order."""
+    marks, wanted = _marks_asked(db, query), frozenset(ids)
+    rows = _rows(db, tuple(wanted))
+    source, without = query.source_id, query.without_scene
+    hits = [
+        Hit(identity, 0.0, _NO_SHARES, scene, place, tuple(about.split()) if about else ())
+        for identity, scene, place, about, mark, origin in rows
+        if mark in marks
+        and (source is None or source == origin)
+        and (without is None or without != scene)
+        and (not query.entities or not query.entities.isdisjoint(about.split()))
+    ]
+    if len(rows) < len(wanted):
+        hits += _waiting(db, wanted.difference([row[0] for row in rows]), query)
+    return hits
+
+
+def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
+    if query.spaces is not None:
+        return frozenset(mark_of(space, query.collection) for space in query.spaces)
+    rows = counted(db, List.PASSAGES, str(query.collection), None)
+    return frozenset(mark_of(unpack(space), query.collection) for space, _, _ in rows)
+
+
+def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
+    """The rows of these ids, asked for in blocks of one size: one prepared statement does."""
+    found: list[Any] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        some = [pack(identity) for identity in ids[start : start + _AT_ONCE]]
+        asked = *some, *(None,) * (_AT_ONCE - len(some))
+        row: Any = db.execute(_PLACES, asked).fetchone()
+        found += decode_json(row[0].encode())
+    return found
+
+
+def _waiting(db: apsw.Connection, ids: frozenset[str], query: TextQuery) -> Iterator[Hit]:
+    for passage, _ in waiting(db, query.collection, query.spaces).passages:
+        if passage.id in ids and query.allows(passage):
+            scene, place, about = passage.scene_id, passage.place, passage.entities
+            yield Hit(passage.id, 0.0, _NO_SHARES, scene, place, about)
+
+
+# Keyword search with FTS5: the index finds candidates, the formula ranks them.
+#
+# FTS5 ranks with figures of the whole table. Here it only picks the best candidates of each space;
+# their scores come from BM25 over the figures of the spaces asked for, and of nothing else.
+# Frequent
+# terms do not pick candidates as long as rarer ones do, because their lists are long; they still
+# count in the scores of what is found.
 
 # One row for all: each row that is handed over is a chance to wait for another thread.
 _FIND: Final = (
@@ -133,7 +194,7 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     figures = figures.knowing((*corrected.values(), *begun.values()))
     scores = measure(sought, figures, corrected=corrected, begun=begun)
     late = ((passage, stems) for passage, stems in corpus.late.passages if query.allows(passage))
-    hits = [hit for passage, stems in late for hit in _waiting(passage, stems, scores)]
+    hits = [hit for passage, stems in late for hit in _text_waiting(passage, stems, scores)]
     rare = picked(figures, scores)
     for space in corpus.sizes if rare else ():
         match = _match(query, space, (*((stem,) for stem in rare), *_readable(sought, figures)))
@@ -158,7 +219,7 @@ def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> It
             yield Hit(identity, raw / (raw + 1), shares, scene, place, about)
 
 
-def _waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterator[Hit]:
+def _text_waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterator[Hit]:
     if shares := scores.shares(stems):
         raw, about = sum(shares.values()), passage.entities
         yield Hit(passage.id, raw / (raw + 1), shares, passage.scene_id, passage.place, about)

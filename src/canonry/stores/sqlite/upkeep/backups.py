@@ -1,19 +1,30 @@
-"""Backups: one moment of the store, copied in steps while others go on writing."""
+"""Backups of SQLite, and scratch files."""
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from canonry.readmodels.ports.upkeep import UpkeepProgress
-from canonry.stores.sqlite.connections import OpenMode, connect, make_private
-from canonry.stores.sqlite.faults import translated
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.stores.sqlite import store as schema
+from canonry.stores.sqlite.checkpoints import try_lock
+from canonry.stores.sqlite.connections import (
+    CACHE_KB,
+    OpenMode,
+    address,
+    connect,
+    make_private,
+    translated,
+)
 from canonry.stores.sqlite.ledger.ledger import heads_of
-from canonry.values.errors import Conflict
+from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import SpaceId
 
 MANIFEST: Final = "manifest.json"
@@ -81,3 +92,82 @@ def _heads(db: apsw.Connection) -> dict[SpaceId, tuple[int, str]]:
         heads.update((head.space, (head.position, head.hash)) for head in page)
         last = page[-1].space
     return heads
+
+
+# Scratch: the views folded afresh from the records, in a file of its own that is thrown away.
+#
+# The file stands in the data folder, because what it holds must be erased with the rest; the store
+# is attached to it as `live`, so that one statement can compare or copy.
+
+IN_MEMORY: Final = ":memory:"
+FOLDER: Final = "scratch"
+LOCK: Final = "in-use.lock"
+_CLAIMS_MAX: Final = 10
+
+
+@contextmanager
+def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
+    """A connection with empty views in a scratch file, and the store attached as `live`."""
+    with (
+        _claimed(store.parent / FOLDER) as folder,
+        scratch_in(str(folder / "views.db"), store) as db,
+    ):
+        yield db
+
+
+@contextmanager
+def scratch_in(
+    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED
+) -> Iterator[apsw.Connection]:
+    """The same in a file of that name; in memory where the name says so."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    with translated():
+        db = apsw.Connection(file, flags=flags)
+        try:
+            db.execute("PRAGMA journal_mode = OFF")
+            db.execute("PRAGMA synchronous = OFF")
+            db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            db.set_busy_timeout(10_000)
+            schema.make_views(db)
+            db.execute("ATTACH ? AS live", (address(store, way),))
+            yield db
+        finally:
+            db.close()
+
+
+def forget_others(store: Path) -> None:
+    """Remove scratch files that processes left behind when they were killed."""
+    for folder in (store.parent / FOLDER).glob("*"):
+        with suppress(OSError):
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                abandoned = try_lock(lock)
+            finally:
+                os.close(lock)
+            if abandoned:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _claimed(parent: Path) -> Iterator[Path]:
+    """A new folder that is known to be in use until the block ends."""
+    folder, lock = _claim(parent)
+    try:
+        yield folder
+    finally:
+        os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another process has its own scratch in there
+            parent.rmdir()
+
+
+def _claim(parent: Path) -> tuple[Path, int]:
+    for _ in range(_CLAIMS_MAX):
+        with suppress(OSError):  # another process took it for abandoned before it was locked
+            parent.mkdir(mode=0o700, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=parent))
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            if try_lock(lock) and (folder / LOCK).exists():
+                return folder, lock
+            os.close(lock)
+    raise Unavailable("store.unreachable", "no file can be made in the data folder: check it")

@@ -13,14 +13,13 @@ import apsw
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.sealing import require_unaltered, unseal
 from canonry.stores.sqlite import views
-from canonry.stores.sqlite.bodies import thing_in
-from canonry.stores.sqlite.faults import transaction, translated
-from canonry.stores.sqlite.folding import PAGE, Fetch, complete, fold_into
+from canonry.stores.sqlite.bodies import Packed, thing_in, unpack
+from canonry.stores.sqlite.connections import transaction, translated
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.records import Stored
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.packing import Packed, unpack
-from canonry.stores.sqlite.schema import make_views
+from canonry.stores.sqlite.store import make_views
+from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import decode_json
 

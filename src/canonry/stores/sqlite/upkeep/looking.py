@@ -11,19 +11,18 @@ from typing_extensions import override
 
 from canonry.log.ports.blobs import Blobs
 from canonry.readmodels.listing import NOBODY, UNCOUNTED, List
-from canonry.readmodels.ports.upkeep import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.stores.sqlite.bodies import unpack
 from canonry.stores.sqlite.connections import OpenMode
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.packing import unpack
 from canonry.stores.sqlite.readers import Readers
-from canonry.stores.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
-from canonry.stores.sqlite.store import FILE
+from canonry.stores.sqlite.store import APPLICATION_ID, FILE, SCHEMA_VERSION, VIEWS_VERSION
 from canonry.stores.sqlite.upkeep.backups import claim, copy_database, write_manifest
 from canonry.stores.sqlite.upkeep.verification import verify_store
 from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.values.time import Instant, render_instant
+from canonry.values.moments import Instant, render_instant
 
 _SPACES: Final = 1000
 _WHOLE_LISTS: Final = (

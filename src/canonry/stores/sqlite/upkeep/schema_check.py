@@ -12,9 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.stores.sqlite import schema
-from canonry.stores.sqlite.connections import connect
-from canonry.stores.sqlite.faults import RAISED
+from canonry.stores.sqlite import store as schema
+from canonry.stores.sqlite.connections import RAISED, connect
 from canonry.stores.sqlite.lookups import number
 from canonry.values.errors import CanonryError
 

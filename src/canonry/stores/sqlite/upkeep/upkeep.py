@@ -16,20 +16,18 @@ from typing_extensions import override
 
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Clock
-from canonry.readmodels.ports.upkeep import UpkeepProgress
-from canonry.stores.sqlite.connections import connect
-from canonry.stores.sqlite.faults import transaction, translated
-from canonry.stores.sqlite.folding import Fetch, fold_all
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.stores.sqlite.connections import connect, transaction, translated
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.schema import make_views
-from canonry.stores.sqlite.store import SqliteStore
-from canonry.stores.sqlite.text.waiting import index_waiting
+from canonry.stores.sqlite.store import SqliteStore, make_views
+from canonry.stores.sqlite.text.vocabulary import index_waiting
+from canonry.stores.sqlite.upkeep.backups import forget_others, scratch_beside
 from canonry.stores.sqlite.upkeep.erasure import StoreErasure, purges
 from canonry.stores.sqlite.upkeep.looking import LookingUpkeep, on_loop
-from canonry.stores.sqlite.upkeep.scratch import forget_others, scratch_beside
+from canonry.stores.sqlite.views import Fetch, fold_all
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
-from canonry.values.time import DAY, SECOND
+from canonry.values.moments import DAY, SECOND
 
 _PAGE: Final = 500
 _PATIENCE_MS: Final = 10_000

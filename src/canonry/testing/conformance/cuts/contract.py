@@ -14,18 +14,18 @@ from canonry.gateway.limits import SECONDS
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome
+from canonry.log.ports.blobs import LocalFile, LocalFiles
 from canonry.log.ports.ledger import Ledger
-from canonry.log.ports.local_files import LocalFile, LocalFiles
 from canonry.records.usecases.services import RecordServices
 from canonry.testing.conformance.cuts.calls import NOTE, CutCall, every_call
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Unavailable
+from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
-from canonry.values.revising import revised
-from canonry.values.time import SECOND
+from canonry.values.moments import SECOND
 from canonry.world.domain.atlas import Atlas, Mover, Place
-from canonry.world.usecases.import_world import import_world
+from canonry.world.usecases.exchange import import_world
 
 ServeToolsets = Callable[[Canon], Gateway]
 """Makes the gateway that serves all toolsets over a canon."""

@@ -5,7 +5,7 @@ They know values alone, so that narration, intents and plans can ask the same.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.kit import Rejection, refusal
 from canonry.world.domain.admission.known import Laid

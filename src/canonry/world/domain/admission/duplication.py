@@ -12,11 +12,12 @@ from typing import Any, Final
 from zlib import crc32
 
 from canonry.language.clauses.quantities import number_of
-from canonry.language.texts.statements import plain_statement
-from canonry.language.words.negations import NEGATIONS
-from canonry.readmodels.directions import Direction
+from canonry.language.texts.sentences import plain_statement
+from canonry.language.words.frame_words import NEGATIONS
+from canonry.readmodels.edges import Direction
 from canonry.values.json_values import canonical_json, decode_json, encode_json
-from canonry.world.domain.admission.envelope import (
+from canonry.world.domain.admission.kit import Rejection, refusal
+from canonry.world.domain.admission.schema import (
     Action,
     AddLayer,
     CreateExit,
@@ -24,7 +25,6 @@ from canonry.world.domain.admission.envelope import (
     Proposed,
     Spawn,
 )
-from canonry.world.domain.admission.kit import Rejection, refusal
 
 NEAR: Final = 0.7
 _PIECE: Final = 4

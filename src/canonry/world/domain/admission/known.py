@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.log.schemas.world_types import LayerType
-from canonry.readmodels.directions import Direction
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Direction, Tick
 from canonry.values.ids import EntityId, SpaceId
-from canonry.world.domain.identity import lore_id_of, thing_id_of
+from canonry.world.domain.merging import lore_id_of, thing_id_of
 from canonry.world.domain.standing import KnownWay, Person, Stack
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.constraints import (
     apart,
@@ -14,7 +14,9 @@ from canonry.world.domain.admission.constraints import (
     not_here,
     too_little,
 )
-from canonry.world.domain.admission.envelope import (
+from canonry.world.domain.admission.kit import Rejection, refusal
+from canonry.world.domain.admission.known import KnownSpot
+from canonry.world.domain.admission.schema import (
     ApplyCondition,
     Dialogue,
     MoveAction,
@@ -23,8 +25,6 @@ from canonry.world.domain.admission.envelope import (
     Spend,
     TransferAction,
 )
-from canonry.world.domain.admission.kit import Rejection, refusal
-from canonry.world.domain.admission.known import KnownSpot
 from canonry.world.domain.admission.staging import Stage, home_of
 from canonry.world.domain.standing import KnownWay, Person, Stack
 

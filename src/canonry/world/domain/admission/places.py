@@ -4,21 +4,21 @@ from dataclasses import replace
 from typing import Final
 
 from canonry.log.schemas.world_types import LayerType
-from canonry.readmodels.directions import OPPOSITE
+from canonry.readmodels.edges import OPPOSITE
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.claims import claimed
 from canonry.world.domain.admission.constraints import cannot_open, overlapping
-from canonry.world.domain.admission.envelope import (
+from canonry.world.domain.admission.kit import Rejection, refusal
+from canonry.world.domain.admission.known import KnownSpot, Laid
+from canonry.world.domain.admission.schema import (
     AddLayer,
     CreateExit,
     GenerateAmbience,
     RemoveExit,
     Spawn,
 )
-from canonry.world.domain.admission.kit import Rejection, refusal
-from canonry.world.domain.admission.known import KnownSpot, Laid
 from canonry.world.domain.admission.staging import Stage
-from canonry.world.domain.identity import layer_id_of
+from canonry.world.domain.merging import layer_id_of
 from canonry.world.domain.standing import KnownWay
 
 NEW_LAYER: Final = EntityId("")

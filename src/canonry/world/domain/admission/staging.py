@@ -3,9 +3,9 @@
 from canonry.log.schemas.world_types import ActorKind, WorldType
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.constraints import not_here
-from canonry.world.domain.admission.envelope import Action, Proposed
 from canonry.world.domain.admission.kit import Rejection, refusal
 from canonry.world.domain.admission.known import KnownSpot, KnownWorld
+from canonry.world.domain.admission.schema import Action, Proposed
 from canonry.world.domain.standing import Person, Stack
 
 

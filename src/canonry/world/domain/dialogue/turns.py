@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
-from canonry.language.texts.data_marks import marked
+from canonry.language.texts.visible import marked
 from canonry.values.json_values import decode_json
 from canonry.world.domain.prompts.templates import templates
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from canonry.language.clauses.tokens import lemma
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.admission.constraints import no_passage, time_too_short
 from canonry.world.domain.admission.kit import Rejection
 from canonry.world.domain.narration.claims import (

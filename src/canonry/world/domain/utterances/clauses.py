@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from canonry.language.clauses.tokens import lemma
-from canonry.values.normal_forms import signs_in_place
+from canonry.values.json_values import signs_in_place
 from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.lexicon import VerbForm, direction_of, forms_of
 

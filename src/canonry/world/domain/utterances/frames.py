@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 
 UNKNOWN: Final = "unknown"
 SURE, UNSURE = 0.95, 0.2

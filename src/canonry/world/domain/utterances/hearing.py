@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.alternations import by_goal, without_question
 from canonry.world.domain.utterances.clauses import QUOTE, SpokenClause, SpokenWord

@@ -13,7 +13,7 @@ from typing import Final
 from jellyfish import damerau_levenshtein_distance
 
 from canonry.language.clauses.tokens import lemma
-from canonry.readmodels.directions import Direction
+from canonry.readmodels.edges import Direction
 
 _GROUPS_OF_VERBS: Final = (
     "move", "flee", "follow", "look", "examine", "search", "read", "take", "drop", "give", "put",

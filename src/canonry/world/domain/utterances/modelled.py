@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from canonry.language.clauses.tokens import lemma
-from canonry.language.texts.data_marks import marked
-from canonry.language.texts.words import terms_of
-from canonry.readmodels.directions import Direction
+from canonry.language.texts.stems import terms_of
+from canonry.language.texts.visible import marked
+from canonry.readmodels.edges import Direction
 from canonry.values.json_values import encode_json
 from canonry.world.domain.prompts.templates import Template, templates
 from canonry.world.domain.utterances.clauses import words_in

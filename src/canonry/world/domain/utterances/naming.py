@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.language.clauses.tokens import lemma
-from canonry.language.texts.words import terms_of
+from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
-from canonry.values.normal_forms import plain_signs
+from canonry.values.json_values import plain_signs
 from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.clauses import SpokenWord
 from canonry.world.domain.utterances.frames import EntityRef, MeantThing, Nameable

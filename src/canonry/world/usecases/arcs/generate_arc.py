@@ -16,13 +16,12 @@ from canonry.values.ids import EntityId
 from canonry.values.json_values import encode_json
 from canonry.world.domain.admission.constraints import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc, faults_of
-from canonry.world.domain.identity import lore_id_of
+from canonry.world.domain.merging import lore_id_of
 from canonry.world.domain.standing import person_of, way_of
 from canonry.world.domain.utterances.frames import Nameable
-from canonry.world.models.moderate_content import moderate_content
-from canonry.world.usecases.bound_world import BoundWorld
-from canonry.world.usecases.speech.surroundings import nameable
-from canonry.world.usecases.world_at import WorldAt, not_in_world, world_at
+from canonry.world.models.services import moderate_content
+from canonry.world.usecases.speech import nameable
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
 _PLACES_MAX: Final = 60
 _STEPS: Final = 6

@@ -12,18 +12,17 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
-from canonry.readmodels.ticks import time_of_day
+from canonry.readmodels.edges import time_of_day
+from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.values.time import Instant
 from canonry.world.domain.dialogue.turns import PairExchange
 from canonry.world.models.generation import cost_of
 from canonry.world.models.telemetry import Invocation
-from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.narration.the_scene import scene_of
-from canonry.world.usecases.viewing.search_events import EventsWanted, search_events
-from canonry.world.usecases.world_at import WorldAt
+from canonry.world.usecases.viewing import EventsWanted, search_events
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld, WorldAt
 
 TITLE: Final = "NPC.Dialogue"
 EXCHANGES_MAX: Final = 6

@@ -12,13 +12,12 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.log.items.proposals import Proposal
 from canonry.values.ids import content_id, is_uuid
-from canonry.values.time import render_instant
+from canonry.values.moments import render_instant
 from canonry.world.domain.dialogue.turns import CHANGES_MAX, TEMPLATE
-from canonry.world.domain.identity import thing_id_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.models.services import WorldServices
-from canonry.world.usecases.bound_world import BoundWorld
-from canonry.world.usecases.proposals.decided import decided
-from canonry.world.usecases.proposals.settling import proposal_in
+from canonry.world.usecases.proposals.settling import decided, proposal_in
+from canonry.world.usecases.worlds import BoundWorld
 
 Propose = Callable[[Mapping[str, Any]], Awaitable[Any]]
 """Sends the arguments of `propose-action`: its reply, or `{"error": …}`."""

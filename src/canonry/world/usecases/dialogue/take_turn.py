@@ -31,9 +31,7 @@ from canonry.world.domain.dialogue.turns import (
 from canonry.world.domain.narration.violations import violations_of
 from canonry.world.domain.standing import person_of
 from canonry.world.models.generation import GenerationRequest, ToolBudget, model_for
-from canonry.world.models.moderate_content import moderate_content
-from canonry.world.models.services import WorldServices
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.world.models.services import WorldServices, moderate_content
 from canonry.world.usecases.dialogue.conversation import (
     KeptExchange,
     context_of,
@@ -49,8 +47,8 @@ from canonry.world.usecases.dialogue.implied_changes import (
 )
 from canonry.world.usecases.narration.check_narration import contradictions
 from canonry.world.usecases.narration.the_scene import scene_of
-from canonry.world.usecases.speech.surroundings import location_of
-from canonry.world.usecases.world_at import WorldAt, not_in_world, world_at
+from canonry.world.usecases.speech import location_of
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
 DEADLINE: Final = 2.5
 _SHARE: Final = 0.8

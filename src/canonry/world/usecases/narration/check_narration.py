@@ -8,14 +8,13 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.ticks import Tick
+from canonry.readmodels.edges import Tick
 from canonry.world.domain.narration.claims import sentences_of
 from canonry.world.domain.narration.scene import NarratedScene
 from canonry.world.domain.narration.violations import NarrationLimit, Violation, violations_of
-from canonry.world.usecases.bound_world import BoundWorld
 from canonry.world.usecases.narration.the_scene import scene_of
-from canonry.world.usecases.speech.surroundings import location_of
-from canonry.world.usecases.world_at import WorldAt, not_in_world, world_at
+from canonry.world.usecases.speech import location_of
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,16 @@ from typing import Final
 
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, WorldType
+from canonry.readmodels.edges import time_of_day
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ticks import time_of_day
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.constraints import no_passage
 from canonry.world.domain.narration.scene import NarratedScene, Somewhere, ToldOfWorld
 from canonry.world.domain.standing import Stack, person_of, stack_of, way_of
-from canonry.world.usecases.get_location_context import exits_of
-from canonry.world.usecases.layers_upon import layers_upon
-from canonry.world.usecases.speech.surroundings import held_by, nameable
-from canonry.world.usecases.world_at import WorldAt
+from canonry.world.usecases.contexts import exits_of, layers_upon
+from canonry.world.usecases.speech import held_by, nameable
+from canonry.world.usecases.worlds import WorldAt
 
 _NAMED_MAX: Final = 60
 _LORE_MAX: Final = 20

@@ -6,10 +6,11 @@ from typing import Any, Final
 from canonry.canon.judging.making import make_event
 from canonry.log.entries import RelationEnded
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS
+from canonry.readmodels.edges import Tick, instant_of, tick_of
 from canonry.readmodels.ports.state import RelationQuery
-from canonry.readmodels.ticks import Tick, instant_of, tick_of
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.envelope import (
+from canonry.world.domain.admission.people import HEALTH
+from canonry.world.domain.admission.schema import (
     Action,
     AddLayer,
     ApplyCondition,
@@ -25,9 +26,8 @@ from canonry.world.domain.admission.envelope import (
     Spend,
     TransferAction,
 )
-from canonry.world.domain.admission.people import HEALTH
 from canonry.world.domain.atlas import Exit, Item, Layer, Mover
-from canonry.world.domain.identity import layer_id_of, thing_id_of
+from canonry.world.domain.merging import layer_id_of, thing_id_of
 from canonry.world.usecases import move_mover, transfer_item
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part, end_way_back, join_both_ways

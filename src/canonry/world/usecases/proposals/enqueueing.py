@@ -1,18 +1,35 @@
-"""Enqueue a domain event: it passes the same gates, and comes about in order when it is due."""
+"""Enqueue, find and withdraw proposals."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
-from canonry.readmodels.ticks import checked_tick
-from canonry.values.errors import InvalidInput
-from canonry.values.time import render_instant
-from canonry.world.usecases.bound_world import BoundWorld
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.log.folding import thing_key
+from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.readmodels.edges import checked_tick
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import NewId
+from canonry.values.moments import Instant, render_instant
+from canonry.world.domain.merging import thing_id_of
+from canonry.world.models.services import WorldServices
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
-from canonry.world.usecases.proposals.decided import Decided, decided
-from canonry.world.usecases.proposals.settling import proposal_in, settle
+from canonry.world.usecases.proposals.settling import (
+    Decided,
+    RecordedProposal,
+    decided,
+    proposal_in,
+    recorded,
+    settle,
+    withdrawn_by,
+)
+from canonry.world.usecases.worlds import BoundWorld, require_world
 
 SCOPE: Final = "scopeKey"
 _ACTION: Final = "/proposedActions/0"
@@ -72,3 +89,109 @@ def _as_sent(fared: Decided) -> Decided:
         return fared
     within = told.path.removeprefix(_ACTION).removeprefix("/params")
     return replace(fared, rejection=replace(told, path=f"/payload{within}"))
+
+
+_LOOKED_AT: int = 5_000
+"""So many proposals are looked through for one page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedProposals:
+    """Which proposals: on behalf of whom, with which actor, how they fared, decided since when.
+
+    `only_by` is who must have proposed them, where others may not be seen.
+    """
+
+    player: str | None = None
+    actor: str | None = None
+    accepted: bool | None = None
+    since: Instant | None = None
+    only_by: str | None = None
+
+
+async def get_proposal(
+    canon: Canon, world: BoundWorld, proposal_id: str, *, only_by: str | None = None
+) -> RecordedProposal | None:
+    """The proposal of that id; None: there is none, or none of theirs."""
+    found = await proposal_in(canon, world.space, proposal_id.lower())
+    if found is None or only_by not in {None, found.proposed_by}:
+        return None
+    return recorded(found)
+
+
+async def list_proposals(
+    canon: Canon, world: BoundWorld, wanted: WantedProposals, *, limit: int, start: int
+) -> tuple[Sequence[RecordedProposal], int | None]:
+    """Proposals in the order in which they came, from a place in it; and where the next begin."""
+    found: list[RecordedProposal] = []
+    place = start
+    while place < start + _LOOKED_AT:
+        query = ProposalQuery(
+            spaces=frozenset((world.space,)),
+            types=frozenset((ProposalType.WORLD,)),
+            limit=PAGE_MAX,
+            offset=place,
+        )
+        page = await canon.documents.proposals(query)
+        for proposal in page.items:
+            if len(found) == limit:
+                return found, place
+            place += 1
+            if _fits(world, proposal, wanted):
+                found.append(recorded(proposal))
+        if place >= page.total:
+            return found, None
+    return found, place
+
+
+def _fits(world: BoundWorld, proposal: Proposal, wanted: WantedProposals) -> bool:
+    content = proposal.content
+    refused = proposal.status is ProposalStatus.REJECTED
+    envelope = content.get("envelope")
+    actor = envelope.get("actor") if isinstance(envelope, Mapping) else None
+    actor_id = actor.get("id") if isinstance(actor, Mapping) else None
+    player = None if wanted.player is None else thing_id_of(world.space, wanted.player)
+    return (
+        player in {None, content.get("player")}
+        and wanted.actor in (None, actor_id)
+        and wanted.accepted in {None, not refused}
+        and (wanted.since is None or proposal.created_at >= wanted.since)
+        and wanted.only_by in {None, proposal.proposed_by}
+    )
+
+
+async def withdraw_proposal(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    proposal_id: str,
+    reason: str,
+    *,
+    only_by: str | None = None,
+) -> RecordedProposal:
+    """Take back what was admitted and is not applied yet.
+
+    Raises:
+        NotFound: `proposal.unknown`.
+        Conflict: `proposal.decided`, it was applied, refused or withdrawn, or is due.
+    """
+    wanted = proposal_id.lower()
+
+    async def prepare(_: NewId) -> Change:
+        found = await proposal_in(canon, world.space, wanted)
+        if found is None or only_by not in {None, found.proposed_by}:
+            raise unknown("proposal", proposal_id)
+        now = (await require_world(canon, caller, world.space)).now
+        if found.status is not ProposalStatus.PENDING or found.content.get("dueTick", now) <= now:
+            message = "only what is scheduled and not yet due can be withdrawn"
+            raise Conflict("proposal.decided", message, path="/proposalId", conflicts=[wanted])
+        reads = frozenset((thing_key(wanted), thing_key(world.heart.id)))
+        return Change(entries=(withdrawn_by(caller, wanted, reason),), reads=reads)
+
+    await commit_change(canon, caller, world.space, prepare)
+    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+    telemetry.tell(EventName.PROPOSAL_WITHDRAWN, now, space=world.space)
+    found = await get_proposal(canon, world, wanted)
+    if found is None:
+        raise unknown("proposal", proposal_id)
+    return found

@@ -1,33 +1,203 @@
-"""Settling: what is recorded as admitted and due becomes true, in its order, each exactly once.
+"""Settle proposals that were admitted."""
 
-A record that is admitted says that the gates let it pass then. The world is asked once more before
-anything is written, so that whatever happened in between refuses it, and its record says so.
-"""
-
-from dataclasses import replace
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.log.entries import Made
+from canonry.log.commits import Position
+from canonry.log.entries import Made, ProposalDecided
 from canonry.log.items.facts import EventDraft
-from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.log.items.proposals import (
+    DecisionDraft,
+    Proposal,
+    ProposalDraft,
+    ProposalStatus,
+    ProposalType,
+)
+from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.readmodels.ticks import Tick, instant_of
 from canonry.values.errors import Conflict, NotFound, Unavailable
 from canonry.values.ids import NewId, ProposalId, SpaceId
-from canonry.values.provenance import Evidence, EvidenceKind
-from canonry.world.domain.admission.kit import Rejection, refusal
+from canonry.values.json_values import read_value
+from canonry.values.moments import DAY, Instant
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
+from canonry.world.domain.admission.duplication import action_digests, places_said
+from canonry.world.domain.admission.kit import (
+    ORDER,
+    POLICY_VERSION,
+    GateName,
+    Rejection,
+    passed_before,
+    refusal,
+)
 from canonry.world.domain.admission.schema import recorded_proposal
+from canonry.world.models.admissions import Admitted, Lately
 from canonry.world.models.services import WorldServices
-from canonry.world.usecases.bound_world import BoundWorld, require_world
 from canonry.world.usecases.proposals.applying import apply_actions
-from canonry.world.usecases.proposals.decided import applied_by, counted, refused_by
 from canonry.world.usecases.proposals.surroundings import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld, require_world
+
+ADMITTED: Final = "gates:all-passed"
+WITHDRAWN: Final = "proposal:withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """How a proposal fared.
+
+    Admitted without `commit_id`: it is recorded and will be applied, at `due_tick` where it has
+    one. `duplicate_of` is the proposal whose answer this is. `withdrawn` tells why somebody took
+    it back.
+    """
+
+    proposal_id: str
+    correlation_id: str
+    accepted: bool
+    gates_passed: tuple[GateName, ...]
+    rejection: Rejection | None = None
+    duplicate_of: str | None = None
+    commit_id: str | None = None
+    event_ids: tuple[str, ...] = ()
+    due_tick: int | None = None
+    withdrawn: str | None = None
+    policy_version: str = POLICY_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedProposal:
+    """A proposal with what was sent, by whom, and when it was decided."""
+
+    decided: Decided
+    envelope: Any
+    proposed_by: str
+    decided_at: Instant
+
+
+def recorded(proposal: Proposal) -> RecordedProposal:
+    """A proposal as its record tells of it."""
+    decision = proposal.decision
+    return RecordedProposal(
+        decided=decided(proposal),
+        envelope=proposal.content.get("envelope"),
+        proposed_by=proposal.proposed_by,
+        decided_at=proposal.created_at if decision is None else decision.decided_at,
+    )
+
+
+def decided(proposal: Proposal) -> Decided:
+    """How a recorded proposal fared until now."""
+    details: Mapping[str, Any] = {} if proposal.decision is None else proposal.decision.details
+    told = details.get("rejection")
+    rejection = None if told is None else read_value(dict(told), Rejection)
+    return Decided(
+        proposal_id=proposal.id,
+        correlation_id=str(proposal.content.get("correlationId") or proposal.id),
+        accepted=rejection is None,
+        gates_passed=ORDER if "withdrawn" in details else passed_before(rejection),
+        rejection=rejection,
+        commit_id=details.get("commitId"),
+        event_ids=tuple(details.get("eventIds", ())),
+        due_tick=proposal.content.get("dueTick"),
+        withdrawn=details.get("withdrawn"),
+    )
+
+
+def draft_of(caller: Caller, space: SpaceId, proposal_id: str, content: Mapping[str, Any]) -> Made:
+    """The record of a proposal, before anything is decided."""
+    return Made(
+        thing=ProposalDraft(
+            id=ProposalId(proposal_id),
+            space=space,
+            scene_id=None,
+            turn_id=None,
+            type=ProposalType.WORLD,
+            content=dict(content),
+            evidence=(),
+            confidence=1.0,
+            authority=Authority.GM,
+            proposed_by=caller.actor.agent_id,
+            status=ProposalStatus.PENDING,
+        )
+    )
+
+
+def refused_by(caller: Caller, proposal_id: str, rejection: Rejection) -> ProposalDecided:
+    """The record that a proposal was refused."""
+    told = {
+        "gate": str(rejection.gate),
+        "rule": rejection.rule,
+        "reason": rejection.reason,
+        "path": rejection.path,
+        "admissible": rejection.admissible,
+        "transient": rejection.transient,
+        "retry_after_ms": rejection.retry_after_ms,
+    }
+    return ProposalDecided(
+        proposal_id=ProposalId(proposal_id),
+        decision=DecisionDraft(
+            status=ProposalStatus.REJECTED,
+            rule=f"{rejection.gate}:{rejection.rule}",
+            rationale=rejection.reason,
+            decided_by=caller.actor.agent_id,
+            details={"rejection": told},
+        ),
+    )
+
+
+def applied_by(
+    caller: Caller, proposal_id: str, commit_id: str, made: tuple[str, ...], events: tuple[str, ...]
+) -> ProposalDecided:
+    """The record that a proposal became true."""
+    return ProposalDecided(
+        proposal_id=ProposalId(proposal_id),
+        decision=DecisionDraft(
+            status=ProposalStatus.ACCEPTED,
+            rule=ADMITTED,
+            rationale="every gate let it pass",
+            canonical_id=next(iter(events), None),
+            made=made,
+            decided_by=caller.actor.agent_id,
+            details={"commitId": commit_id, "eventIds": list(events)},
+        ),
+    )
+
+
+def withdrawn_by(caller: Caller, proposal_id: str, reason: str) -> ProposalDecided:
+    """The record that a proposal was taken back before it was due."""
+    return ProposalDecided(
+        proposal_id=ProposalId(proposal_id),
+        decision=DecisionDraft(
+            status=ProposalStatus.REJECTED,
+            rule=WITHDRAWN,
+            rationale=reason,
+            decided_by=caller.actor.agent_id,
+            details={"withdrawn": reason},
+        ),
+    )
+
+
+def counted(new_id: NewId) -> NewId:
+    """The same ids, where a label that comes again gives another one."""
+    seen: dict[str, int] = {}
+
+    def fresh(label: str) -> str:
+        times = seen[label] = seen.get(label, 0) + 1
+        return new_id(label if times == 1 else f"{label}#{times}")
+
+    return fresh
+
+
+# Settling: what is recorded as admitted and due becomes true, in its order, each exactly once.
+#
+# A record that is admitted says that the gates let it pass then. The world is asked once more
+# before
+# anything is written, so that whatever happened in between refuses it, and its record says so.
 
 SETTLED_MAX: Final = 1_000
 """So many are settled in one go; more wait for the next time that the clock advances."""
@@ -133,3 +303,97 @@ async def settle(canon: Canon, caller: Caller, world: BoundWorld) -> int:
             break
         done += 1
     return done
+
+
+REMEMBERED: Final = DAY
+_COMMITS: Final = 200
+_BEHIND: Final = 2_000
+"""Whoever is more commits behind asks for the proposals alone."""
+
+
+async def lately_admitted(canon: Canon, space: SpaceId) -> Lately:
+    """What a world has admitted in the last day, up to date with the log."""
+    lately = canon.service(WorldServices).admissions.of(space)
+    async with lately.turn:
+        head = await canon.ledger.head(space)
+        if lately.position is None or head - lately.position > _BEHIND:
+            await _begin(canon, space, lately)
+            lately.position = head
+        while lately.position < head:
+            lately.position = await _follow(canon, space, lately, lately.position, head)
+        lately.forget_before(Instant(canon.clock.now() - REMEMBERED))
+    return lately
+
+
+async def _begin(canon: Canon, space: SpaceId, lately: Lately) -> None:
+    oldest = canon.clock.now() - REMEMBERED
+    found: list[Proposal] = []
+    for status in (ProposalStatus.ACCEPTED, ProposalStatus.PENDING):
+        found += await _newest(canon, space, status, oldest)
+    for proposal in sorted(found, key=lambda each: each.position):
+        lately.add(admitted(proposal.content, proposal.id, proposal.created_at))
+        if proposal.status is ProposalStatus.PENDING and "dueTick" not in proposal.content:
+            lately.pending[proposal.id] = proposal.created_at
+
+
+async def _newest(
+    canon: Canon, space: SpaceId, status: ProposalStatus, oldest: int
+) -> list[Proposal]:
+    """The proposals of a status since then; all that are pending, however old."""
+    spaces = frozenset((space,))
+
+    def query(offset: int, limit: int) -> ProposalQuery:
+        return ProposalQuery(
+            spaces=spaces,
+            types=frozenset((ProposalType.WORLD,)),
+            status=status,
+            offset=offset,
+            limit=limit,
+        )
+
+    left = (await canon.documents.proposals(query(0, 1))).total
+    found: list[Proposal] = []
+    while left > 0:
+        size = min(PAGE_MAX, left)
+        left -= size
+        page = (await canon.documents.proposals(query(left, size))).items
+        found += page
+        if status is ProposalStatus.ACCEPTED and page and page[0].created_at < oldest:
+            break
+    return found
+
+
+async def _follow(
+    canon: Canon, space: SpaceId, lately: Lately, after: Position, head: Position
+) -> Position:
+    commits = await canon.ledger.read(space, after=after, limit=_COMMITS)
+    for commit in commits:
+        for entry in commit.entries:
+            match entry:
+                case Made(thing=ProposalDraft(type=ProposalType.WORLD) as draft) if (
+                    "contentHash" in draft.content
+                ):
+                    lately.add(admitted(draft.content, draft.id, commit.recorded_at))
+                    if "dueTick" not in draft.content:
+                        lately.pending[draft.id] = commit.recorded_at
+                case ProposalDecided(proposal_id=proposal, decision=decision):
+                    lately.pending.pop(proposal, None)
+                    if decision.status is ProposalStatus.REJECTED:
+                        lately.unsay(proposal)
+                case _:
+                    pass
+    return commits[-1].position if commits else head
+
+
+def admitted(content: Mapping[str, Any], proposal: str, at: Instant) -> Admitted:
+    """An admission as its record tells it."""
+    proposed = recorded_proposal(str(content["playerId"]), content["envelope"])
+    return Admitted(
+        proposal=proposal,
+        player=str(content["player"]),
+        at=at,
+        tokens=proposed.tokens,
+        content=str(content["contentHash"]),
+        actions=action_digests(proposed),
+        said=tuple((place, said) for _, place, said in places_said(proposed)),
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from canonry.canon.canonization.staging import StagedContent, StagingGuard
+from canonry.canon.canonization.proposals import StagedContent, StagingGuard
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -15,8 +15,8 @@ from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.moments import DAY
 from canonry.values.policy import STAGED_MAX, StagingGates
-from canonry.values.time import DAY
 from canonry.world.domain.admission.kit import POLICY_VERSION, GateName, Rejection
 from canonry.world.domain.admission.staged import (
     ComparedContent,
@@ -27,8 +27,7 @@ from canonry.world.domain.admission.staged import (
     too_many,
     values_in,
 )
-from canonry.world.models.moderate_content import moderate_content
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import WorldServices, moderate_content
 
 
 class WorldStagingGuard(StagingGuard):

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from canonry.log.keys import relations_key
+from canonry.log.folding import relations_key
 from canonry.log.schemas.world_types import (
     EXIT,
     HELD_BY,
@@ -13,15 +13,12 @@ from canonry.log.schemas.world_types import (
     LoreType,
     WorldType,
 )
-from canonry.readmodels.edges import kind_of, recurs, span_of
+from canonry.readmodels.edges import kind_of, recurs, span_of, tick_of
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import RelationQuery
-from canonry.readmodels.ticks import tick_of
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from canonry.values.time import Instant
-from canonry.world.domain.admission.envelope import Proposed
-from canonry.world.domain.admission.invariants import broken_invariant
 from canonry.world.domain.admission.kit import Rejection
 from canonry.world.domain.admission.known import (
     KnownSpot,
@@ -32,6 +29,8 @@ from canonry.world.domain.admission.known import (
     Ways,
     WorldQuestion,
 )
+from canonry.world.domain.admission.safety import broken_invariant
+from canonry.world.domain.admission.schema import Proposed
 from canonry.world.domain.standing import person_of, stack_of, way_of
 from canonry.world.usecases.world_draft import WorldDraft
 

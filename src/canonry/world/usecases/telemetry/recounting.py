@@ -13,15 +13,14 @@ from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.readmodels.edges import FOREVER
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.values.time import Instant
-from canonry.world.domain.admission.envelope import Envelope, Proposed, read_strictly
+from canonry.values.moments import Instant
+from canonry.world.domain.admission.schema import Envelope, Proposed, read_strictly
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
-from canonry.world.usecases.bound_world import BoundWorld, find_world
 from canonry.world.usecases.dialogue.conversation import TITLE, is_exchange, spoken_as
-from canonry.world.usecases.proposals.decided import decided
-from canonry.world.usecases.query_worlds import query_worlds
-from canonry.world.usecases.viewing.search_events import LOOKED_AT, EventsWanted, search_events
+from canonry.world.usecases.proposals.settling import decided
+from canonry.world.usecases.viewing import LOOKED_AT, EventsWanted, search_events
+from canonry.world.usecases.worlds import BoundWorld, find_world, query_worlds
 
 
 async def recount_usage(canon: Canon) -> None:

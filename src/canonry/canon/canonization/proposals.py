@@ -1,0 +1,464 @@
+"""Proposals: create, list and evaluate them; what may refuse them before that."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from canonry.canon.canonization.canonize_proposals import read_candidates
+from canonry.canon.canonization.complete_scene import require_canonical
+from canonry.canon.canonization.judgement import Judgement, overrule
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
+from canonry.canon.judging.contents import normalise
+from canonry.canon.judging.slices import Slice
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, require_active
+from canonry.canon.session.extend_slice import extend_slice
+from canonry.canon.session.lookup import covered_spaces, require, require_evidence, require_universe
+from canonry.canon.session.spoken_times import in_words
+from canonry.log.entries import Entry, Made, ProposalDecided, SceneExtended
+from canonry.log.folding import thing_key
+from canonry.log.items.proposals import (
+    Decision,
+    DecisionDraft,
+    Proposal,
+    ProposalDraft,
+    ProposalStatus,
+    ProposalType,
+)
+from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.pages import Page
+from canonry.values.audience import Audience, audience_in
+from canonry.values.errors import Conflict, NotSupported
+from canonry.values.fields import ReadTime, revised
+from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId
+from canonry.values.moments import Instant
+from canonry.values.provenance import Authority, CanonLevel, Evidence
+
+__all__ = [
+    "RULE",
+    "Evaluation",
+    "KeeperVerdict",
+    "ProposalQuery",
+    "StagedContent",
+    "StagingGuard",
+    "Suggestion",
+    "create_loose_proposal",
+    "create_proposal",
+    "evaluate_proposal",
+    "list_proposals",
+    "restate_proposal",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedContent:
+    """What is proposed, and where; `path` is the place of its content in the call."""
+
+    kind: str
+    scene: str | None
+    content: Mapping[str, Any]
+    path: str = "/content"
+
+
+class StagingGuard:
+    """Stages every proposal. Put a subclass in as the service `StagingGuard` to refuse some."""
+
+    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:  # noqa: ARG002 - a subclass uses them
+        """Held from judging until staging, so that equal proposals cannot pass side by side."""
+        return nullcontext()
+
+    async def pass_gates(
+        self,
+        canon: Canon,
+        caller: Caller,  # noqa: ARG002 - a subclass uses them
+        space: SpaceId,  # noqa: ARG002
+        staged: Sequence[StagedContent],  # noqa: ARG002
+        *,
+        instead_of: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Refuse what a gate that the operator has opened refuses; by default none is open.
+
+        A proposal staged `instead_of` another one is not compared with that one.
+
+        Raises:
+            InvalidInput: `proposal.unsafe`, a text may not stand.
+            Conflict: `proposal.repeated`, the same was staged already.
+            Unavailable: `proposal.too-many`, there is no room within the minute.
+            NotSupported: `package.missing`, a gate is open but the package `world` is not there.
+        """
+        if canon.policy.staging.opened:
+            message = "policy.staging needs the package canonry.world, which is not installed"
+            raise NotSupported("package.missing", message, path="policy.staging")
+
+
+# Create a proposal: stage a change with its evidence; it is not canon before it is judged.
+#
+# Who decides may have it said better first: that is staged beside it, as if it had been so from
+# the
+# beginning.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What somebody wants to become canon; `content` as it came."""
+
+    type: ProposalType
+    content: Mapping[str, Any]
+    evidence: tuple[Evidence, ...]
+    confidence: float
+    authority: Authority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """Where a proposal comes from: a universe, perhaps a scene of it, perhaps one of its turns."""
+
+    space: SpaceId
+    scene_id: SceneId | None = None
+    turn_id: TurnId | None = None
+    turn_index: int | None = None
+    reads: frozenset[str] = frozenset()
+    instead_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    """A suggestion with its content in the one spelling that is kept."""
+
+    suggestion: Suggestion
+    content: Mapping[str, Any]
+    audience: Audience | None = None
+
+
+async def create_proposal(
+    canon: Canon, caller: Caller, scene_id: str, turn_id: str | None, suggestion: Suggestion
+) -> Receipt:
+    """Stage a change in an active scene.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
+        Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
+        CanonryError: as `StagingGuard.pass_gates`.
+    """
+    opened = await require(canon, caller, Scene, scene_id)
+    staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
+
+    async def prepare(new_id: NewId) -> Change:
+        scene = await require(canon, caller, Scene, scene_id)
+        require_active(scene)
+        place = await _place(canon, caller, scene, turn_id)
+        return await _stage(canon, caller, place, staged, new_id)
+
+    async with canon.service(StagingGuard).lock(canon, space):
+        return await commit_change(canon, caller, space, prepare)
+
+
+async def create_loose_proposal(
+    canon: Canon, caller: Caller, universe_id: str, suggestion: Suggestion
+) -> Receipt:
+    """Stage a change that no scene brought up, as ingestion does.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+        CanonryError: as `StagingGuard.pass_gates`.
+    """
+    universe = await require_universe(canon, caller, universe_id)
+    staged = await _normalised(canon, caller, universe, suggestion)
+
+    async def prepare(new_id: NewId) -> Change:
+        return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
+
+    async with canon.service(StagingGuard).lock(canon, universe.id):
+        return await commit_change(canon, caller, universe.id, prepare)
+
+
+async def restate_proposal(
+    canon: Canon, caller: Caller, proposal_id: str, content: Mapping[str, Any]
+) -> Receipt:
+    """Stage what a proposal asks for in other words: from where it came, on what it rests.
+
+    Whose word it is, how sure and for whom stays; so do the words of a time that stays the same.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `proposal.unknown` or `evidence.unknown`.
+        Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
+        CanonryError: as `StagingGuard.pass_gates`.
+    """
+    former = await _undecided(canon, caller, proposal_id)
+    shape = CONTENT_SHAPES.get(former.type)
+    if shape is None:
+        message = "it asks for an act, which is no matter of words; reject it and ask anew"
+        raise Conflict("proposal.not-judged", message, conflicts=[former.id])
+    told = {name: former.original[name] for name in ("audience",) if name in former.original}
+    asked = Suggestion(
+        type=former.type,
+        content={**told, **content},
+        evidence=former.evidence,
+        confidence=former.confidence,
+        authority=former.authority,
+    )
+    place: Scene | Space = await (
+        require_universe(canon, caller, former.space)
+        if former.scene_id is None
+        else require(canon, caller, Scene, former.scene_id)
+    )
+    staged = await _normalised(canon, caller, place, asked)
+    if words := words_of_time(former.type, former.original):
+        when = [one.name for one in shape.members if one.kind is Holding.TIME]
+        same = {n: words for n in when if staged.content.get(n) == former.content.get(n)}
+        asked = replace(asked, content={**asked.content, **same})
+    staged = replace(staged, suggestion=asked, audience=former.audience or staged.audience)
+    origin = _Origin(
+        space=former.space,
+        scene_id=former.scene_id,
+        turn_id=former.turn_id,
+        turn_index=former.turn_index,
+        reads=frozenset((thing_key(former.id),)),
+        instead_of=former.id,
+    )
+
+    async def prepare(new_id: NewId) -> Change:
+        await _undecided(canon, caller, proposal_id)
+        return await _stage(canon, caller, origin, staged, new_id)
+
+    async with canon.service(StagingGuard).lock(canon, former.space):
+        return await commit_change(canon, caller, former.space, prepare)
+
+
+async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
+    proposal = await require(canon, caller, Proposal, proposal_id)
+    if proposal.status is not ProposalStatus.PENDING:
+        message = f"this proposal is already {proposal.status}; propose it again"
+        raise Conflict("proposal.decided", message, conflicts=[proposal.id])
+    return proposal
+
+
+async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Origin:
+    if turn_id is None:
+        return _Origin(
+            space=scene.space, scene_id=scene.id, reads=frozenset((thing_key(scene.id),))
+        )
+    turn = await require(canon, caller, Turn, turn_id)
+    if turn.scene_id != scene.id:
+        message = "/turn_id names a turn of another scene; name one of this scene or none"
+        raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
+    reads = frozenset((thing_key(scene.id), thing_key(turn.id)))
+    return _Origin(
+        space=scene.space,
+        scene_id=scene.id,
+        turn_id=turn.id,
+        turn_index=turn.index,
+        reads=reads,
+    )
+
+
+async def _normalised(
+    canon: Canon, caller: Caller, place: Scene | Space, suggestion: Suggestion
+) -> _Staged:
+    def read(times: ReadTime) -> Mapping[str, Any]:
+        limits = canon.policy.limits
+        return normalise(suggestion.type, suggestion.content, limits=limits, times=times)
+
+    content = await in_words(canon, caller, place, read)
+    told = suggestion.content.get("audience")
+    audience = None if told is None else audience_in(told, path="/content/audience")
+    return _Staged(suggestion=suggestion, content=content, audience=audience)
+
+
+async def _stage(
+    canon: Canon, caller: Caller, place: _Origin, staged: _Staged, new_id: NewId
+) -> Change:
+    asked = staged.suggestion
+    told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
+    await canon.service(StagingGuard).pass_gates(
+        canon, caller, place.space, (told,), instead_of=place.instead_of
+    )
+    cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
+    proposal = ProposalDraft(
+        id=ProposalId(new_id("proposal")),
+        space=place.space,
+        scene_id=place.scene_id,
+        turn_id=place.turn_id,
+        turn_index=place.turn_index,
+        type=asked.type,
+        content=staged.content,
+        original=asked.content,
+        evidence=asked.evidence,
+        confidence=asked.confidence,
+        authority=asked.authority,
+        proposed_by=caller.actor.agent_id,
+        status=ProposalStatus.PENDING,
+    )
+    entries = (Made(thing=proposal),)
+    return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
+
+
+# Evaluate a proposal by hand: the canon keeper accepts or rejects it, and says why.
+#
+# Who accepts it names what they wrote for it, or has it written over whatever stood against it.
+
+RULE: Final = "keeper:evaluation"
+"""The rule that such a decision names: nothing but the canon keeper's own word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeeperVerdict:
+    """What the canon keeper decides.
+
+    An acceptance names the thing that the proposal became, or else has the proposal written, which
+    overrules what the gates said.
+    """
+
+    status: ProposalStatus
+    rationale: str
+    canonical_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The proposal's status, and when it got it."""
+
+    proposal: Proposal
+    status: ProposalStatus
+    evaluated_at: Instant
+
+
+async def evaluate_proposal(
+    canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
+) -> Evaluation:
+    """Decide a pending proposal, or accept a rejected one; the same again changes nothing.
+
+    The log keeps that it was rejected, by which rule, and why the keeper decided otherwise.
+
+    Raises:
+        NotFound: `proposal.unknown` or `outcome.unknown`.
+        Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
+            `proposal.not-writable`, no word of anybody makes it fit.
+    """
+    proposal = await require(canon, caller, Proposal, proposal_id)
+    space = proposal.space
+
+    async def prepare(_: NewId) -> Change:
+        current = await require(canon, caller, Proposal, proposal_id)
+        if current.decision is not None and not _overrides(current.decision, verdict):
+            _require_same(current.decision, verdict)
+            return Change(entries=(), reads=frozenset())
+        if verdict.status is ProposalStatus.ACCEPTED and verdict.canonical_id is None:
+            return await _overruled(canon, caller, current, verdict)
+        reads = {thing_key(current.id)}
+        if verdict.canonical_id is not None:
+            path, wanted = "/canonical_id", (verdict.canonical_id,)
+            (outcome,) = await require_canonical(canon, caller, space, wanted, path=path)
+            if outcome.level is CanonLevel.RETCONNED:
+                message = "/canonical_id names something retconned; name what holds instead"
+                raise Conflict(
+                    "outcome.retconned", message, path=path, conflicts=[verdict.canonical_id]
+                )
+            reads.add(thing_key(verdict.canonical_id))
+        decision = _decision(verdict, caller)
+        entries: list[Entry] = [ProposalDecided(proposal_id=current.id, decision=decision)]
+        if verdict.canonical_id is not None and current.scene_id is not None:
+            scene = await canon.within(space).thing(current.scene_id)
+            reads.add(thing_key(current.scene_id))
+            if isinstance(scene, Scene) and scene.status is SceneStatus.COMPLETED:
+                outcomes = (verdict.canonical_id,)
+                entries.append(SceneExtended(scene_id=scene.id, outcomes=outcomes))
+        return Change(entries=tuple(entries), reads=frozenset(reads))
+
+    receipt = await commit_change(canon, caller, space, prepare)
+    if not receipt.replayed:
+        return Evaluation(
+            proposal=proposal, status=verdict.status, evaluated_at=receipt.recorded_at
+        )
+    known = await require(canon, caller, Proposal, proposal_id)
+    at = known.decision.decided_at if known.decision is not None else receipt.recorded_at
+    return Evaluation(proposal=known, status=known.status, evaluated_at=at)
+
+
+async def _overruled(
+    canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
+) -> Change:
+    """The proposal with all its effects, and what stood against it fallen or ended."""
+    (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
+
+    def judged(known: Slice) -> Judgement:
+        return overrule(
+            candidate,
+            known,
+            canon.policy,
+            decided_by=caller.actor.agent_id,
+            reason=verdict.rationale,
+            rule=RULE,
+        )
+
+    empty = Slice(space=proposal.space)
+    known = await extend_slice(canon, empty, lambda known: judged(known).wanted)
+    judgement = judged(known)
+    if not judgement.entries:
+        why = judgement.verdict
+        message = f"it cannot be written: {why.rationale}; change that first, or reject it"
+        raise Conflict(
+            "proposal.not-writable", message, rule=why.rule, conflicts=list(why.conflicts)
+        )
+    return Change(entries=judgement.entries, reads=judgement.reads)
+
+
+def _overrides(decision: Decision, verdict: KeeperVerdict) -> bool:
+    """Whether the keeper accepts what was rejected, and says why."""
+    rejected = decision.status is ProposalStatus.REJECTED
+    reason = verdict.rationale.strip()
+    return rejected and verdict.status is ProposalStatus.ACCEPTED and bool(reason)
+
+
+def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
+    written = verdict.canonical_id is None and decision.rule == RULE
+    same_thing = written or decision.canonical_id == verdict.canonical_id
+    if decision.status is verdict.status and same_thing:
+        return
+    message = (
+        f"this proposal is already {decision.status}; say in rationale why it is accepted all the "
+        "same where it was rejected, or retcon what it became where it was accepted"
+    )
+    raise Conflict(
+        "proposal.decided",
+        message,
+        status=decision.status.value,
+        canonical_id=decision.canonical_id,
+        conflicts=[decision.canonical_id] if decision.canonical_id else [],
+    )
+
+
+def _decision(verdict: KeeperVerdict, caller: Caller) -> DecisionDraft:
+    return DecisionDraft(
+        status=verdict.status,
+        rule=RULE,
+        rationale=verdict.rationale,
+        canonical_id=verdict.canonical_id,
+        decided_by=caller.actor.agent_id,
+    )
+
+
+"""With the value that it is asked by."""
+
+
+async def list_proposals(
+    canon: Canon, caller: Caller, query: ProposalQuery, *, universe_id: str | None = None
+) -> Page[Proposal]:
+    """A page of the proposals that match; without a universe, of those that the caller may see.
+
+    Without a scene it covers all scenes and ingestion.
+
+    Raises:
+        NotFound: `universe.unknown` or `scene.unknown`.
+    """
+    spaces = await covered_spaces(canon, caller, universe_id)
+    if query.scene_id is not None:
+        await require(canon, caller, Scene, query.scene_id)
+    return await canon.documents.proposals(revised(query, spaces=spaces))

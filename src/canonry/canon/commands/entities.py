@@ -1,0 +1,438 @@
+"""Commands on entities: create, update, change their state, merge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from canonry.canon.judging.laws import laws_against_state
+from canonry.canon.judging.making import Backing, make_entity, make_observation
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_tags import as_held
+from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    audience_for,
+    commit_change,
+    known_to,
+    stored,
+)
+from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.involved import require_standing
+from canonry.canon.session.lookup import (
+    require,
+    require_all,
+    require_compatible,
+    require_evidence,
+    require_itself,
+    require_lawful,
+    require_same_space,
+    require_universe,
+)
+from canonry.canon.session.traversal import separated
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
+from canonry.log.folding import thing_key
+from canonry.log.items.entities import Entity, EntityClass, normalised_name
+from canonry.log.items.facts import Axiom, FactDraft
+from canonry.log.items.veils import as_seen
+from canonry.log.schemas.identity_keys import look_mark
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.log.secrecy import under
+from canonry.readmodels.ports.state import IdentifierQuery
+from canonry.values.audience import GAME_MASTERS, Audience, covers, viewer_of
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import EntityId, FactId, NewId
+from canonry.values.moments import NOW
+from canonry.values.observations import Observation
+from canonry.values.provenance import Authority, Evidence, may_end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntity:
+    """What is known of an entity when it is declared."""
+
+    entity_class: EntityClass
+    entity_type: str
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+    state_tags: tuple[str, ...] = ()
+    derives_from: EntityId | None = None
+
+
+async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: NewEntity) -> Receipt:
+    """Declare the entity, with its first observation.
+
+    Raises:
+        InvalidInput: `entity.archetype-has-no-state`, `entity.archetype-derives` or
+            `state.opposed`.
+        NotFound: `universe.unknown`, `entity.unknown` (the archetype) or `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.archetype-mismatch`, `entity.retconned` or
+            `axiom.forbids`.
+    """
+    _require_instance(new)
+    require_compatible(new.state_tags, canon.policy, path="/state_tags")
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        derives_from = None
+        if new.derives_from is not None:
+            archetype = await _require_archetype(canon, caller, backing, new, new.derives_from)
+            derives_from = archetype.id
+            reads |= {thing_key(new.derives_from), thing_key(archetype.id)}
+        broken, rested_on = await judged_by(
+            canon,
+            backing.space,
+            lambda view: list(laws_against_state(view, new.entity_type, new.state_tags)),
+        )
+        require_lawful(broken)
+        reads |= rested_on
+        # A namesake only earns a warning, so the verdict does not rest on its name's key.
+        namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
+        twins = await _look_alikes(canon, backing, new)
+        _, entries = make_entity(
+            new_id,
+            backing,
+            entity_class=new.entity_class,
+            entity_type=new.entity_type,
+            name=new.name,
+            description=new.description,
+            properties=new.properties,
+            state_tags=new.state_tags,
+            derives_from=derives_from,
+        )
+        told = _told(namesakes, twins)
+        return Change(entries=entries, reads=reads, warnings=told, audience=backing.audience)
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _require_instance(new: NewEntity) -> None:
+    if new.entity_class is EntityClass.INSTANCE:
+        return
+    if new.state_tags:
+        message = "an archetype has no state; leave state_tags out, or create an instance"
+        raise InvalidInput("entity.archetype-has-no-state", message, path="/state_tags")
+    if new.derives_from is not None:
+        message = "an archetype derives from nothing; leave derives_from out"
+        raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
+
+
+async def _require_archetype(
+    canon: Canon, caller: Caller, backing: Backing, new: NewEntity, archetype_id: EntityId
+) -> Entity:
+    archetype = await require(canon, caller, Entity, archetype_id)
+    require_same_space(backing.space, [archetype], path="/derives_from")
+    require_standing(archetype)
+    fits = (EntityClass.ARCHETYPE, new.entity_type)
+    if (archetype.entity_class, archetype.entity_type) != fits:
+        message = f"an instance derives from an archetype of its own type, {new.entity_type}"
+        raise Conflict(
+            "entity.archetype-mismatch", message, path="/derives_from", conflicts=[archetype.id]
+        )
+    return archetype
+
+
+async def _look_alikes(canon: Canon, backing: Backing, new: NewEntity) -> Sequence[Entity]:
+    """Those whose name is another one that the eye takes for this, or that lacks its accents."""
+    look = look_mark(new.entity_type, new.name)
+    query = IdentifierQuery(
+        spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
+    )
+    found = (await canon.state.entities_identified(query)).get(look)
+    name = normalised_name(new.name)
+    return [] if found is None else [e for e in found.items if normalised_name(e.name) != name]
+
+
+def _told(namesakes: Sequence[Entity], twins: Sequence[Entity]) -> tuple[str, ...]:
+    told = []
+    if namesakes:
+        ids = ", ".join(entity.id for entity in namesakes)
+        told.append(f"entities of this type and name exist already: {ids}")
+    if twins:
+        ids = ", ".join(entity.id for entity in twins)
+        told.append(f"names that look the same but for letters or accents exist already: {ids}")
+    return tuple(told)
+
+
+# Update an entity: its name, description and properties, as one more observation of it.
+#
+# What was said before is kept: each observation stands in the log with its evidence, and a former
+# name still finds the entity.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityUpdate:
+    """What an entity is called and like from now on; None and what is not named stay."""
+
+    name: str | None = None
+    description: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that an observation of this says."""
+        own = {NAME: self.name, DESCRIPTION: self.description}
+        said = {name: value for name, value in own.items() if value is not None}
+        return said | {PROPERTY_PREFIX + name: value for name, value in self.properties.items()}
+
+
+async def update_entity(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    update: EntityUpdate,
+    *,
+    authority: Authority,
+    evidence: tuple[Evidence, ...],
+) -> Entity:
+    """Say how it is from now on; what stands so already is not written again.
+
+    Raises:
+        InvalidInput: `entity.empty-update`.
+        NotFound: `entity.unknown` or `evidence.unknown`.
+        Conflict: `entity.retconned`, `space.foreign`, or `entity.outranked`: a word of higher
+            authority has established a field.
+    """
+    if not update.fields():
+        message = "name what changes: name, description or properties"
+        raise InvalidInput("entity.empty-update", message, path="")
+    space = (await require(canon, caller, Entity, entity_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        entity = await require(canon, caller, Entity, entity_id)
+        require_standing(entity)
+        reads = await require_evidence(canon, caller, space, evidence)
+        reads |= {thing_key(entity_id), thing_key(entity.id)}
+        fields = _changing(entity, update.fields())
+        await _require_rank(canon, entity, fields, authority)
+        if not fields:
+            return Change(entries=(), reads=reads)
+        backing = Backing(space=space, authority=authority, confidence=1.0, evidence=evidence)
+        return Change(entries=(make_observation(new_id, backing, entity.id, fields),), reads=reads)
+
+    await commit_change(canon, caller, space, prepare)
+    return await require(canon, caller, Entity, entity_id)
+
+
+def _changing(entity: Entity, fields: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
+    now = {NAME: entity.name, DESCRIPTION: entity.description, **properties}
+    return {name: value for name, value in fields.items() if name not in now or now[name] != value}
+
+
+async def _require_rank(
+    canon: Canon, entity: Entity, fields: Mapping[str, Any], authority: Authority
+) -> None:
+    """Refuse to replace what a word of higher authority said."""
+    credited = entity.provenance
+    told = {name: credited[name] for name in fields if name in credited}
+    seen = await canon.within(entity.space).things(told.values())
+    for name, observation_id in told.items():
+        said = seen.get(observation_id)
+        if not isinstance(said, Observation):
+            continue
+        if not may_end(authority, said.authority):
+            message = (
+                f"{name} was established by the authority {said.authority}; "
+                "let somebody of that authority change it"
+            )
+            raise Conflict("entity.outranked", message, field=name, conflicts=[said.id])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TagsAsked:
+    """What is to change, by whose word and on what evidence."""
+
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+    authority: Authority
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateUpdated:
+    """The entity as it is now, and the facts that document what took effect; none: nothing did."""
+
+    entity: Entity
+    fact_ids: tuple[FactId, ...]
+
+
+async def update_entity_state(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    authority: Authority,
+    evidence: tuple[Evidence, ...],
+) -> StateUpdated:
+    """Add and remove tags; those that already stand so change nothing.
+
+    A new tag takes the place of those that exclude it: who is dead is no longer alive.
+
+    Raises:
+        InvalidInput: `state.empty-change`, `state.overlap`, `state.opposed` or
+            `entity.archetype-has-no-state`.
+        NotFound: `entity.unknown` or `evidence.unknown`.
+        Conflict: `entity.retconned`, `space.foreign` or `axiom.forbids`.
+    """
+    _require_change(add, remove)
+    require_compatible(add, canon.policy, path="/state_tag_changes/add")
+    before = await require(canon, caller, Entity, entity_id)
+    asked = _TagsAsked(add=add, remove=remove, authority=authority, evidence=evidence)
+
+    async def prepare(new_id: NewId) -> Change:
+        known = await require(canon, caller, Entity, entity_id)
+        _require_state(known)
+        reads = await require_evidence(canon, caller, known.space, evidence)
+        entries: list[Entry] = []
+        for number, audience in enumerate(await _knowing(canon, known, remove, evidence)):
+            told = partial(_labelled, new_id, number)
+            changed, rested_on = await _changed(canon, told, asked, known, audience)
+            entries += under(changed.entries, audience)
+            reads |= rested_on
+        return Change(entries=tuple(entries), reads=reads | {thing_key(entity_id)})
+
+    receipt = await commit_change(canon, caller, before.space, prepare)
+    return StateUpdated(
+        entity=await require(canon, caller, Entity, entity_id),
+        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(FactDraft)),
+    )
+
+
+def _labelled(new_id: NewId, number: int, label: str) -> str:
+    return new_id(f"{label}:for:{number}" if number else label)
+
+
+async def _changed(
+    canon: Canon, new_id: NewId, asked: _TagsAsked, known: Entity, audience: Audience
+) -> tuple[TagsChanged, frozenset[str]]:
+    """What it changes for those who may know of it, and what that rests on."""
+    entity = await known_to(canon, known, audience)
+    backing = Backing(
+        space=entity.space, authority=asked.authority, confidence=1.0, evidence=asked.evidence
+    )
+
+    def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+        held = set(entity.state_tags) - set(asked.remove)
+        broken = list(laws_against_state(view, entity.entity_type, asked.add, held))
+        begun, gone = as_held(entity, asked.add), as_held(entity, asked.remove)
+        made = change_tags(view, new_id, backing, entity, add=begun, remove=gone, moment=NOW)
+        return made, broken
+
+    (changed, broken), rested_on = await judged_by(canon, entity.space, change, audience)
+    require_lawful(broken)
+    return changed, rested_on | {thing_key(entity.id)}
+
+
+async def _knowing(
+    canon: Canon, entity: Entity, remove: tuple[str, ...], evidence: tuple[Evidence, ...]
+) -> Sequence[Audience]:
+    """Who may know of the change: whoever knows of the tags that cease, and of the evidence."""
+    audience = await audience_for(canon, (entity.id, *(one.ref for one in evidence)), None)
+    whole, gone = await stored(canon, entity), set(remove) & set(entity.state_tags)
+
+    def ceases(for_whom: Audience) -> bool:
+        seen = as_seen(whole, viewer_of(for_whom))
+        return seen is not None and gone <= set(seen.state_tags)
+
+    if ceases(audience):
+        return (audience,)
+    veils = [veil.audience for veil in whole.veils]
+    return [one for one in veils if covers(audience, one) and ceases(one)] or [GAME_MASTERS]
+
+
+def _require_change(add: tuple[str, ...], remove: tuple[str, ...]) -> None:
+    if not add and not remove:
+        message = "name at least one tag in add or remove"
+        raise InvalidInput("state.empty-change", message, path="/state_tag_changes")
+    both = set(add) & set(remove)
+    if both:
+        message = "a tag cannot be added and removed at once; name it in one of the two"
+        raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
+
+
+def _require_state(entity: Entity) -> None:
+    if entity.entity_class is EntityClass.ARCHETYPE:
+        message = "an archetype has no state; update one of its instances"
+        raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
+    require_standing(entity)
+
+
+async def merge_entities(
+    canon: Canon, caller: Caller, *, kept_id: str, merged_id: str, reason: str
+) -> Entity:
+    """Let the root of `kept_id` answer for the root of `merged_id` and for its members.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Conflict: `space.foreign`, `entity.retconned`, `entity.kind-mismatch`,
+            `entity.other-audience` or `entity.already-merged`.
+    """
+    space = (await require(canon, caller, Entity, kept_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # a merge makes nothing
+        kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
+        require_mergeable(kept, merged)
+        entry = EntitiesMerged(
+            kept=kept.id, merged=merged.id, members=merged.members, reason=reason
+        )
+        ids = (kept_id, merged_id, kept.id, merged.id, *kept.members, *merged.members)
+        return Change(entries=(entry,), reads=frozenset(map(thing_key, ids)))
+
+    await commit_change(canon, caller, space, prepare)
+    return await require(canon, caller, Entity, kept_id)
+
+
+def require_mergeable(kept: Entity, merged: Entity) -> None:
+    """Refuse what cannot be one entity.
+
+    Raises:
+        Conflict: as `merge_entities`.
+    """
+    require_same_space(kept.space, [merged], path="/merged_entity_id")
+    require_standing(kept, merged)
+    ids = [kept.id, merged.id]
+    if kept.id == merged.id:
+        message = "the two are one entity already"
+        raise Conflict("entity.already-merged", message, conflicts=[kept.id])
+    if (kept.entity_class, kept.entity_type) != (merged.entity_class, merged.entity_type):
+        message = "only entities of one class and type can be one"
+        raise Conflict("entity.kind-mismatch", message, conflicts=ids)
+    if kept.audience != merged.audience:
+        message = (
+            "these two are for different readers, and one entity is for the same; let both be for "
+            "the same readers first"
+        )
+        raise Conflict("entity.other-audience", message, conflicts=ids)
+
+
+async def unmerge_entities(
+    canon: Canon, caller: Caller, separated_id: str, *, reason: str
+) -> Entity:
+    """Let `separated_id` be its own entity again; the entity that it had been merged into.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Conflict: `entity.not-merged`.
+    """
+    root = await require(canon, caller, Entity, separated_id)
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        found = await require_itself(canon, caller, separated_id)
+        if found.merged_into is None:
+            message = "this entity was not merged into another; name the one that was"
+            raise Conflict("entity.not-merged", message, conflicts=[separated_id])
+        kept = await require(canon, caller, Entity, found.merged_into)
+        return separated(found, kept, reason)
+
+    receipt = await commit_change(canon, caller, root.space, prepare)
+    kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]
+    return await require(canon, caller, Entity, (*kept, root.id)[0])

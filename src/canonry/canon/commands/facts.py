@@ -1,0 +1,392 @@
+"""Commands that create facts, events and axioms, and link evidence and causes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from canonry.canon.judging.comparing.conflicts import Stated
+from canonry.canon.judging.comparing.rivals import rivals_of, unread
+from canonry.canon.judging.laws import laws_against_state
+from canonry.canon.judging.making import Backing, make_event, make_fact
+from canonry.canon.judging.retold_events import EventTelling, retold
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.statements import stated_tag
+from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    audience_for,
+    commit_change,
+    known_to,
+)
+from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.involved import require_involved, require_standing, standing_beside
+from canonry.canon.session.lookup import (
+    require,
+    require_all,
+    require_evidence,
+    require_lawful,
+    require_same_space,
+    require_universe,
+)
+from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
+from canonry.log.folding import causes_key, thing_key
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, AxiomDomain, AxiomDraft, Constraint, Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import AxiomId, EntityId, EventId, NewId
+from canonry.values.moments import NOW, SECOND, Instant, Moment
+from canonry.values.provenance import Authority, CanonLevel, Evidence
+
+_NAMED_MAX: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFact:
+    """A statement, about whom, and the interval in which it holds."""
+
+    statement: str
+    involved: tuple[str, ...]
+    time_ref: Instant | None
+    duration: int | None
+
+    @property
+    def ends_at(self) -> Instant | None:
+        """The first instant at which it no longer holds; None: without end."""
+        if self.time_ref is None or self.duration is None:
+            return None
+        return Instant(self.time_ref + self.duration * SECOND)
+
+
+async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFact) -> Receipt:
+    """Assert the fact; one that says how somebody is changes their state.
+
+    Raises:
+        NotFound: `universe.unknown`, `entity.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.retconned` or `axiom.forbids`.
+    """
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        involved, read = await require_involved(
+            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
+        )
+        ids = tuple(entity.id for entity in involved)
+        state, rested_on = await _state_said(canon, backing, new_id, new, involved)
+        reads |= rested_on
+        made = make_fact(
+            new_id,
+            backing,
+            statement=new.statement,
+            involved=ids,
+            time_ref=new.time_ref,
+            duration=new.duration,
+        )
+        same = await _same_statements(canon, backing, new, ids)
+        rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
+        return Change(
+            entries=state or (made,),
+            reads=reads | read | looked,
+            warnings=(*same, *rivals),
+            audience=backing.audience,
+        )
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+async def _state_said(
+    canon: Canon, backing: Backing, new_id: NewId, new: NewFact, involved: Sequence[Entity]
+) -> tuple[tuple[Entry, ...], frozenset[str]]:
+    """What changes where the words say no more than how somebody is, and what that rests on."""
+    groups = canon.policy.exclusive_tags
+    if len(involved) != 1 or new.duration is not None:
+        return (), frozenset()
+    if stated_tag(new.statement, involved[0], groups) is None:
+        return (), frozenset()
+    named = (involved[0].id, *(one.ref for one in backing.evidence))
+    audience = await audience_for(canon, named, backing.audience)
+    entity = await known_to(canon, involved[0], audience)
+    stated = stated_tag(new.statement, entity, groups)
+    if stated is None:
+        return (), frozenset()
+    tag, holds = stated
+    add, remove = ((tag,), ()) if holds else ((), (tag,))
+    moment = Moment(at=new.time_ref, place=NOW.place)
+
+    def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+        broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))
+        made = change_tags(view, new_id, backing, entity, add=add, remove=remove, moment=moment)
+        return made, broken
+
+    (changed, broken), reads = await judged_by(canon, backing.space, change, audience)
+    require_lawful(broken)
+    documented = changed.begun or changed.ended
+    return changed.entries if documented else (), reads | {thing_key(entity.id)}
+
+
+async def _same_statements(
+    canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
+) -> tuple[str, ...]:
+    stated = await canon.state.facts_stating(backing.space, {new.statement})
+    same = [fact.id for fact in stated if _says_the_same(fact, involved)]
+    return (f"facts say the same already: {', '.join(same[:_NAMED_MAX])}",) if same else ()
+
+
+def _rivals(new: NewFact, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
+    """What canon holds against the fact."""
+    claim = Stated(statement=new.statement, entities=frozenset(involved))
+    rivals = tuple(
+        f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
+        for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
+    )
+    return (*rivals, *unread(view, claim))
+
+
+def _says_the_same(fact: Fact, involved: tuple[EntityId, ...]) -> bool:
+    return fact.level is CanonLevel.CANON and set(fact.involved) == set(involved)
+
+
+# Create an event directly, with the events that it brought about; told twice earns a warning.
+#
+# The scene may be completed: the event refers to it and does not change it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """What happened, when, how gravely, to whom, and what came of it."""
+
+    title: str
+    description: str
+    time_ref: Instant | None
+    severity: int
+    involved: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewEvent) -> Receipt:
+    """Assert the event; a new one has no causes yet, so it cannot close a causal cycle.
+
+    Raises:
+        NotFound: `universe.unknown`, `scene.unknown`, `entity.unknown`, `event.unknown` or
+            `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.retconned`, `event.retconned`, `event.repeated-effect`
+            or `event.effect-before-cause`.
+    """
+    await require_universe(canon, caller, backing.space)
+    _require_no_repeats(new.causes)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        if backing.scene_id is not None:
+            scene = await require(canon, caller, Scene, backing.scene_id)
+            require_same_space(backing.space, [scene], path="/scene_id")
+            reads |= {thing_key(scene.id)}
+        involved, read = await require_involved(
+            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
+        )
+        ids = tuple(entity.id for entity in involved)
+        told, looked = await standing_beside(canon, backing, ids, partial(_told, backing, new, ids))
+        effects = await _require_effects(canon, caller, backing, new)
+        made = make_event(
+            new_id,
+            backing,
+            title=new.title,
+            description=new.description,
+            involved=ids,
+            time_ref=new.time_ref,
+            severity=new.severity,
+            causes=effects,
+        )
+        reads |= read | looked | set(map(thing_key, effects))
+        return Change(entries=(made,), reads=reads, warnings=told, audience=backing.audience)
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _told(
+    backing: Backing, new: NewEvent, involved: tuple[EntityId, ...], view: SliceView
+) -> tuple[str, ...]:
+    """That canon tells this of the same entities already, or perhaps."""
+    telling = EventTelling(
+        title=new.title,
+        description=new.description,
+        severity=new.severity,
+        at=new.time_ref,
+        scene_id=backing.scene_id,
+    )
+    found = retold(telling, involved, view)
+    if found.same is not None:
+        return (f"the event {found.same.id} tells the same already",)
+    return tuple(f"perhaps this is the event {one.id}, told elsewhere" for one in found.perhaps)
+
+
+def _require_no_repeats(causes: tuple[str, ...]) -> None:
+    if len(set(causes)) < len(causes):
+        message = "/causes_event_ids names an effect twice; name each once"
+        raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
+
+
+async def _require_effects(
+    canon: Canon, caller: Caller, backing: Backing, new: NewEvent
+) -> tuple[EventId, ...]:
+    effects = await require_all(canon, caller, Event, new.causes)
+    require_same_space(backing.space, effects, path="/causes_event_ids")
+    require_standing(*effects)
+    require_order(new.time_ref, effects)
+    return tuple(effect.id for effect in effects)
+
+
+def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
+    """Refuse effects that are dated before their cause.
+
+    Raises:
+        Conflict: `event.effect-before-cause`, with the ids.
+    """
+    early = [
+        effect.id
+        for effect in effects
+        if cause_at is not None and effect.time_ref is not None and effect.time_ref < cause_at
+    ]
+    if early:
+        message = "an effect cannot happen before its cause; check the dates"
+        raise Conflict("event.effect-before-cause", message, conflicts=early)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAxiom:
+    """A law, the field that it governs, and what it forbids, if that can be told by rule."""
+
+    statement: str
+    domain: AxiomDomain
+    constraint: Constraint | None
+
+
+async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewAxiom) -> Receipt:
+    """Lay down the axiom.
+
+    Raises:
+        InvalidInput: `axiom.players-word`.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    if backing.authority is Authority.PLAYER:
+        message = "a player's word is no law of the world; use source, gm or system"
+        raise InvalidInput("axiom.players-word", message, path="/authority")
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        axiom = AxiomDraft(
+            id=AxiomId(new_id("axiom")),
+            space=backing.space,
+            statement=new.statement,
+            domain=new.domain,
+            constraint=new.constraint,
+            confidence=backing.confidence,
+            authority=backing.authority,
+            evidence=backing.evidence,
+            level=backing.level,
+        )
+        return Change(entries=(Made(thing=axiom),), reads=reads)
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
+
+
+async def link_evidence(
+    canon: Canon, caller: Caller, canonical_id: str, evidence: Evidence
+) -> Supported:
+    """Support the thing with `evidence`, unless it is already; the thing as it is then.
+
+    Raises:
+        NotFound: `canon.unknown`, no entity, relation, fact, event or axiom has this id; or
+            `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    space = (await _require_supported(canon, caller, canonical_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # a reference has no id of its own
+        thing = await _require_supported(canon, caller, canonical_id)
+        reads = await require_evidence(canon, caller, space, (evidence,), path="/evidence_ref")
+        if evidence in thing.evidence:
+            return Change(entries=(), reads=frozenset())
+        entry = EvidenceLinked(thing_id=thing.id, evidence=evidence)
+        return Change(
+            entries=(entry,), reads=reads | {thing_key(canonical_id), thing_key(thing.id)}
+        )
+
+    await commit_change(canon, caller, space, prepare)
+    return await _require_supported(canon, caller, canonical_id)
+
+
+async def _require_supported(canon: Canon, caller: Caller, canonical_id: str) -> Supported:
+    found = await canon.seen_by(caller).thing(canonical_id)
+    if isinstance(found, Entity):
+        return await require(canon, caller, Entity, canonical_id)
+    if not isinstance(found, Supported):
+        raise unknown("canon", canonical_id)
+    return found
+
+
+WALK_MAX: Final = 10_000
+"""The most events that a search for a cycle visits."""
+
+
+async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id: str) -> Receipt:
+    """Say that the one event caused the other.
+
+    Raises:
+        NotFound: `event.unknown`.
+        Conflict: `space.foreign`, `event.retconned`, `event.causes-itself`,
+            `event.repeated-effect`, `event.effect-before-cause`, `event.causal-cycle` or
+            `event.chain-too-long`.
+    """
+    space = (await require(canon, caller, Event, cause_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # an edge has no id of its own
+        cause, effect = await require_all(canon, caller, Event, (cause_id, effect_id))
+        require_same_space(space, [effect], path="/effect_event_id")
+        require_standing(cause, effect)
+        _require_new(cause, effect)
+        require_order(cause.time_ref, (effect,))
+        await _require_acyclic(canon, cause, effect)
+        entry = CausesLinked(cause=cause.id, effect=effect.id)
+        reads = (thing_key(cause.id), thing_key(effect.id), causes_key(space))
+        return Change(entries=(entry,), reads=frozenset(reads))
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+def _require_new(cause: Event, effect: Event) -> None:
+    if cause.id == effect.id:
+        message = "an event cannot cause itself; name two events"
+        raise Conflict("event.causes-itself", message, conflicts=[cause.id])
+    if effect.id in cause.causes:
+        message = "this effect is linked to its cause already"
+        raise Conflict("event.repeated-effect", message, conflicts=[cause.id, effect.id])
+
+
+async def _require_acyclic(canon: Canon, cause: Event, effect: Event) -> None:
+    """Walk from the effect to all that came of it; the cause must not be among that."""
+    seen: set[EventId] = {effect.id}
+    ahead: set[EventId] = set(effect.causes)
+    while ahead:
+        if cause.id in ahead:
+            message = "the cause is itself a consequence of the effect; this would close a cycle"
+            raise Conflict("event.causal-cycle", message, conflicts=[cause.id, effect.id])
+        seen |= ahead
+        if len(seen) > WALK_MAX:
+            message = f"more than {WALK_MAX} events follow from the effect; link closer ones"
+            raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
+        found = await canon.within(cause.space).things(ahead)
+        ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen

@@ -1,0 +1,529 @@
+"""Retract whole items and scenes, with all that depends on them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.commands.retcons import retcon_fact, retcon_relation
+from canonry.canon.judging.quantities import counted
+from canonry.canon.session.caller import Caller, step, unknown
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change
+from canonry.canon.session.involved import require_standing
+from canonry.canon.session.lookup import require
+from canonry.canon.session.paging import every_match
+from canonry.log.entries import (
+    THING_KINDS,
+    EntityRetconned,
+    Entry,
+    EventRetconned,
+    FactResumed,
+    RelationResumed,
+    SceneSummarised,
+)
+from canonry.log.folding import thing_key
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.facts import Event, Fact, FactType
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import EntityId, NewId
+from canonry.values.moments import AFTER_ALL, Instant
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+
+Asserted: TypeAlias = Fact | Event | Relation
+"""What is said of entities."""
+
+Retconnable: TypeAlias = Entity | Asserted
+"""What may turn out never to have been."""
+
+DEPENDENTS_MAX: Final = 200
+NEAR_MAX: Final = 500
+"""The most facts, events and relations each of the same entities that are looked at."""
+
+_IN_SCENES: Final = frozenset({EvidenceKind.SCENE, EvidenceKind.SNIPPET})
+
+
+class Grounds(StrEnum):
+    """Why something rests on a thing; the last two only say that it may."""
+
+    NAMES = "names_it"
+    CAUSED = "caused_by_it"
+    ACCEPTED_WITH = "accepted_with_it"
+    TOLD_WITH = "told_with_it"
+    SAME_SCENE = "told_in_its_scene"
+    SAME_TIME = "at_its_time"
+
+
+POSSIBLE: Final = frozenset({Grounds.SAME_SCENE, Grounds.SAME_TIME})
+"""Ties that nobody follows unless they are named."""
+
+_FOLLOWED: Final = frozenset({Grounds.NAMES, Grounds.CAUSED, Grounds.ACCEPTED_WITH})
+"""Ties whose own dependents rest on the thing as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A thing that rests on another one, by what."""
+
+    thing: Retconnable
+    tie: Grounds
+    rests_on: str
+
+    @property
+    def certain(self) -> bool:
+        """Whether it rests on the thing for sure."""
+        return self.tie not in POSSIBLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependents:
+    """Whatever rests on a thing, the nearest first; `more`: not all of them could be listed."""
+
+    items: tuple[Dependent, ...]
+    more: bool = False
+
+
+async def dependents(canon: Canon, caller: Caller, thing: Retconnable) -> Dependents:
+    """What rests on `thing`, directly or through what rests on it.
+
+    What an earlier sending of the caller's request has retconned counts as if it stood.
+    """
+    found: dict[str, Dependent] = {}
+    waiting: list[Retconnable] = [thing]
+    more = False
+    while waiting:
+        current = waiting.pop(0)
+        near, cut = await _near(canon, current)
+        more = more or cut
+        made = await _accepted_with(canon, current)
+        for other in (*near, *(one for one in made if one not in near)):
+            tie = _tie(current, other, made)
+            known = other.id == thing.id or other.id in found
+            if tie is None or known or (current is not thing and tie not in _FOLLOWED):
+                continue
+            if not (stands(other) or await fell_before(canon, caller, other)):
+                continue
+            if len(found) == DEPENDENTS_MAX:
+                return Dependents(items=tuple(found.values()), more=True)
+            found[other.id] = Dependent(thing=other, tie=tie, rests_on=current.id)
+            if tie in _FOLLOWED and not isinstance(other, Entity):
+                waiting.append(other)
+    items = sorted(found.values(), key=lambda each: not each.certain)
+    return Dependents(items=tuple(items), more=more)
+
+
+def stands(thing: Retconnable) -> bool:
+    """Whether nobody has said that it never was."""
+    return thing.level is not CanonLevel.RETCONNED
+
+
+async def fell_before(canon: Canon, caller: Caller, thing: Retconnable) -> bool:
+    """Whether an earlier sending of the caller's request has retconned the thing.
+
+    Each thing that falls with others falls in a step of the call that is named by its id.
+    """
+    return await answered(canon, step(caller, thing.id), thing.space) is not None
+
+
+async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], bool]:
+    """What is said of the same entities, and the effects of an event; whether there is more."""
+    space, about = thing.space, await _family(canon, thing)
+    found: dict[str, Asserted] = {}
+    more = False
+    if about:
+        here = frozenset((space,))
+        facts = await canon.state.facts(FactQuery(spaces=here, entities=about, limit=NEAR_MAX))
+        events = await canon.state.events(EventQuery(spaces=here, entities=about, limit=NEAR_MAX))
+        relations = await canon.state.relations(
+            RelationQuery(spaces=here, entities=about, limit=NEAR_MAX)
+        )
+        for page in (facts, events, relations):
+            found |= {each.id: each for each in page.items}
+            more = more or page.total > len(page.items)
+    if isinstance(thing, Event) and thing.causes:
+        effects = await canon.within(space).things(thing.causes)
+        found |= {each.id: each for each in effects.values() if isinstance(each, Event)}
+    found.pop(thing.id, None)
+    return tuple(found.values()), more
+
+
+async def _family(canon: Canon, thing: Retconnable) -> frozenset[EntityId]:
+    if isinstance(thing, Entity):
+        return family_of(thing)
+    roots = await canon.within(thing.space).roots(entities_of(thing))
+    return frozenset(one for root in roots.values() for one in family_of(root))
+
+
+def entities_of(thing: Asserted) -> tuple[EntityId, ...]:
+    """The entities that something is said of."""
+    if isinstance(thing, Relation):
+        return (thing.from_id, thing.to_id)
+    return thing.involved
+
+
+async def _accepted_with(canon: Canon, thing: Retconnable) -> tuple[Retconnable, ...]:
+    """What came into being by the same proposal."""
+    proposal_id = None if isinstance(thing, Entity) else thing.proposal_id
+    if proposal_id is None:
+        return ()
+    here = canon.within(thing.space)
+    proposal = await here.thing(proposal_id)
+    if not isinstance(proposal, Proposal) or proposal.decision is None:
+        return ()
+    made = await here.things(proposal.decision.made)
+    return tuple(one for one in made.values() if isinstance(one, Retconnable))
+
+
+def _tie(thing: Retconnable, other: Retconnable, made: Iterable[Retconnable]) -> Grounds | None:
+    """Why `other`, which is said of the same entities, rests on `thing`; None: it does not."""
+    together = any(one.id == other.id for one in made)
+    if isinstance(thing, Entity):
+        return Grounds.NAMES
+    if isinstance(other, Entity):
+        return Grounds.ACCEPTED_WITH if together else None
+    ties = {
+        Grounds.CAUSED: isinstance(thing, Event) and other.id in thing.causes,
+        Grounds.NAMES: _names(other.properties, thing.id),
+        Grounds.ACCEPTED_WITH: together or _one_change(thing, other),
+        Grounds.TOLD_WITH: _told_in_one_turn(thing, other),
+        Grounds.SAME_SCENE: _told_in_one_scene(thing, other),
+        Grounds.SAME_TIME: _when(thing) is not None and _when(thing) == _when(other),
+    }
+    return next((tie for tie, holds in ties.items() if holds), None)
+
+
+def _names(value: Any, thing_id: str) -> bool:
+    match value:
+        case str():
+            return value.lower() == thing_id
+        case Mapping():
+            return any(_names(each, thing_id) for each in value.values())
+        case list() | tuple():
+            return any(_names(each, thing_id) for each in value)
+        case _:
+            return False
+
+
+def _one_change(thing: Asserted, other: Asserted) -> bool:
+    """Whether both say what one change made: of an entity's tags, or of who has how much."""
+    if isinstance(thing, Relation) and isinstance(other, Relation):
+        parts = counted(thing.properties) and counted(other.properties)
+        ends = ((one.position, one.rel_type, one.to_id) for one in (thing, other))
+        return parts and len(set(ends)) == 1
+    return (
+        isinstance(thing, Fact)
+        and isinstance(other, Fact)
+        and thing.position == other.position
+        and thing.fact_type is other.fact_type is FactType.STATE
+        and thing.properties.get("entity_id") == other.properties.get("entity_id")
+    )
+
+
+def _told_in_one_turn(thing: Asserted, other: Asserted) -> bool:
+    turns = [{e for e in one.evidence if e.kind is EvidenceKind.TURN} for one in (thing, other)]
+    if turns[0] & turns[1]:
+        return True
+    mine, theirs = thing.place, other.place
+    if mine is None or theirs is None or not mine.scene or mine.turn == AFTER_ALL:
+        return False
+    return (mine.scene, mine.turn) == (theirs.scene, theirs.turn)
+
+
+def _told_in_one_scene(thing: Asserted, other: Asserted) -> bool:
+    if thing.scene_id is not None and thing.scene_id == other.scene_id:
+        return True
+    cited = [{e for e in one.evidence if e.kind in _IN_SCENES} for one in (thing, other)]
+    return bool(cited[0] & cited[1])
+
+
+def _when(thing: Asserted) -> Instant | None:
+    return thing.since if isinstance(thing, Relation) else thing.time_ref
+
+
+# Retcon a fact, an event, a relation or an entity, and on request what rests on it.
+#
+# Each falls in a commit of its own, what rests on it first. So nothing ever rests on what never
+# was, each is judged by the canon as the one before has left it, and what was interrupted is taken
+# up by asking again.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retcon:
+    """Why something never was, by whose word, and what falls with it.
+
+    `along`: whatever rests on it for sure; `along_ids`: those of its dependents.
+    """
+
+    reason: str
+    along: bool = False
+    along_ids: tuple[str, ...] = ()
+    authority: Authority = Authority.SYSTEM
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retconned:
+    """What rests on a thing, and, unless nothing was written, what fell and what holds again."""
+
+    thing: Retconnable
+    dependents: tuple[Dependent, ...]
+    more: bool
+    fallen: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What kind of thing it is."""
+        return THING_KINDS[type(self.thing)]
+
+
+async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retconned:
+    """What rests on the thing with this id; nothing is written.
+
+    Raises:
+        NotFound: `thing.unknown`.
+    """
+    thing = await _require(canon, caller, thing_id)
+    found = await dependents(canon, caller, thing)
+    return Retconned(thing=thing, dependents=found.items, more=found.more)
+
+
+async def retcon_thing(
+    canon: Canon, caller: Caller, thing_id: str, retcon: Retcon, *, is_part: bool = False
+) -> Retconned:
+    """Say that the thing never was, and what falls with it.
+
+    `is_part`: the request retcons more than this, so that the thing falls in a step of it.
+
+    Raises:
+        InvalidInput: `retcon.not-dependent`.
+        NotFound: `thing.unknown` or `evidence.unknown`.
+        Conflict: `<kind>.retconned`, `retcon.too-many`, or `space.foreign`.
+    """
+    thing = await _require(canon, caller, thing_id)
+    own = step(caller, thing.id) if is_part else caller
+    if await answered(canon, own, thing.space) is None:
+        require_standing(thing)
+    found = await dependents(canon, caller, thing)
+    chosen = _chosen(found, retcon)
+    fallen: list[str] = []
+    entries: list[Entry] = []
+    for each in (*reversed(chosen), thing):
+        by = own if each is thing else step(caller, each.id)
+        receipt = await _fall(canon, by, each, retcon)
+        fallen.append(each.id)
+        entries += () if receipt is None else receipt.entries
+    return Retconned(
+        thing=thing,
+        dependents=found.items,
+        more=found.more,
+        fallen=tuple(fallen),
+        resumed=await _resumed(canon, thing, entries),
+    )
+
+
+async def _require(canon: Canon, caller: Caller, thing_id: str) -> Retconnable:
+    thing = await canon.seen_by(caller).thing(thing_id)
+    if isinstance(thing, Entity):
+        return await require(canon, caller, Entity, thing_id)
+    if not isinstance(thing, Retconnable):
+        raise unknown("thing", thing_id)
+    return thing
+
+
+def _chosen(found: Dependents, retcon: Retcon) -> Sequence[Retconnable]:
+    """The dependents that fall along, the nearest first."""
+    listed = {each.thing.id for each in found.items}
+    strange = sorted(set(retcon.along_ids) - listed)
+    if strange:
+        message = "name only ids that are listed as resting on it; ask for its dependents first"
+        raise InvalidInput("retcon.not-dependent", message, path="/along_ids", ids=strange)
+    if retcon.along and found.more:
+        message = f"more than {DEPENDENTS_MAX} things may rest on this; name ids in along_ids"
+        raise Conflict("retcon.too-many", message, path="/along")
+    return [
+        each.thing
+        for each in found.items
+        if each.thing.id in retcon.along_ids or (retcon.along and each.certain)
+    ]
+
+
+async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon) -> Receipt | None:
+    """Retcon one thing; None where it fell with another one already."""
+    now = await canon.within(thing.space).thing(thing.id)
+    done = not isinstance(now, Retconnable) or now.level is CanonLevel.RETCONNED
+    if done and await answered(canon, caller, thing.space) is None:
+        return None
+    match thing:
+        case Fact():
+            return await retcon_fact(
+                canon,
+                caller,
+                thing.id,
+                reason=retcon.reason,
+                replacement=None,
+                authority=retcon.authority,
+                evidence=retcon.evidence,
+            )
+        case Relation():
+            return await retcon_relation(canon, caller, thing.id, reason=retcon.reason)
+        case Event() | Entity():
+            return await _retcon_alone(canon, caller, thing, retcon.reason)
+
+
+async def _retcon_alone(
+    canon: Canon, caller: Caller, thing: Event | Entity, reason: str
+) -> Receipt:
+    """Retcon what stands in no line of its like."""
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        now = await require(canon, caller, type(thing), thing.id)
+        require_standing(now)
+        entry: Entry
+        if isinstance(now, Event):
+            entry = EventRetconned(event_id=now.id, replaced_by=None, reason=reason)
+        else:
+            entry = EntityRetconned(entity_id=now.id, replaced_by=None, reason=reason)
+        return Change(entries=(entry,), reads=frozenset((thing_key(now.id),)))
+
+    return await commit_change(canon, caller, thing.space, prepare)
+
+
+async def _resumed(canon: Canon, thing: Retconnable, entries: Iterable[Entry]) -> tuple[str, ...]:
+    """What was given back, and stands at the end."""
+    ids = [
+        entry.relation_id if isinstance(entry, RelationResumed) else entry.fact_id
+        for entry in entries
+        if isinstance(entry, RelationResumed | FactResumed)
+    ]
+    now = await canon.within(thing.space).things(ids)
+    standing = [
+        one.id
+        for one in now.values()
+        if (isinstance(one, Relation) and one.current)
+        or (isinstance(one, Fact) and one.level is CanonLevel.CANON and not one.superseded)
+    ]
+    return tuple(sorted(standing))
+
+
+# Retcon a scene: all that it made canon never was, and neither was what rests on that.
+#
+# What is canon already when a scene confirms it was not made by the scene, and stays.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneRetcon:
+    """What a scene made that stands, what rests on it, and, unless nothing was written, what fell.
+
+    `more`: not everything that rests on it could be listed.
+    """
+
+    scene: Scene
+    made: tuple[Retconnable, ...]
+    dependents: tuple[Dependent, ...]
+    more: bool
+    fallen: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+
+
+async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> SceneRetcon:
+    """What would fall with the scene; nothing is written.
+
+    Raises:
+        NotFound: `scene.unknown`.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    made = await _made_by(canon, caller, scene)
+    own = {each.id for each in made}
+    found: dict[str, Dependent] = {}
+    more = False
+    for each in made:
+        near = await dependents(canon, caller, each)
+        more = more or near.more
+        for one in near.items:
+            known = found.get(one.thing.id)
+            if one.thing.id not in own and (known is None or one.certain > known.certain):
+                found[one.thing.id] = one
+    items = sorted(found.values(), key=lambda each: not each.certain)
+    return SceneRetcon(scene=scene, made=tuple(made), dependents=tuple(items), more=more)
+
+
+async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: str) -> SceneRetcon:
+    """Take back all that the scene made, the newest first, with what rests on it for sure.
+
+    Each thing falls in a commit of its own, so that the same call goes on where one was
+    interrupted; called again when all has fallen it changes nothing. The summary of the scene says
+    from then on that it was taken back.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `retcon.too-many`, more rests on it than can be listed.
+    """
+    listed = await list_resting_on_scene(canon, caller, scene_id)
+    if listed.more:
+        message = f"more than {DEPENDENTS_MAX} things may rest on this; retcon some of them first"
+        raise Conflict("retcon.too-many", message, path="/scene_id")
+    fallen: list[str] = []
+    resumed: list[str] = []
+    for each in listed.made:
+        now = await canon.within(each.space).thing(each.id)
+        if not isinstance(now, Retconnable):
+            continue
+        if stands(now) or await fell_before(canon, caller, now):
+            retcon = Retcon(reason=reason, along=True)
+            done = await retcon_thing(canon, caller, each.id, retcon, is_part=True)
+            fallen += done.fallen
+            resumed += done.resumed
+        else:  # it fell with another
+            fallen.append(each.id)
+    fallen = list(dict.fromkeys(fallen))
+    if fallen:
+        await _summarise_anew(canon, step(caller, "summary"), listed.scene, reason)
+    return SceneRetcon(
+        scene=listed.scene,
+        made=listed.made,
+        dependents=listed.dependents,
+        more=False,
+        fallen=tuple(fallen),
+        resumed=tuple(one for one in dict.fromkeys(resumed) if one not in fallen),
+    )
+
+
+async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: str) -> None:
+    """Let the summary of a closed scene, which contexts and searches tell, say that it is void."""
+    text = f"Taken back, so that nothing of it ever was: {reason}"
+
+    async def prepare(_: NewId) -> Change:
+        now = await require(canon, caller, Scene, scene.id)
+        told = not now.summary or now.summary == text
+        entries = () if told else (SceneSummarised(scene_id=scene.id, summary=text),)
+        return Change(entries=entries, reads=frozenset((thing_key(scene.id),)))
+
+    await commit_change(canon, caller, scene.space, prepare)
+
+
+async def _made_by(canon: Canon, caller: Caller, scene: Scene) -> Sequence[Retconnable]:
+    """What the scene brought into being and what stands of it, the newest first."""
+    query = ProposalQuery(
+        spaces=frozenset((scene.space,)), scene_id=scene.id, status=ProposalStatus.ACCEPTED
+    )
+    ids = [
+        one
+        async for proposal in every_match(canon.documents.proposals, query)
+        for one in (() if proposal.decision is None else proposal.decision.made)
+    ]
+    found = await canon.within(scene.space).things((*ids, *scene.outcomes))
+    standing = [
+        each
+        for each in found.values()
+        if isinstance(each, Retconnable)
+        and (each.id in ids or getattr(each, "scene_id", None) == scene.id)
+        and (stands(each) or await fell_before(canon, caller, each))
+    ]
+    return sorted(standing, key=lambda each: (each.position, each.id), reverse=True)

@@ -1,0 +1,416 @@
+"""Lists of items by their filters, one page at a time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import Final, TypeVar
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import covered_spaces, require, require_universe
+from canonry.canon.session.paging import every_item
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.facts import Axiom, Event, Fact, FactType
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Scene
+from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
+from canonry.values.json_values import folded
+
+__all__ = [
+    "ACCOUNT_NAMES",
+    "SPACES_MAX",
+    "ChosenSpace",
+    "EntityInFull",
+    "EntityQuery",
+    "EventQuery",
+    "FactQuery",
+    "Query",
+    "RelationQuery",
+    "choose_space",
+    "get_entity",
+    "list_opened",
+    "list_spaces",
+    "narrowed",
+    "query_axioms",
+    "query_entities",
+    "query_events",
+    "query_facts",
+    "query_relations",
+    "query_snippets",
+    "query_sources",
+    "query_universes",
+    "spaces_held",
+]
+
+
+async def query_axioms(
+    canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
+) -> Page[Axiom]:
+    """Axioms by (created_at, id).
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    return await canon.state.axioms(space, limit=limit, offset=offset)
+
+
+"""With the value that it is asked by."""
+
+
+async def query_entities(
+    canon: Canon, caller: Caller, query: EntityQuery, *, universe_id: str | None
+) -> Page[Entity]:
+    """Entities by (created_at, id); without a level, retconned ones too.
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    spaces = await covered_spaces(canon, caller, universe_id)
+    return await canon.state.entities(revised(query, spaces=spaces))
+
+
+"""With the value that it is asked by."""
+
+Query = TypeVar("Query", FactQuery, EventQuery, RelationQuery)
+
+
+async def narrowed(
+    canon: Canon, caller: Caller, query: Query, universe_id: str | None, entity_id: str | None
+) -> Query:
+    """The query within a universe and about an entity, under all ids by which the canon calls it.
+
+    Raises:
+        NotFound: `universe.unknown` or `entity.unknown`.
+    """
+    spaces, family = await covered_spaces(canon, caller, universe_id), frozenset[EntityId]()
+    if entity_id is not None:
+        family = family_of(await require(canon, caller, Entity, entity_id))
+    return revised(query, spaces=spaces, entities=family)
+
+
+async def query_facts(
+    canon: Canon,
+    caller: Caller,
+    query: FactQuery,
+    *,
+    universe_id: str | None,
+    entity_id: str | None,
+) -> Page[Fact]:
+    """Facts by (created_at, id); those without time are timeless and match every range.
+
+    Raises:
+        InvalidInput: `range.inverted`.
+        NotFound: `universe.unknown` or `entity.unknown`.
+    """
+    if query.start is not None and query.end is not None and query.start > query.end:
+        message = "the range ends before it starts; swap start and end"
+        raise InvalidInput("range.inverted", message, path="/time_range")
+    return await canon.state.facts(await narrowed(canon, caller, query, universe_id, entity_id))
+
+
+"""With the value that it is asked by."""
+
+
+async def query_events(
+    canon: Canon,
+    caller: Caller,
+    query: EventQuery,
+    *,
+    universe_id: str | None,
+    entity_id: str | None = None,
+) -> Page[Event]:
+    """Events by (time_ref where known, else created_at; id).
+
+    Raises:
+        NotFound: `universe.unknown`, `entity.unknown` or `scene.unknown`.
+    """
+    if query.scene_id is not None:
+        await require(canon, caller, Scene, query.scene_id)
+    return await canon.state.events(await narrowed(canon, caller, query, universe_id, entity_id))
+
+
+"""With the value that it is asked by."""
+
+
+async def query_relations(
+    canon: Canon,
+    caller: Caller,
+    query: RelationQuery,
+    *,
+    universe_id: str | None,
+    entity_id: str | None,
+) -> Page[Relation]:
+    """Relations by (created_at, id).
+
+    Raises:
+        NotFound: `universe.unknown` or `entity.unknown`.
+    """
+    return await canon.state.relations(await narrowed(canon, caller, query, universe_id, entity_id))
+
+
+async def query_snippets(
+    canon: Canon, caller: Caller, source_id: str, *, limit: int, offset: int
+) -> Page[Snippet]:
+    """Snippets by index.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    source = await require(canon, caller, Source, source_id)
+    return await canon.documents.snippets(source.id, limit=limit, offset=offset)
+
+
+async def query_sources(
+    canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
+) -> Page[Source]:
+    """Sources by (created_at, id).
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    (space,) = (await covered_spaces(canon, caller, universe_id)) or (SpaceId(universe_id),)
+    return await canon.state.sources(space, limit=limit, offset=offset)
+
+
+async def query_universes(
+    canon: Canon, caller: Caller, *, parent: str | None, limit: int, offset: int
+) -> Page[Space]:
+    """Universes by (created_at, id)."""
+    wanted = None if parent is None else SpaceId(parent)
+    if caller.spaces is None:
+        return await canon.state.spaces(
+            kind=SpaceKind.UNIVERSE, parent=wanted, limit=limit, offset=offset
+        )
+    found = await canon.seen_by(caller).things(caller.spaces)
+    seen = sorted(
+        (
+            space
+            for space in found.values()
+            if isinstance(space, Space)
+            and space.kind is SpaceKind.UNIVERSE
+            and wanted in {None, space.parent}
+        ),
+        key=lambda space: (space.created_at, space.id),
+    )
+    return Page(items=seen[offset : offset + limit], total=len(seen))
+
+
+# Choose a space: by its id, its name or how that begins; else the one that was used last.
+#
+# A caller's own account is always among the spaces, even before anything was told there.
+
+ACCOUNT_NAMES: Final = ("account", "my account", "me")
+SPACES_MAX: Final = 5_000
+"""So many spaces are looked at for a name."""
+_TOLD: Final = 20
+"""So many candidates are named in an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenSpace:
+    """A space that a caller may see; `opened` None: the own account, still without any commit."""
+
+    id: SpaceId
+    kind: SpaceKind
+    name: str
+    opened: Space | None
+
+    @property
+    def told(self) -> bool:
+        """Whether claims are judged in it, and scenes can take place."""
+        return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
+
+
+async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
+    """The spaces that the caller may see, the oldest first, and then the own account."""
+    found = await list_opened(canon, caller)
+    if caller.spaces is None or caller.account in caller.spaces:
+        found.append(await _own_account(canon, caller))
+    return found
+
+
+async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
+    """The spaces that somebody opened and the caller may see, the oldest first."""
+    found: list[ChosenSpace] = []
+    if caller.spaces is None:
+        async for space in every_item(partial(canon.state.spaces, kind=None, parent=None)):
+            if space.kind is not SpaceKind.ACCOUNT:
+                found.append(_chosen(space))
+            if len(found) >= SPACES_MAX:
+                break
+    else:
+        granted = (await canon.seen_by(caller).things(caller.spaces)).values()
+        spaces = [each for each in granted if isinstance(each, Space) and each.id != caller.account]
+        found += map(_chosen, sorted(spaces, key=lambda each: (each.created_at, each.id)))
+    return found
+
+
+async def choose_space(canon: Canon, caller: Caller, named: str | None) -> ChosenSpace:
+    """The space that is meant; None means the operator's, or the one that was used last.
+
+    Before any was used, it means the only one that holds anything.
+
+    Raises:
+        InvalidInput: `space.ambiguous`, with the candidates.
+        NotFound: `space.unknown`, with the names that there are.
+    """
+    spaces = await list_spaces(canon, caller)
+    wanted = named if named is not None else caller.world
+    if wanted is None:
+        return _used_last(spaces, caller) or _only(spaces)
+    text = folded(wanted)
+    for fits in (_exactly, _begins):
+        found = [each for each in spaces if fits(each, text)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            message = f"{len(found)} spaces are called so; name one by its id"
+            raise InvalidInput("space.ambiguous", message, path="/space", **_named(found))
+    near = get_close_matches(text, [folded(each.name) for each in spaces], n=1)
+    guess = next((f"; did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
+    message = f"there is no such space{guess}"
+    raise NotFound("space.unknown", message, path="/space", **_named(spaces))
+
+
+def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
+    """The space that was used last on this connection, as long as the caller may see it."""
+    last = caller.space_used_last
+    return next((each for each in spaces if each.id == last), None)
+
+
+async def spaces_held(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
+    """The spaces that hold anything: the one used last, the own account, then the newest first."""
+    spaces = await list_spaces(canon, caller)
+    last = _used_last(spaces, caller)
+    others = [each for each in reversed(spaces) if each.opened is not None and each != last]
+    return others if last is None else [last, *others]
+
+
+def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
+    held = [each for each in spaces if each.opened is not None]
+    if len(held) == 1 or (not held and len(spaces) == 1):
+        return (held or spaces)[0]
+    if not spaces:
+        message = "this caller may see no space; ask the operator to grant one"
+        raise NotFound("space.unknown", message, path="/space")
+    names_of = [folded(each.name) for each in spaces]
+    if not held:
+        message = "nothing is kept yet: open a space, or name the space 'account' for your own"
+    else:
+        message = f"there are {len(held)} spaces; say in which one"
+    told = sorted(held or spaces, key=lambda each: not each.told)
+    names = [e.name if names_of.count(folded(e.name)) == 1 else e.id for e in told]
+    raise InvalidInput(
+        "space.ambiguous", message, path="/space", names=names, **_named(held or spaces)
+    )
+
+
+def _exactly(space: ChosenSpace, text: str) -> bool:
+    own = space.kind is SpaceKind.ACCOUNT and text in ACCOUNT_NAMES
+    return own or text in {space.id, folded(space.name)}
+
+
+def _begins(space: ChosenSpace, text: str) -> bool:
+    return bool(text) and (folded(space.name).startswith(text) or space.id.startswith(text))
+
+
+def _named(spaces: Sequence[ChosenSpace]) -> dict[str, object]:
+    return {"candidates": [f"{e.name} ({e.kind} {e.id})" for e in spaces[:_TOLD]]}
+
+
+def _chosen(space: Space) -> ChosenSpace:
+    return ChosenSpace(id=space.id, kind=space.kind, name=space.name, opened=space)
+
+
+async def _own_account(canon: Canon, caller: Caller) -> ChosenSpace:
+    found = await canon.seen_by(caller).thing(caller.account)
+    return ChosenSpace(
+        id=caller.account,
+        kind=SpaceKind.ACCOUNT,
+        name="account",
+        opened=found if isinstance(found, Space) else None,
+    )
+
+
+_FACT_PAGES: Final = 10
+"""So many pages of facts of state make the history of an entity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityInFull:
+    """An entity and what was asked beside it; None: not asked.
+
+    `others` has, for each relation in `relations`, the entity at its other end, as its root where
+    that was merged away. `history_truncated`: there are more facts of state.
+    """
+
+    entity: Entity
+    relations: tuple[Relation, ...] | None = None
+    relation_total: int = 0
+    others: Mapping[str, Entity] | None = None
+    history: tuple[Fact, ...] | None = None
+    history_truncated: bool = False
+
+
+async def get_entity(
+    canon: Canon, caller: Caller, entity_id: str, *, relations: bool, history: bool
+) -> EntityInFull:
+    """The entity, or the one that it was merged into.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    entity = await require(canon, caller, Entity, entity_id)
+    if not relations and not history:
+        return EntityInFull(entity=entity)
+    edges, total = await _relations(canon, entity) if relations else (None, 0)
+    facts, truncated = await _history(canon, entity) if history else (None, False)
+    return EntityInFull(
+        entity=entity,
+        relations=edges,
+        relation_total=total,
+        others=await _others(canon, entity, edges or ()),
+        history=facts,
+        history_truncated=truncated,
+    )
+
+
+async def _relations(canon: Canon, entity: Entity) -> tuple[tuple[Relation, ...], int]:
+    query = RelationQuery(
+        spaces=frozenset((entity.space,)), entities=family_of(entity), limit=PAGE_MAX
+    )
+    page = await canon.state.relations(query)
+    return tuple(page.items), page.total
+
+
+async def _others(
+    canon: Canon, entity: Entity, relations: tuple[Relation, ...]
+) -> Mapping[str, Entity]:
+    family = family_of(entity)
+    ends = {r.id: r.to_id if r.from_id in family else r.from_id for r in relations}
+    found = await canon.within(entity.space).roots(set(ends.values()))
+    return {relation_id: found[end] for relation_id, end in ends.items() if end in found}
+
+
+async def _history(canon: Canon, entity: Entity) -> tuple[tuple[Fact, ...], bool]:
+    states: list[Fact] = []
+    for number in range(_FACT_PAGES):
+        query = FactQuery(
+            spaces=frozenset((entity.space,)),
+            entities=family_of(entity),
+            fact_type=FactType.STATE,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.facts(query)
+        states += page.items
+        if (number + 1) * PAGE_MAX >= page.total:
+            return tuple(states), False
+    return tuple(states), True

@@ -1,0 +1,347 @@
+"""Find entities by their names, alone or within a text."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final, TypeAlias
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.paging import newest_match
+from canonry.language.texts.stems import is_stop_word
+from canonry.language.texts.written_names import (
+    WrittenName,
+    is_part_of,
+    names_written,
+    part_meant,
+    unknown_name,
+    words_of_name,
+)
+from canonry.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Fact
+from canonry.log.items.scenes import Scene, Story
+from canonry.log.items.sources import Source, entity_id_behind
+from canonry.log.schemas.identity_keys import look_mark, meant_by, other_form, part_mark
+from canonry.log.schemas.narrative import EntityType
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.ids import EntityId, SpaceId, is_uuid
+from canonry.values.json_values import folded, plain_signs
+from canonry.values.provenance import CanonLevel
+
+# Find what is named: the thing behind an id, a name, or how either begins; never a guess.
+#
+# An entity goes by any of its names and addresses, a scene, a story and a document by their
+# titles,
+# a fact by its statement.
+
+Titled: TypeAlias = Scene | Story | Source
+CANDIDATES_MAX: Final = 10
+_DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
+"""What may be the beginning of an id, without its hyphens."""
+_GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+_BEGINNING_MIN: Final = 2
+"""Shorter texts are the beginning of too much."""
+
+
+async def find_named(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    text: str,
+    kinds: Sequence[type] = (),
+    *,
+    path: str = "/of",
+) -> Thing:
+    """The thing that `text` names, of any of these kinds or of all; merged ones as their roots.
+
+    Raises:
+        NotFound: `name.unknown`, with what is called nearly so.
+        InvalidInput: `name.ambiguous`, with the candidates; `name.other-kind`.
+    """
+    named = text.strip()
+    if (by_id := await _by_id(canon, caller, named)) is not None:
+        if kinds and not isinstance(by_id, tuple(kinds)):
+            message = f"{path} names a {THING_KINDS[type(by_id)]}; name {_either(kinds)}"
+            raise InvalidInput("name.other-kind", message, path=path)
+        return by_id
+    found = [] if is_uuid(named) else await _called(canon, space, named, kinds)
+    digits = named.lower().replace("-", "")
+    if not found and _DIGITS.fullmatch(digits):
+        found = await _begun(canon, space, digits, kinds)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise may_mean([candidate(each) for each in found], path)
+    near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
+    guess = f"; did you mean {near[0]}?" if near else ""
+    message = f"{path} names nothing in this space{guess}"
+    raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
+
+
+def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
+    """The refusal of a name that several things go by."""
+    message = f"{path} may mean {len(candidates)} things; name one by its id"
+    told = list(candidates[:CANDIDATES_MAX])
+    return InvalidInput("name.ambiguous", message, path=path, candidates=told)
+
+
+def begins_word_of(name: str, wanted: str) -> bool:
+    """Whether some word of a name begins what is asked, both as they are compared."""
+    return len(wanted) >= _BEGINNING_MIN and f" {wanted}" in f" {name}"
+
+
+def candidate(thing: Thing) -> str:
+    """A thing as an error names it among others."""
+    kind = thing.entity_type if isinstance(thing, Entity) else THING_KINDS[type(thing)]
+    return f"{title_of(thing)} ({kind} {thing.id})".strip()
+
+
+def title_of(thing: Thing) -> str:
+    """What a thing is called, where it has a name, a title or a statement."""
+    if isinstance(thing, Entity):
+        return thing.name
+    if isinstance(thing, Fact):
+        return thing.statement
+    return thing.title if isinstance(thing, Titled) else ""
+
+
+async def _by_id(canon: Canon, caller: Caller, named: str) -> Thing | None:
+    given = named.lower() if is_uuid(named) else entity_id_behind(named)
+    if given is None:
+        return None
+    seen = canon.seen_by(caller)
+    thing = await seen.thing(given)
+    if isinstance(thing, Entity) and thing.merged_into is not None:
+        thing = (await seen.roots((given,))).get(given)
+    return None if isinstance(thing, Tombstone) else thing
+
+
+async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type]) -> list[Thing]:
+    """Those of the space whose ids begin so."""
+    begun = "-".join(part for start, end in _GROUPS if (part := digits[start:end]))
+    ids = await canon.state.ids_beginning(begun, limit=PAGE_MAX)
+    seen = canon.within(space)
+    found: dict[str, Thing] = {}
+    for thing in (await seen.things(ids)).values():
+        if isinstance(thing, Entity) and thing.merged_into is not None:
+            thing = (await seen.roots((thing.id,))).get(thing.id, thing)  # noqa: PLW2901 - as one
+        if not isinstance(thing, Tombstone) and (not kinds or isinstance(thing, tuple(kinds))):
+            found[thing.id] = thing
+    return list(found.values())
+
+
+async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
+    """Those that are called so now; else were or are also called so; else begin so, by a word."""
+    entities = await _entities(canon, space, meant_by(named)) if _asks(kinds, Entity) else []
+    titled = await _titled(canon, space, kinds)
+    wanted = folded(named)
+    own: list[Thing] = [each for each in entities if folded(each.name) == wanted]
+    own += [each for each in titled if wanted in _titles(each)]
+    if own or entities:
+        return own or [*entities]
+    if _asks(kinds, Fact) and (facts := await canon.state.facts_stating(space, {named})):
+        return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
+    if len(wanted) < _BEGINNING_MIN:
+        return []
+    begun: list[Thing] = []
+    if _asks(kinds, Entity):
+        begun += await _entities(canon, space, (wanted,), begins=True)
+    begun += [each for each in titled if any(t.startswith(wanted) for t in _titles(each))]
+    part = part_meant(named)
+    whole = [each for each in begun if any(is_part_of(part, name) for name in _names(each))]
+    if not whole and _asks(kinds, Entity):
+        bearers = await _entities(canon, space, (part_mark(part),))
+        whole += [each for each in bearers if any(is_part_of(part, e) for e in each.known_as)]
+    return whole or begun or await _by_word(canon, space, wanted, titled, kinds)
+
+
+async def _by_word(
+    canon: Canon, space: SpaceId, wanted: str, titled: Sequence[Titled], kinds: Sequence[type]
+) -> list[Thing]:
+    """Those in whose name some word, not the first, begins what is asked: Roke, Captain Roke."""
+    inside = f" {wanted}"
+    found: list[Thing] = [each for each in titled if any(inside in t for t in _titles(each))]
+    if _asks(kinds, Entity):
+        query = EntityQuery(
+            spaces=frozenset((space,)),
+            level=CanonLevel.CANON,
+            name_pattern=wanted.replace("*", "").replace("%", ""),
+            limit=PAGE_MAX,
+        )
+        page = await canon.state.entities(query)
+        found += [e for e in page.items if any(inside in name for name in e.known_as)]
+    return found
+
+
+async def _entities(
+    canon: Canon, space: SpaceId, keys: tuple[str, ...], *, begins: bool = False
+) -> list[Entity]:
+    if not keys:
+        return []
+    query = IdentifierQuery(
+        spaces=frozenset((space,)), keys=keys, begins=begins, limit=CANDIDATES_MAX + 1
+    )
+    pages = await canon.state.entities_identified(query)
+    return list({e.id: e for key in keys if key in pages for e in pages[key].items}.values())
+
+
+async def _titled(canon: Canon, space: SpaceId, kinds: Sequence[type]) -> list[Titled]:
+    """The newest scenes and the first stories and documents of the space, as far as asked for."""
+    found: list[Titled] = []
+    if _asks(kinds, Scene):
+        scenes = SceneQuery(spaces=frozenset((space,)))
+        found += reversed(await newest_match(canon.documents.scenes, scenes))
+    if _asks(kinds, Story):
+        found += (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
+    if _asks(kinds, Source):
+        sources = (await canon.state.sources(space, limit=PAGE_MAX, offset=0)).items
+        found += [each for each in sources if each.level is not CanonLevel.RETCONNED]
+    return found
+
+
+def _names(thing: Thing) -> tuple[str, ...]:
+    if isinstance(thing, Entity):
+        return thing.known_as
+    return _titles(thing) if isinstance(thing, Titled) else ()
+
+
+def _titles(thing: Titled) -> tuple[str, ...]:
+    more = (thing.doc_id, thing.file_name or "") if isinstance(thing, Source) else ()
+    return tuple(folded(each) for each in (thing.title, *more) if each)
+
+
+async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[str]:
+    """What is called nearly so, or shares a word with it."""
+    names = [each.title for each in await _titled(canon, space, kinds)]
+    if _asks(kinds, Entity):
+        query = EntityQuery(spaces=frozenset((space,)), level=CanonLevel.CANON, limit=PAGE_MAX)
+        names += [each.name for each in (await canon.state.entities(query)).items]
+    by_form = {folded(name): name for name in names if name}
+    near = get_close_matches(folded(named), by_form, n=3, cutoff=0.6)
+    words = frozenset(folded(named).split())
+    shared = [form for form in by_form if not words.isdisjoint(form.split())]
+    return [by_form[form] for form in dict.fromkeys((*near, *shared))][:3]
+
+
+def _asks(kinds: Sequence[type], kind: type) -> bool:
+    return not kinds or kind in kinds
+
+
+def _either(kinds: Iterable[type]) -> str:
+    return " or ".join(f"a {THING_KINDS[kind]}" for kind in kinds)
+
+
+# Find whom a text mentions: the entities that are named in it, each surely or not at all.
+#
+# Of names within names the longest counts. A part of a name, such as a first name, counts where it
+# fits exactly one. What several go by links none of them, and is told.
+
+CANDIDATES: Final = 10
+_BEGINNING: Final = 3
+"""Characters of what a name looks like, with its mark, in which those that are near it agree."""
+
+_WORDS_NEAR: Final = 60
+_NONE: Final[Page[Entity]] = Page(items=[], total=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    """Whom a text names, in its order: ids of entities, and names that the caller gave along.
+
+    The latter have None. `unclear` are names, as written, with those that go by them.
+    """
+
+    found: Mapping[str, EntityId | None] = field(default_factory=dict)
+    unclear: Mapping[str, Sequence[Entity | str]] = field(default_factory=dict)
+
+
+async def find_mentioned(
+    canon: Canon,
+    space: SpaceId,
+    text: str,
+    also: Collection[str] = (),
+    people: Collection[str] = (),
+) -> Mentions:
+    """Whom the text mentions.
+
+    `also` are folded names that count as well, and whose bearers the caller knows; those of them
+    that are `people` also count by a part.
+    """
+    written = names_written(text)
+    keys = {each: part_mark(each.form) if each.part else each.form for each in written}
+    pages = await _identified(canon, space, dict.fromkeys(keys.values()))
+    plain = plain_signs(text)
+    found: dict[str, EntityId | None] = {}
+    unclear: dict[str, Sequence[Entity | str]] = {}
+    taken: list[WrittenName] = []
+    for each in written:
+        if keys[each] not in pages and not also:
+            continue
+        if any(each.start < one.end and one.start < each.end for one in taken):
+            continue
+        page, name = pages.get(keys[each], _NONE), plain[each.start : each.end]
+        bearers = _bearers(each, name, page.items, also, people)
+        if not bearers:
+            continue
+        taken.append(each)
+        if len(bearers) > 1:
+            if len(bearers.keys() & found.keys()) == 1:  # named in full elsewhere in the text
+                continue
+            unclear[name] = [bearer or key for key, bearer in bearers.items()]
+            continue
+        [(key, bearer)] = bearers.items()
+        found[key] = None if bearer is None else bearer.id
+    return Mentions(found=found, unclear=unclear)
+
+
+async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]:
+    """Those who share a word of their name with a text that names nobody, or are called alike."""
+    words = [word for word in words_of_name(text).split()[:_WORDS_NEAR] if not is_stop_word(word)]
+    pages = await _identified(canon, space, dict.fromkeys((*words, *map(part_mark, words))))
+    near = {each.id: each for page in pages.values() for each in page.items}
+    if not near and (name := unknown_name(text)) is not None:
+        begun = look_mark(EntityType.CHARACTER, name)[:_BEGINNING]
+        pages = await _identified(canon, space, (begun,), begins=True)
+        begin = [each for page in pages.values() for each in page.items]
+        near = {e.id: e for e in begin if get_close_matches(name, (e.name, *e.name.split()))}
+    return list(near.values())[:CANDIDATES]
+
+
+async def _identified(
+    canon: Canon, space: SpaceId, keys: Iterable[str], *, begins: bool = False
+) -> Mapping[str, Page[Entity]]:
+    query = IdentifierQuery(
+        spaces=frozenset((space,)), keys=tuple(keys), begins=begins, limit=CANDIDATES
+    )
+    return await canon.state.entities_identified(query) if query.keys else {}
+
+
+def _bearers(
+    each: WrittenName,
+    written: str,
+    entities: Sequence[Entity],
+    also: Collection[str],
+    people: Collection[str],
+) -> dict[str, Entity | None]:
+    """Who goes by what is written, by what they are called; those given along have None."""
+    if each.part:
+        along = {name: None for name in people if is_part_of(each.form, name)}
+        known = [e for e in entities if any(is_part_of(each.form, name) for name in e.known_as)]
+        return {**along, **{e.id: e for e in known if along.keys().isdisjoint(e.known_as)}}
+    if each.form in also:
+        return {each.form: None}
+    if each.small:
+        entities = [e for e in entities if written in map(plain_signs, e.names)]
+    called = [e for e in entities if folded(e.name) == each.form]
+    called = called or [e for e in entities if each.form in e.known_as]
+    called = called or [e for e in entities if each.form in _other_forms(e)]
+    return {e.id: e for e in called}
+
+
+def _other_forms(entity: Entity) -> set[str | None]:
+    return {other_form(entity.entity_type, name) for name in entity.names}

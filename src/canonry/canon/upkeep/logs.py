@@ -1,0 +1,321 @@
+"""Export a log, import it, and verify a store."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from canonry.language.texts.visible import visible
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.ports.ledger import Head, Ledger
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in, unseal
+from canonry.readmodels.follow_log import every_head
+from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, InvalidInput
+from canonry.values.ids import CommitId, SpaceId
+from canonry.values.json_values import decode_json, encode_json
+from canonry.values.moments import Instant
+
+# Export the log: JSON Lines, sorted by space and position, the same bytes for the same log.
+#
+# The first line names the format, each further one is a commit exactly as it was sealed, and the
+# last is the manifest: the head of every space, against which a copy can be verified later.
+
+FORMAT: Final = "canonry-log"
+FORMAT_VERSION: Final = 1
+PAGE: Final = 200
+
+Heads = Mapping[SpaceId, tuple[int, str]]
+"""Space -> (position, hash) of its newest commit."""
+
+
+async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[bytes]:
+    """The lines of the export, each with its line feed.
+
+    It shows one moment: what is committed while it runs is left out.
+    """
+    heads = await every_head(ledger)
+    total = sum(head.position for head in heads)
+    yield _line({"format": FORMAT, "version": FORMAT_VERSION})
+    done = 0
+    for head in heads:
+        after = ORIGIN
+        while after < head.position:
+            limit = min(PAGE, head.position - after)
+            page = await ledger.read_sealed(head.space, after=after, limit=limit)
+            for sealed in page:
+                yield line_of(sealed)
+            after = Position(after + len(page))
+            done += len(page)
+            told(done, total)
+            if not page:
+                break
+    yield _line({"manifest": manifest_of(heads)})
+
+
+def manifest_of(heads: Sequence[Head]) -> dict[str, Any]:
+    """The heads as the last line of an export, and as `canonry verify --record` writes them."""
+    return {
+        "commits": sum(head.position for head in heads),
+        "heads": {head.space: [head.position, head.hash] for head in heads},
+    }
+
+
+def line_of(sealed: Sealed) -> bytes:
+    """The line of one commit."""
+    return _line(commit_as_data(sealed))
+
+
+def commit_as_data(sealed: Sealed) -> dict[str, Any]:
+    """One commit as JSON values; bodies and payloads are JSON text already and stay byte-exact."""
+    return {
+        "space": sealed.space,
+        "position": sealed.position,
+        "id": sealed.id,
+        "recorded_at": sealed.recorded_at,
+        "hash": sealed.hash,
+        "body": sealed.body.decode(),
+        "parts": [
+            None if part is None else {"salt": part.salt.hex(), "payload": part.payload.decode()}
+            for part in sealed.parts
+        ],
+    }
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    """JSON in which what steers a terminal is escaped, because an export may be printed."""
+    return visible(encode_json(value).decode()).encode() + b"\n"
+
+
+BATCH: Final = 200
+_DAMAGE: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
+)
+_END: Final = 1 << 63
+"""From here on a number fits into no store."""
+
+Lines = Callable[[], Iterable[bytes]]
+"""Opens the file anew and gives its lines; it is read twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLog:
+    """What an import did: `known` commits were there already, `late` ones were left out."""
+
+    spaces: int
+    commits: int
+    known: int
+    late: int = 0
+
+
+async def import_log(
+    ledger: Ledger, lines: Lines, told: UpkeepProgress, *, before: Instant | None = None
+) -> ImportedLog:
+    """Append everything that is not there yet, each commit exactly as it was exported.
+
+    Of each space only what was recorded `before` that instant; its log ends there.
+
+    Raises:
+        InvalidInput: `import.damaged`, with the number of the line; nothing was written.
+        Conflict: `import.diverged`, the store holds another commit at the same place.
+    """
+    chain = _Chain(opens=True)
+    heads = await _check(ledger, lines(), chain)
+    total = sum(position for position, _ in chain.heads.values())
+    known = done = late = 0
+    batch: list[Sealed] = []
+    for sealed in _verified(lines(), _Chain()):
+        done += 1
+        if sealed.position <= heads[sealed.space]:
+            known += 1
+            continue
+        if before is not None and sealed.recorded_at >= before:
+            late += 1
+            continue
+        if batch and (len(batch) == BATCH or batch[0].space != sealed.space):
+            await _restore(ledger, batch)
+            batch = []
+            told(done - 1, total)
+        batch.append(sealed)
+    if batch:
+        await _restore(ledger, batch)
+    told(total, total)
+    return ImportedLog(spaces=len(chain.heads), commits=total, known=known, late=late)
+
+
+async def _restore(ledger: Ledger, batch: list[Sealed]) -> None:
+    try:
+        await ledger.restore(batch)
+    except (BrokenInvariant, *_DAMAGE) as error:
+        if isinstance(error, BrokenInvariant) and error.code.startswith("store."):
+            raise
+        first, last = batch[0].position, batch[-1].position
+        what = error.message if isinstance(error, BrokenInvariant) else type(error).__name__
+        message = (
+            f"the commits {first} to {last} of {batch[0].space} are damaged: {what}; what came "
+            "before them was imported"
+        )
+        raise InvalidInput("import.damaged", message, path=f"position {first}") from error
+
+
+async def _check(
+    ledger: Ledger, lines: Iterable[bytes], chain: "_Chain"
+) -> dict[SpaceId, Position]:
+    """Read everything once: the file must be whole, and continue what the store holds.
+
+    Chains are linear: if the commit at the last common position is the same, all before it are.
+    """
+    heads: dict[SpaceId, Position] = {}
+    for sealed in _verified(lines, chain):
+        if sealed.space not in heads:
+            heads[sealed.space] = await ledger.head(sealed.space)
+        if sealed.position == heads[sealed.space]:
+            await _require_same(ledger, sealed.space, sealed.position, sealed.hash)
+    for space, (position, digest) in chain.heads.items():
+        if position < heads[space]:
+            await _require_same(ledger, space, Position(position), digest)
+    return heads
+
+
+async def _require_same(ledger: Ledger, space: SpaceId, position: Position, digest: str) -> None:
+    (held,) = await ledger.read_sealed(space, after=Position(position - 1), limit=1)
+    if held.hash != digest:
+        message = (
+            f"the store went another way: at position {position} of {space} it holds another "
+            "commit; import into an empty folder"
+        )
+        raise Conflict("import.diverged", message, space=space)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Where each space stands as the lines go by; with `opens`, entries are read as well."""
+
+    opens: bool = False
+    heads: dict[SpaceId, tuple[int, str]] = field(default_factory=dict)
+
+
+def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
+    """The commits in the lines, each checked at its place; then the manifest is checked."""
+    number = 0
+    ended = False
+    for number, line in enumerate(lines, 1):
+        if ended:
+            raise _damaged(number, "there is something after the manifest")
+        try:
+            data: dict[str, Any] = decode_json(line)
+            if number == 1:
+                _require_format(data)
+            elif "manifest" in data:
+                _require_manifest(data["manifest"], chain, number)
+                ended = True
+            else:
+                sealed = _sealed(data)
+                _follow(sealed, chain, number)
+                if chain.opens:
+                    unseal(sealed)
+                yield sealed
+        except CanonryError as error:
+            if isinstance(error, BrokenInvariant):
+                raise _damaged(number, error.message) from error
+            raise
+        except _DAMAGE as error:
+            raise _damaged(number, "it is not what an export writes") from error
+    if not ended:
+        raise _damaged(number + 1, "the manifest is missing: the file was cut off")
+
+
+def _require_format(data: dict[str, Any]) -> None:
+    if data["format"] != FORMAT:
+        raise _damaged(1, "this is not a log that `canonry export` wrote")
+    if data["version"] != FORMAT_VERSION:
+        message = (
+            f"this log has the format version {data['version']}, and this Canonry reads "
+            f"{FORMAT_VERSION}: import it with a newer one"
+        )
+        raise InvalidInput("import.newer", message, path="line 1")
+
+
+def _require_manifest(manifest: dict[str, Any], chain: _Chain, number: int) -> None:
+    heads = {space: (position, digest) for space, (position, digest) in manifest["heads"].items()}
+    if heads != chain.heads:
+        raise _damaged(number, "commits are missing: the heads are not those of the manifest")
+
+
+def _follow(sealed: Sealed, chain: _Chain, number: int) -> None:
+    position, previous = chain.heads.get(sealed.space, (0, GENESIS))
+    fault = fault_in(sealed, position=Position(position + 1), previous=previous)
+    if fault is not None:
+        raise _damaged(number, fault)
+    chain.heads[sealed.space] = (sealed.position, sealed.hash)
+
+
+def _sealed(data: dict[str, Any]) -> Sealed:
+    if not all(isinstance(data[name], str) for name in ("space", "id")):
+        raise TypeError
+    if not all(type(data[n]) is int and 0 <= data[n] < _END for n in ("position", "recorded_at")):
+        raise TypeError
+    return Sealed(
+        space=SpaceId(data["space"]),
+        position=Position(data["position"]),
+        id=CommitId(data["id"]),
+        recorded_at=Instant(data["recorded_at"]),
+        body=data["body"].encode(),
+        hash=data["hash"],
+        parts=tuple(
+            None
+            if part is None
+            else ErasablePart(salt=bytes.fromhex(part["salt"]), payload=part["payload"].encode())
+            for part in data["parts"]
+        ),
+    )
+
+
+def _damaged(number: int, what: str) -> InvalidInput:
+    message = f"line {number} of the file is damaged: {what}; nothing was imported"
+    return InvalidInput("import.damaged", message, path=f"line {number}", line=number)
+
+
+# Verify a store: its chains, its views, and its heads against some that were recorded elsewhere.
+#
+# A chain alone cannot show that its tail was cut off, or that all of it was replaced; a head that
+# somebody kept elsewhere can.
+
+
+async def verify_store(
+    ledger: Ledger, upkeep: Upkeep, told: UpkeepProgress, *, against: Heads | None = None
+) -> Verification:
+    """What is wrong with the store; `against` are heads that it must still hold or have passed."""
+    verification = await upkeep.verify(told)
+    if not against:
+        return verification
+    extra = [finding async for finding in _missing(ledger, against)]
+    return replace(verification, findings=(*extra, *verification.findings))
+
+
+async def _missing(ledger: Ledger, against: Heads) -> AsyncIterator[Finding]:
+    for space, (position, digest) in sorted(against.items()):
+        page = await ledger.read_sealed(space, after=Position(position - 1), limit=1)
+        where = f"{space} at position {position}"
+        if not page:
+            head = await ledger.head(space)
+            yield Finding(where=where, what=f"the log ends at {head}: its tail was cut off")
+        elif page[0].hash != digest:
+            yield Finding(where=where, what="the recorded commit was replaced by another")
+
+
+def heads_from(text: bytes, name: str) -> Heads:
+    """The heads in a manifest: of a backup, of `verify --record`, or the last line of an export.
+
+    Raises:
+        InvalidInput: `manifest.unreadable`.
+    """
+    try:
+        data = decode_json(text)
+        data = data.get("manifest", data)
+        return {
+            SpaceId(space): (int(position), str(digest))
+            for space, (position, digest) in data["heads"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        message = f"{name} holds no manifest: name a backup's manifest.json or an exported log"
+        raise InvalidInput("manifest.unreadable", message, path=name) from None

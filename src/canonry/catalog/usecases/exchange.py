@@ -1,0 +1,347 @@
+"""Export and import catalogs."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.paging import every_item
+from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem
+from canonry.catalog.usecases.judging import (
+    Ahead,
+    RowVerdict,
+    judge_rows,
+    of_one_project,
+    relation_row,
+)
+from canonry.catalog.usecases.rows import (
+    CHUNK,
+    arrange_catalog_rows,
+    projects_in_turn,
+    read_catalog_arrays,
+)
+from canonry.log.commits import Position
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.catalog_tables import (
+    CONTENT_KINDS,
+    DISTRIBUTION_EVENT,
+    DISTRIBUTION_EVENTS,
+    ENTITIES,
+    ITEM_KINDS,
+    PROJECTS,
+    RELATION_ROWS,
+    SOURCE_ITEM,
+    SOURCE_ITEMS,
+    TABLES,
+    VIDEO,
+    VIDEOS,
+)
+from canonry.readmodels.catalog import item_of, item_row, project_row, stamp
+from canonry.readmodels.ports.catalog import PLACE_BEFORE_ALL
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import Spaces
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.ids import NewId, Space, SpaceId, SpaceKind
+
+TableRow: TypeAlias = tuple[str, Mapping[str, Any]]
+"""The array that a row belongs to, and the row."""
+
+_ARRAYS: Final = {
+    ENTITIES.array: CONTENT_KINDS,
+    SOURCE_ITEMS.array: (SOURCE_ITEM,),
+    DISTRIBUTION_EVENTS.array: (DISTRIBUTION_EVENT,),
+    VIDEOS.array: (VIDEO,),
+}
+
+
+async def export_catalog(
+    canon: Canon, spaces: Spaces, told: UpkeepProgress
+) -> AsyncIterator[TableRow]:
+    """(array, row) for every row of these projects, array by array; None: all projects.
+
+    All rows are of one state, or the last of them is followed by an error.
+
+    Raises:
+        NotFound: `project.unknown`.
+        Unavailable: `catalog.moved`, somebody wrote into a project meanwhile.
+    """
+    heads = {
+        space.id: await canon.ledger.head(space.id) for space in await _projects(canon, spaces)
+    }
+    projects = await _projects(canon, frozenset(heads))
+    done = 0
+    for space in projects:
+        yield PROJECTS.array, project_row(space)
+    for rows in (_item_rows(canon, projects), _relation_rows(canon, projects)):
+        async for each in rows:
+            yield each
+            done += 1
+            told(done, None)
+    for project, head in heads.items():
+        if await canon.ledger.head(project) != head:
+            message = (
+                "somebody wrote into the catalog while it was written out; run it again, or "
+                "write out a backup"
+            )
+            raise Unavailable("catalog.moved", message)
+
+
+async def _item_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
+    for array, kinds in _ARRAYS.items():
+        for space, kind in product(projects, kinds):
+            async for entity in _items(canon, space.id, kind):
+                yield array, item_row(entity)
+
+
+async def _relation_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
+    for space, kind in product(projects, ITEM_KINDS):
+        async for entity in _items(canon, space.id, kind):
+            async for row in _relations(canon, entity):
+                yield RELATION_ROWS.array, row
+
+
+async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:
+    if spaces is not None:
+        found = list(await canon.catalog.projects(spaces, limit=len(spaces)))
+        for missing in spaces - {space.id for space in found}:
+            raise unknown("project", missing)
+        return sorted(found, key=lambda space: space.id)
+    pages = partial(canon.state.spaces, kind=SpaceKind.PROJECT, parent=None)
+    return sorted([each async for each in every_item(pages)], key=lambda space: space.id)
+
+
+async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Entity]:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.items(project, kind, after=after, limit=PAGE_MAX):
+        for entity in page:
+            yield entity
+        last = item_of(page[-1])
+        if last is None:
+            return
+        after = (last.word, last.id)
+
+
+async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.relations_from(source.id, after=after, limit=PAGE_MAX):
+        targets = await canon.within(source.space).things(each.to_id for each in page)
+        for relation in page:
+            target = item_of(targets.get(relation.to_id))
+            if target is not None:
+                yield _relation_row(relation, source, target.kind, target.id)
+        after = (page[-1].to_id, page[-1].rel_type)
+
+
+def _relation_row(
+    relation: Relation, source: Entity, kind: str, target_id: str
+) -> Mapping[str, Any]:
+    kept = relation_row(relation)
+    values = {
+        **kept,
+        "projectId": relation.space,
+        "fromEntityType": source.entity_type,
+        "fromEntityId": source.properties["id"],
+        "toEntityType": kind,
+        "toEntityId": target_id,
+        "relationType": relation.rel_type,
+    }
+    return {column.name: values[column.name] for column in RELATION_ROWS.columns}
+
+
+# Import a catalog: all is checked before anything is written, and a second run adds nothing.
+#
+# Rows are judged as a whole, counting what earlier rows will have stored. That verdict is what is
+# written as long as the log of the project stands where our own commits left it; once somebody
+# else
+# has written there, rows are judged again.
+
+NAMED_MAX: Final = 50
+"""So many problems are named in an error."""
+
+KEPT_MAX: Final = 200_000
+"""Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogImportRequest:
+    """What to import; `lenient` stores what is right, a `dry_run` nothing."""
+
+    arrays: Mapping[str, Sequence[Any]]
+    lenient: bool = False
+    dry_run: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class CatalogImported:
+    """What became of the rows, counted by array, and why some were refused."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    unchanged: Counter[str] = field(default_factory=Counter)
+    problems: list[RowProblem] = field(default_factory=list)
+    dry_run: bool = False
+
+    @property
+    def refused(self) -> int:
+        """How many rows were refused."""
+        return len({(each.array, each.row) for each in self.problems})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowChunk:
+    """Rows of one table and, unless they are projects, of one project.
+
+    `verdict` is how they were judged, and `borne` who has their places, where that is known.
+    """
+
+    rows: Sequence[CatalogRow]
+    borne: Mapping[RowPlace, str] | None = None
+    verdict: RowVerdict | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """An import under way; its `report` takes what is wrong with rows when they are stored.
+
+    `heads` says where the logs of projects stand as far as nobody but us has written since.
+    """
+
+    canon: Canon
+    caller: Caller
+    now: str
+    report: CatalogImported
+    heads: dict[SpaceId, Position] = field(default_factory=dict)
+
+    async def learn(self, space: SpaceId) -> None:
+        """Note where a log stands, before the first look at anything of the project."""
+        if space not in self.heads:
+            self.heads[space] = await self.canon.ledger.head(space)
+
+    async def is_ours(self, space: SpaceId) -> bool:
+        """Whether nobody else has written."""
+        return self.heads.get(space) == await self.canon.ledger.head(space)
+
+    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
+        """Our own commit moved the head, unless others moved it too or it says something else."""
+        expected = self.heads.pop(space, None)
+        if expected is None or not as_judged:
+            return
+        if receipt.position == expected + bool(receipt.entries):
+            self.heads[space] = receipt.position
+
+
+async def import_catalog(
+    canon: Canon, caller: Caller, request: CatalogImportRequest, told: UpkeepProgress
+) -> CatalogImported:
+    """Store the rows, each under its id: what is there is brought up to the row.
+
+    Raises:
+        InvalidInput: `catalog.malformed` or `catalog.invalid`, with array, row and field of what
+            is wrong; nothing was written.
+        Unavailable: as for every write; run it again to go on.
+    """
+    read = read_catalog_arrays(request.arrays)
+    now = stamp(canon.clock.now())
+    report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
+    steps = read.total if request.dry_run else 2 * read.total
+    work = _Work(canon=canon, caller=caller, now=now, report=report)
+    ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
+    for table in TABLES:
+        async for chunk in _chunks(work, read.rows[table]):
+            verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
+            report.problems += verdict.problems
+            if request.dry_run:
+                _count(report, verdict)
+            elif verdict.rows:
+                right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
+                rows = [each.row for each in verdict.rows]
+                chunks.append(_RowChunk(rows=rows, verdict=right if done < KEPT_MAX else None))
+            done += len(chunk.rows)
+            told(done, steps)
+    if report.problems and not request.lenient:
+        raise _invalid(report.problems)
+    for chunk in chunks:
+        _count(report, await _store(work, chunk))
+        done += len(chunk.rows)
+        told(done, steps)
+    if not request.dry_run:
+        told(steps, steps)
+    return report
+
+
+async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
+    """One commit, or one a project.
+
+    While a project is stored nobody else writes, since no space guards another's slug.
+    """
+    if chunk.rows[0].table is not PROJECTS:
+        return await _commit(work, chunk)
+    stored = RowVerdict()
+    bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
+    for row, aside in projects_in_turn(chunk.rows, bearers):
+        async with work.canon.ledger.exclusive():
+            verdict = await _commit(work, _RowChunk(rows=(row,)))
+        stored.rows += () if aside else verdict.rows
+    return stored
+
+
+async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
+    space, verdict = SpaceId(chunk.rows[0].project), RowVerdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        if chunk.verdict is not None and await work.is_ours(space):
+            verdict = chunk.verdict
+        else:
+            verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
+        return verdict.change(new_id)
+
+    receipt = await commit_change(work.canon, work.caller, space, prepare)
+    work.moved(space, receipt, as_judged=not verdict.problems)
+    work.report.problems += verdict.problems
+    return verdict
+
+
+async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_RowChunk]:
+    if rows and rows[0].table is PROJECTS:
+        for row in rows:
+            await work.learn(SpaceId(row.project))
+        for start in range(0, len(rows), CHUNK):
+            yield _RowChunk(rows=rows[start : start + CHUNK])
+        return
+    for project, group in of_one_project(rows).items():
+        await work.learn(SpaceId(project))
+        arranged, borne = await arrange_catalog_rows(work.canon, group)
+        for some in arranged:
+            yield _RowChunk(rows=some, borne=borne)
+
+
+def _count(report: CatalogImported, verdict: RowVerdict) -> None:
+    for judged in verdict.rows:
+        array = judged.row.table.array
+        if judged.make is None:
+            report.unchanged[array] += 1
+        elif judged.fresh:
+            report.made[array] += 1
+        else:
+            report.changed[array] += 1
+
+
+def _invalid(problems: Sequence[RowProblem]) -> InvalidInput:
+    first = problems[0]
+    rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return InvalidInput(
+        "catalog.invalid",
+        f"nothing was stored: {first}{rest}",
+        path=f"/{first.array}/{first.row}/{first.field}".rstrip("/"),
+        problem=first.code,
+        problems=[str(each) for each in problems[:NAMED_MAX]],
+        total=len(problems),
+    )

@@ -1,0 +1,532 @@
+"""Judge rows and relations of catalogs before they are saved."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.judging.making import Backing, make_entity, make_observation, make_relation
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change
+from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, triple_of
+from canonry.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
+from canonry.log.folding import listing_key, relations_key, thing_key
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.relations import Relation
+from canonry.log.schemas.catalog_tables import CREATED_AT, PROJECTS, RELATION_ROWS, UPDATED_AT
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.readmodels.catalog import (
+    ID,
+    TABLE_OF,
+    is_project,
+    item_fields,
+    item_id,
+    item_of,
+    item_row,
+    project_row,
+    relation_id,
+)
+from canonry.readmodels.ports.catalog import Triple
+from canonry.values.ids import EntityId, NewId, RelationId, Space, SpaceDraft, SpaceId, SpaceKind
+from canonry.values.provenance import Authority
+
+# Judge catalog rows against the canon: what each would change, or why it must not be stored.
+#
+# Nothing is ever stored that refers to what is not there, or lies in another project, or bears
+# another's slug: whoever commits what is judged here does so under the keys that were read.
+
+STAMPS: Final = (CREATED_AT, UPDATED_AT)
+CAPTURED_AT: Final = "capturedAt"
+INSTANTS: Final = (CREATED_AT, CAPTURED_AT, UPDATED_AT)
+"""What a row may leave out, the one that depends on all others last."""
+
+Make = Callable[[NewId], tuple[Entry, ...]]
+"""The entries that store a row, given how the things of a commit get their ids."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Ahead:
+    """What rows that were judged before will have stored: it counts as if it were there."""
+
+    projects: dict[str, str] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
+    """The thing behind an item -> its kind."""
+
+    there: dict[str, str] = field(default_factory=dict)
+    """The same of items that were found where others refer to them."""
+
+    places: dict[RowPlace, str] = field(default_factory=dict)
+    """Which row has what no two rows have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRow:
+    """A row that may be stored; without `make` it is there already. `fresh`: nothing of it was."""
+
+    row: CatalogRow
+    make: Make | None
+    fresh: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class RowVerdict:
+    """What became of some rows, and the keys that it rests on."""
+
+    rows: list[JudgedRow] = field(default_factory=list)
+    problems: list[RowProblem] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+
+    def change(self, new_id: NewId) -> Change:
+        """The entries of all rows that change something; places are left before they are taken."""
+        found = [e for judged in self.rows if judged.make for e in judged.make(new_id)]
+        found.sort(key=lambda entry: not isinstance(entry, RelationEnded))
+        return Change(entries=tuple(found), reads=frozenset(self.reads))
+
+
+async def judge_projects(
+    canon: Canon, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+) -> RowVerdict:
+    """Judge rows that are projects; each is a space of its own."""
+    verdict = RowVerdict()
+    things = await canon.state.things(row.id for row in rows)
+    called = await canon.catalog.projects_called(row.word for row in rows)
+    spaces = {each: thing for each, thing in things.items() if isinstance(thing, Space)}
+    before = {row.id: project_row(spaces[row.id]) if row.id in spaces else None for row in rows}
+
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
+        held = things.get(row.id)
+        if held is not None and not is_project(held):
+            reason = "this id belongs to something that is no project; use another"
+            return row.problem("id", "id.taken", reason)
+        bearer = called.get(row.word)
+        gone = bearer in leaving or ahead.projects.get(str(bearer), row.word) != row.word
+        if coming in {None, row.id} and (gone or bearer in {None, row.id}):
+            return None
+        return row.problem("slug", "slug.taken", "another project bears it")
+
+    leaving = {row.id for row in rows if _leaves(row, before[row.id])}
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    for row in right:
+        was = before[row.id]
+        values = stamped(row, was, now)
+        ahead.projects[row.id] = row.word
+        verdict.reads.add(thing_key(row.id))
+        make = None if was == values else _project(values, fresh=was is None)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
+    return verdict
+
+
+async def bearers_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[RowPlace, str]:
+    """The places of these rows of one project -> the items that have them."""
+    project = rows[0].project
+    words = ((row.kind, row.word) for row in rows)
+    borne = await canon.catalog.bearers(SpaceId(project), words)
+    return {(project, kind, word): bearer for (kind, word), bearer in borne.items()}
+
+
+async def judge_items(
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    borne: Mapping[RowPlace, str] | None,
+) -> RowVerdict:
+    """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
+    verdict, project = RowVerdict(), rows[0].project
+    thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
+    about_of = {row.id: _primary(row) for row in rows}
+    ids, primary = thing_of.values(), [each for each in about_of.values() if each]
+    things = await canon.state.things((project, *ids, *primary))
+    unique = bool(rows[0].table.unique)
+    if borne is None:
+        borne = await bearers_of(canon, rows) if unique else {}
+    there = project in ahead.projects or is_project(things.get(project))
+    verdict.reads |= {thing_key(project), *map(thing_key, ids)}
+    verdict.reads |= set(map(thing_key, primary))
+    if unique:
+        verdict.reads.add(listing_key("entity", project))
+
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
+        if not there:
+            return no_project(row)
+        bearer = borne.get(row.place) if row.place else None
+        return (
+            _misfit(row, things.get(thing_of[row.id]))
+            or _taken(row, None if bearer in leaving else bearer, coming)
+            or _baseless(row, about_of[row.id], things, ahead)
+        )
+
+    held = {row.id: things.get(thing_of[row.id]) for row in rows}
+    before = {each: item_row(t) if isinstance(t, Entity) else None for each, t in held.items()}
+    leaving = {row.id for row in rows if unique and _leaves(row, before[row.id])}
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    for row in right:
+        thing_id, was = thing_of[row.id], before[row.id]
+        ahead.items[thing_id] = row.kind
+        values = stamped(row, was, now)
+        same = was is not None and was == values
+        make = None if same else partial(_item_entries, row, thing_id, was, values)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
+    return verdict
+
+
+def settle(
+    rows: Sequence[CatalogRow],
+    leaving: set[str],
+    ahead: Ahead,
+    problem_of: Callable[[CatalogRow, str | None], RowProblem | None],
+) -> tuple[list[CatalogRow], list[RowProblem]]:
+    """The rows that are right, whose places are taken from now on, and what is wrong with others.
+
+    A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing, and
+    goes from that set. `problem_of` judges a row, given which row before it has its place.
+    """
+    while True:
+        right: list[CatalogRow] = []
+        problems: list[RowProblem] = []
+        taken: dict[RowPlace, str] = {}
+        stuck: set[str] = set()
+        for row in rows:
+            place = row.place
+            coming = (taken.get(place) or ahead.places.get(place)) if place else None
+            problem = problem_of(row, coming)
+            if problem is not None:
+                problems.append(problem)
+                stuck.add(row.id)
+                continue
+            right.append(row)
+            if place:
+                taken[place] = row.id
+        if leaving.isdisjoint(stuck):
+            ahead.places |= taken
+            return right, problems
+        leaving -= stuck
+
+
+def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapping[str, Any]:
+    """The row's fields with the instants that it leaves out: as they are, else now."""
+    given = row.values
+    missing = [name for name in INSTANTS if name in given and given[name] is None]
+    if not missing:
+        return given
+    values, held = dict(given), before or {}
+    for name in missing:
+        values[name] = held.get(name) or now
+    if UPDATED_AT in missing:
+        values[UPDATED_AT] = held.get(UPDATED_AT)
+        if values != dict(held):
+            values[UPDATED_AT] = now
+    return values
+
+
+def no_project(row: CatalogRow) -> RowProblem:
+    """The row lies in a project that is not there."""
+    return row.problem("projectId", "project.unknown", "there is no project with this id")
+
+
+def _primary(row: CatalogRow) -> str | None:
+    """The thing behind the entity that a publication elsewhere is about."""
+    if "primaryEntityId" not in row.values:
+        return None
+    return item_id(row.project, row.values["primaryEntityType"], row.values["primaryEntityId"])
+
+
+def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
+    if held is None:
+        return None
+    if not isinstance(held, Entity):
+        reason = "an item of this id was erased; use another id"
+        return row.problem("id", "item.erased", reason)
+    if kind_of(held) is None:
+        reason = "this item was merged into another or taken back; undo that, or use another id"
+        return row.problem("id", "item.gone", reason)
+    if held.entity_type != row.kind:
+        reason = f"the entity is a {held.entity_type}, and what it is never changes"
+        return row.problem("entityType", "item.kind", reason)
+    return None
+
+
+def _leaves(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
+    return before is not None and before[row.table.unique] != row.word
+
+
+def _taken(row: CatalogRow, bearer: str | None, coming: str | None) -> RowProblem | None:
+    if coming not in {None, row.id}:
+        bearer = coming
+    elif bearer in {None, row.id}:
+        return None
+    name = row.table.unique
+    reason = f"another {row.table.noun} of this kind and project bears it: {bearer}"
+    return row.problem(name, f"{name}.taken", reason)
+
+
+def _baseless(
+    row: CatalogRow, about: str | None, things: Mapping[str, Thing], ahead: Ahead
+) -> RowProblem | None:
+    if about is None or stands(about, row.values["primaryEntityType"], things.get(about), ahead):
+        return None
+    kind = row.values["primaryEntityType"]
+    reason = f"the project has no {kind} with this id"
+    return row.problem("primaryEntityId", "entity.unknown", reason)
+
+
+def stands(thing_id: str, kind: str, held: Thing | None, ahead: Ahead) -> bool:
+    """Whether an item of this kind is there, as `held` or as was found before, or will be."""
+    return (kind_of(held) or ahead.there.get(thing_id) or ahead.items.get(thing_id)) == kind
+
+
+def kind_of(held: Thing | None) -> str | None:
+    """What kind of item a thing is, as long as agents would find it."""
+    item = item_of(held)
+    return None if item is None else item.kind
+
+
+def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
+    name, description = values["name"], values["description"] or ""
+    space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
+    properties = {key: values[key] for key in kept}
+
+    def make(_: NewId) -> tuple[Entry, ...]:
+        if not fresh:
+            return (
+                SpaceRevised(
+                    space_id=space, name=name, description=description, properties=properties
+                ),
+            )
+        made = SpaceDraft(
+            id=space,
+            kind=SpaceKind.PROJECT,
+            name=name,
+            description=description,
+            parent=None,
+            properties=properties,
+        )
+        return (Made(thing=made),)
+
+    return make
+
+
+def _item_entries(
+    row: CatalogRow,
+    thing_id: Any,
+    before: Mapping[str, Any] | None,
+    values: Mapping[str, Any],
+    new_id: NewId,
+) -> tuple[Entry, ...]:
+    """What stores an item."""
+    table, backing = TABLE_OF[row.kind], backing_of(row.project)
+    name, description, properties = item_fields(table, values)
+
+    def named(label: str) -> str:
+        return str(thing_id) if label == "entity" else new_id(f"{label}:{thing_id}")
+
+    if before is None:
+        _, entries = make_entity(
+            named,
+            backing,
+            entity_class=EntityClass.INSTANCE,
+            entity_type=row.kind,
+            name=name,
+            description=description,
+            properties=properties,
+        )
+        return entries
+    fields = _changed(item_fields(table, before), (name, description, properties))
+    return (make_observation(named, backing, thing_id, fields),)
+
+
+@lru_cache(maxsize=64)
+def backing_of(project: str) -> Backing:
+    """What stands behind whatever a catalog's rows say."""
+    return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())
+
+
+def _changed(
+    before: tuple[str, str, Mapping[str, Any]], after: tuple[str, str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The fields that an observation has to say; what is gone is said to be null."""
+    was: dict[str, Any] = _fields(*before)
+    now = _fields(*after)
+    return {
+        name: now.get(name) for name in was.keys() | now.keys() if was.get(name) != now.get(name)
+    }
+
+
+def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    own = {PROPERTY_PREFIX + key: value for key, value in properties.items()}
+    return {NAME: name, DESCRIPTION: description, **own}
+
+
+def of_one_project(rows: Iterable[CatalogRow]) -> Mapping[str, list[CatalogRow]]:
+    """Rows by their project, in their order."""
+    found: dict[str, list[CatalogRow]] = {}
+    for row in rows:
+        found.setdefault(row.project, []).append(row)
+    return found
+
+
+# Judge catalog relations: both ends are there, of the kinds that the type joins, and once only.
+#
+# A relation never changes what it says: one that is told otherwise ends, and the next takes its
+# id.
+
+REVISED: Final = "told otherwise"
+NOTES: Final = "notes"
+KEPT: Final = (ID, NOTES, CREATED_AT)
+"""What a relation keeps of its row, beside its ends."""
+
+HeldRelation: TypeAlias = tuple[Relation | None, RelationId]
+"""The relation that holds under an id, and the thing that the next one will be."""
+
+
+async def judge_rows(
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    borne: Mapping[RowPlace, str] | None = None,
+) -> RowVerdict:
+    """Judge rows of one table and, unless they are projects, of one project.
+
+    `borne` says who has the places that they want, where that is known.
+    """
+    if rows[0].table is PROJECTS:
+        return await judge_projects(canon, rows, ahead, now)
+    if rows[0].table is RELATION_ROWS:
+        return await _judge_relations(canon, rows, ahead, now, borne)
+    return await judge_items(canon, rows, ahead, now, borne)
+
+
+async def _judge_relations(
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    joined: Mapping[Triple, str] | None,
+) -> RowVerdict:
+    verdict, project = RowVerdict(), rows[0].project
+    triples = {row.id: triple_of(row.values) for row in rows}
+    ends = {end for source, _, target in triples.values() for end in (source, target)}
+    there = await _look_at(canon, project, ends, ahead)
+    held = await standing_relations(canon, project, list(triples))
+    if joined is None:
+        joined = await canon.catalog.joined(triples.values())
+    verdict.reads |= {thing_key(project), *map(thing_key, ends)}
+    verdict.reads |= {relations_key(source) for source, _, _ in triples.values()}
+    bearers = {str(current.id): each for each, (current, _) in held.items() if current is not None}
+    leaving = {
+        each
+        for each, (current, _) in held.items()
+        if current is not None and current_triple(current) != triples[each]
+    }
+
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
+        if not there:
+            return no_project(row)
+        if (problem := _dangling(row, triples[row.id], ahead)) is not None:
+            return problem
+        bearer = joined.get(triples[row.id])
+        bearer = bearers.get(bearer, bearer) if bearer else None
+        if coming in {None, row.id} and (bearer in {None, row.id} or bearer in leaving):
+            return None
+        reason = "another relation joins these two by the same type"
+        return row.problem("relationType", "relation.exists", reason)
+
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    for row in right:
+        current, next_id = held[row.id]
+        verdict.reads.add(thing_key(next_id if current is None else current.id))
+        verdict.rows.append(_judged(row, triples[row.id], held[row.id], now))
+    return verdict
+
+
+async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ahead) -> bool:
+    """Note the kinds of those ends that nobody looked at so far; whether the project is there."""
+    unknown = [end for end in ends if end not in ahead.there]
+    things = await canon.within(SpaceId(project)).things((project, *unknown))
+    for end in unknown:
+        thing = things.get(end)
+        if (kind := kind_of(thing)) is not None:
+            ahead.there[end] = kind
+    return project in ahead.projects or is_project(things.get(project))
+
+
+def _judged(row: CatalogRow, triple: Triple, held: HeldRelation, now: str) -> JudgedRow:
+    current, _ = held
+    before = None if current is None else relation_row(current)
+    values = stamped(row, before, now)
+    make: Make | None = partial(_entries, row, triple, held, values)
+    if current is not None and current_triple(current) == triple:
+        make = None if before == {name: values[name] for name in KEPT} else make
+    return JudgedRow(row=row, make=make, fresh=before is None)
+
+
+async def standing_relations(
+    canon: Canon, project: str, ids: Sequence[str]
+) -> Mapping[str, HeldRelation]:
+    """For each id: the relation that holds under it, and the thing that the next one will be."""
+    found: dict[str, HeldRelation] = {}
+    generation, waiting = 0, list(dict.fromkeys(ids))
+    while waiting:
+        things = {each: relation_id(project, each, generation) for each in waiting}
+        held = await canon.within(SpaceId(project)).things(things.values())
+        generation += 1
+        ended = []
+        for each in waiting:
+            thing = held.get(things[each])
+            if thing is None:
+                found[each] = (None, RelationId(things[each]))
+            elif isinstance(thing, Relation) and thing.current:
+                found[each] = (thing, RelationId(relation_id(project, each, generation)))
+            else:
+                ended.append(each)
+        waiting = ended
+    return found
+
+
+def relation_row(relation: Relation) -> dict[str, Any]:
+    """What a relation keeps of its row."""
+    return {name: relation.properties.get(name) for name in KEPT}
+
+
+def current_triple(relation: Relation) -> Triple:
+    """The ends and the type of a relation."""
+    return (relation.from_id, relation.rel_type, relation.to_id)
+
+
+def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | None:
+    for end, thing_id in (("from", triple[0]), ("to", triple[2])):
+        kind = row.values[f"{end}EntityType"]
+        if not stands(thing_id, kind, None, ahead):
+            reason = f"the project has no {kind} with this id"
+            return row.problem(f"{end}EntityId", "entity.unknown", reason)
+    return None
+
+
+def _entries(
+    row: CatalogRow, triple: Triple, held: HeldRelation, values: Mapping[str, Any], _: NewId
+) -> tuple[Entry, ...]:
+    """What stores a relation."""
+    current, next_id = held
+    source, rel_type, target = triple
+    made = make_relation(
+        lambda _: next_id,
+        backing_of(row.project),
+        rel_type=rel_type,
+        from_id=EntityId(source),
+        to_id=EntityId(target),
+        properties={name: values[name] for name in KEPT if values[name] is not None},
+    )
+    if current is None:
+        return (made,)
+    return (ended(current, superseded_by=next_id, reason=REVISED), made)
+
+
+def ended(
+    relation: Relation, *, superseded_by: RelationId | None = None, reason: str
+) -> RelationEnded:
+    """The entry that ends a relation."""
+    return RelationEnded(
+        relation_id=relation.id, until=None, superseded_by=superseded_by, reason=reason
+    )

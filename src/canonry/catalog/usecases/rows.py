@@ -1,0 +1,507 @@
+"""Read, save, move and arrange rows of catalogs."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from canonry.canon.judging.making import make_observation
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, read_row, triple_of
+from canonry.catalog.usecases.browse_catalog import require_project
+from canonry.catalog.usecases.judging import (
+    Ahead,
+    RowVerdict,
+    backing_of,
+    bearers_of,
+    ended,
+    judge_rows,
+    relation_row,
+    standing_relations,
+)
+from canonry.log.folding import relations_key, thing_key
+from canonry.log.items.entities import Entity, EntityDraft
+from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.schemas.catalog_tables import (
+    ARCHIVED,
+    CONCEPT_KINDS,
+    CONTENT_KINDS,
+    CREATED_AT,
+    DRAFT,
+    ENTITIES,
+    PROJECTS,
+    PUBLISH_REQUESTED,
+    PUBLISHED,
+    RELATION_ROWS,
+    RELATIONS,
+    TABLES,
+    UPDATED_AT,
+    CatalogTable,
+)
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.readmodels.catalog import (
+    edge_of,
+    is_project,
+    item_id,
+    item_of,
+    item_row,
+    project_row,
+    relation_id,
+    stamp,
+)
+from canonry.readmodels.ports.catalog import PLACE_BEFORE_ALL
+from canonry.values.errors import Conflict, InvalidInput, NotFound
+from canonry.values.ids import EntityId, NewId, Space, SpaceDraft, SpaceId
+
+# Arrange catalog rows for their commits: whoever takes another's place goes with the other.
+#
+# Two items that swap their slugs, or two relations that swap what they join, are right together
+# and
+# wrong one after the other. Projects change one after the other, in turn.
+
+CHUNK: Final = 500
+"""So many rows are judged and committed together, and a few more where they belong together."""
+
+
+async def arrange_catalog_rows(
+    canon: Canon, rows: Sequence[CatalogRow]
+) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[RowPlace, str]]:
+    """Rows of one table and project in chunks, in their order but for those that swap places.
+
+    With them comes who has a place that any of them wants.
+    """
+    bearers: dict[str, str] = {}
+    borne: dict[RowPlace, str] = {}
+    for start in range(0, len(rows), CHUNK):
+        some = rows[start : start + CHUNK]
+        if rows[0].table is RELATION_ROWS:
+            bearers |= await _joining(canon, some, borne)
+        elif rows[0].table.unique:
+            bearers |= await _bearing(canon, some, borne)
+    found: list[list[CatalogRow]] = [[]]
+    for together in _together(rows, bearers) if bearers else ([row] for row in rows):
+        if len(found[-1]) >= CHUNK:
+            found.append([])
+        found[-1] += together
+    return found, borne
+
+
+def projects_in_turn(
+    rows: Sequence[CatalogRow], slugs: Mapping[str, str]
+) -> Sequence[tuple[CatalogRow, bool]]:
+    """Projects in an order in which each finds its slug free, given who bears which so far.
+
+    Each has a log of its own, so they cannot change together. In a circle one steps aside first,
+    which is told beside it: it bears its own id until its turn comes.
+    """
+    waiting = {row.id: row for row in rows}
+    found: list[tuple[CatalogRow, bool]] = []
+    for row in rows:
+        chain, then = list[CatalogRow](), waiting.get(row.id)
+        while then is not None and (not chain or then.id != row.id):
+            chain.append(then)
+            bearer = slugs.get(then.word, then.id)
+            then = None if bearer == then.id else waiting.get(bearer)
+        if then is not None:
+            found.append((replace(row, values={**row.values, "slug": row.id}), True))
+        for each in reversed(chain):
+            found.append((each, False))
+            del waiting[each.id]
+    return found
+
+
+async def _bearing(
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
+) -> Mapping[str, str]:
+    """Row -> the other row that bears its slug or address so far."""
+    held = await bearers_of(canon, rows)
+    borne |= held
+    found = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in rows)
+    return {mine: other for mine, other in found if mine != other}
+
+
+async def _joining(
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
+) -> Mapping[str, str]:
+    """Row -> the other row whose relation joins the same two by the same type so far."""
+    triples = {row.id: triple_of(row.values) for row in rows}
+    joined = await canon.catalog.joined(triples.values())
+    borne |= joined
+    held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
+    project = SpaceId(rows[0].project)
+    others = {m: thing for m, thing in held.items() if thing != relation_id(project, m, 0)}
+    things = await canon.within(project).things(others.values())
+    found: dict[str, str] = {}
+    for mine, thing_id in others.items():
+        thing = things.get(thing_id)
+        other = str(thing.properties.get("id")) if isinstance(thing, Relation) else mine
+        if other != mine:
+            found[mine] = other
+    return found
+
+
+def _together(
+    rows: Sequence[CatalogRow], bearers: Mapping[str, str]
+) -> Sequence[Sequence[CatalogRow]]:
+    """The rows in groups, each with all whose places it takes or who take its own."""
+    group = {row.id: [row] for row in rows}
+    for mine, other in bearers.items():
+        if other in group and group[other] is not group[mine]:
+            small, large = sorted((group[mine], group[other]), key=len)
+            large += small
+            group |= dict.fromkeys((row.id for row in small), large)
+    seen: set[str] = set()
+    found: list[Sequence[CatalogRow]] = []
+    for row in rows:
+        if row.id not in seen:
+            found.append(sorted(group[row.id], key=lambda each: each.number))
+            seen.update(each.id for each in group[row.id])
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class CatalogRows:
+    """The rows that are right by themselves, by array, and what is wrong with the others."""
+
+    rows: dict[str, list[CatalogRow]] = field(default_factory=dict)
+    problems: list[RowProblem] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """How many rows are right by themselves."""
+        return sum(map(len, self.rows.values()))
+
+
+def read_catalog_arrays(arrays: Mapping[str, Sequence[Any]]) -> CatalogRows:
+    """Check every row by itself, and that none repeats another.
+
+    Raises:
+        InvalidInput: `catalog.malformed`, an array has an unknown name or is none.
+    """
+    for name, rows in arrays.items():
+        if name not in TABLES:
+            message = f"a catalog has no array {name!r:.80}; known are {', '.join(TABLES)}"
+            raise InvalidInput("catalog.malformed", message, path=f"/{name}"[:80])
+        if not isinstance(rows, list | tuple):
+            message = f"{name} is an array of objects"
+            raise InvalidInput("catalog.malformed", message, path=f"/{name}")
+    found = CatalogRows()
+    for name, table in TABLES.items():
+        found.rows[name] = _read_table(table, arrays.get(name, ()), found.problems)
+    return found
+
+
+def _read_table(
+    table: CatalogTable, raw: Sequence[Any], problems: list[RowProblem]
+) -> list[CatalogRow]:
+    seen: dict[Any, int] = {}
+    rows = []
+    for number, each in enumerate(raw):
+        row, wrong = read_row(table, number, each)
+        problems.extend(wrong)
+        if row is not None and (repeats := _repeats(row, seen)) is not None:
+            problems.append(repeats)
+        elif row is not None:
+            rows.append(row)
+    return rows
+
+
+def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
+    """What a row has in common with an earlier one of its table, and must not have."""
+    own, place = (row.values.get("projectId"), row.id), row.place
+    if own in seen:
+        return row.problem("id", "id.repeated", f"row {seen[own]} has the same")
+    if place in seen:
+        name = row.table.unique or "relationType"
+        code = f"{row.table.unique or 'relation'}.repeated"
+        return row.problem(name, code, f"row {seen[place]} has the same")
+    seen[own] = row.number
+    if place is not None:
+        seen[place] = row.number
+    return None
+
+
+# Save one row of a catalog, or withdraw a relation.
+#
+# What is not given stays as it is, and a new entity is a draft.
+
+_NEW_IDS: Final = SpaceId("catalog")
+"""Where ids of new rows come from: a retry of a request gives the same one."""
+
+STATUS: Final = "status"
+_REACHED: Final = {PUBLISHED: "publishedAt", ARCHIVED: "archivedAt"}
+"""Status -> the field that says since when."""
+
+_MISSING: Final = frozenset(("project.unknown", "entity.unknown"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRow:
+    """The id of what was saved, and whether nothing (`made`) or exactly this (`same`) was there."""
+
+    id: str
+    made: bool
+    same: bool
+
+
+async def save_catalog_row(
+    canon: Canon, caller: Caller, table: CatalogTable, given: Mapping[str, Any]
+) -> SavedRow:
+    """Store the row under its id, or under a new one where it has none.
+
+    Raises:
+        InvalidInput: what is wrong with a field, with its path.
+        NotFound: `project.unknown` or `entity.unknown`, what the row refers to is not there.
+        Conflict: what is there stands against it: another has the slug, the id was erased, ...
+    """
+    contract_id = str(given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.fresh)).lower()
+    project = SpaceId(str(given.get("projectId") or contract_id).lower())
+    if table is not PROJECTS or given.get("id"):
+        await require_project(canon, caller, project)
+    elif caller.spaces is not None:
+        raise NotFound("project.unknown", "this caller may not open projects", path="/id")
+    now = stamp(canon.clock.now())
+
+    async def read() -> CatalogRow:
+        held = await _held(canon, table, project, contract_id, given)
+        wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
+        wanted[CREATED_AT] = held.get(CREATED_AT)
+        if any(column.name == UPDATED_AT for column in table.columns):
+            wanted[UPDATED_AT] = None
+        return _read(table, wanted)
+
+    async with canon.ledger.exclusive() if table is PROJECTS else nullcontext():
+        made, same = await store_row(canon, caller, project, read, now)
+    return SavedRow(id=contract_id, made=made, same=same)
+
+
+async def store_row(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    read: Callable[[], Awaitable[CatalogRow]],
+    now: str,
+) -> tuple[bool, bool]:
+    """Judge the row that `read` gives and commit what it changes: whether it is new, or the same.
+
+    It is read again when others have written meanwhile, so that it may rest on what is stored.
+
+    Raises:
+        CanonryError: what `read` objects.
+        NotFound, Conflict: the first problem of the row, as the caller can act on it.
+    """
+    verdict = RowVerdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        verdict = await judge_rows(canon, (await read(),), Ahead(), now)
+        for each in verdict.problems:
+            kind = NotFound if each.code in _MISSING else Conflict
+            raise kind(each.code, f"{each.field}: {each.reason}", path=f"/{each.field}")
+        return verdict.change(new_id)
+
+    receipt = await commit_change(canon, caller, space, prepare)
+    if verdict.rows:
+        return verdict.rows[0].fresh, verdict.rows[0].make is None
+    return bool(receipt.made(SpaceDraft, EntityDraft, RelationDraft)), False  # as it was told then
+
+
+async def _held(
+    canon: Canon, table: CatalogTable, project: SpaceId, contract_id: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row as it is stored; nothing where there is none."""
+    if table is RELATION_ROWS:
+        return await _held_relation(canon, project, contract_id)
+    if table is PROJECTS:
+        space = await canon.within(project).thing(project)
+        return project_row(space) if isinstance(space, Space) and is_project(space) else {}
+    kind = table.kind or str(given.get("entityType", "guide"))
+    thing_id = item_id(project, kind, contract_id)
+    entity = await canon.within(project).thing(thing_id)
+    return item_row(entity) if isinstance(entity, Entity) else {}
+
+
+async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> dict[str, Any]:
+    current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+    if current is None:
+        return {}
+    things = await canon.within(project).things((current.from_id, current.to_id))
+    source, target = item_of(things.get(current.from_id)), item_of(things.get(current.to_id))
+    ends = {"from": source, "to": target}
+    row = {**relation_row(current), "projectId": project, "relationType": current.rel_type}
+    for side, item in ends.items():
+        if item is not None:
+            row |= {f"{side}EntityType": item.kind, f"{side}EntityId": item.id}
+    return row
+
+
+def _implied(
+    table: CatalogTable, given: Mapping[str, Any], held: Mapping[str, Any], now: str
+) -> dict[str, Any]:
+    """What follows from what is given: a plain concept, and when a status was reached."""
+    status = given.get(STATUS)
+    found = {}
+    if status != held.get(STATUS) and status in _REACHED:
+        found = {
+            name: now for name in (_REACHED[status],) if name in {c.name for c in table.columns}
+        }
+    if table is ENTITIES and not held and given.get("entityType") == "concept":
+        found["conceptKind"] = CONCEPT_KINDS[0]
+    return found
+
+
+def _read(table: CatalogTable, values: Mapping[str, Any]) -> CatalogRow:
+    row, problems = read_row(table, 0, values)
+    if row is None:
+        first = problems[0]
+        raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
+    return row
+
+
+async def withdraw_catalog_relation(
+    canon: Canon, caller: Caller, project: SpaceId, contract_id: str, reason: str
+) -> None:
+    """End the relation that bears this id; the log keeps that it held.
+
+    Raises:
+        NotFound: `relation.unknown`.
+    """
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id
+        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        if current is None or not await canon.seen_by(caller).sees(project):
+            message = "the project has no relation with this id"
+            raise NotFound("relation.unknown", message, path="/relationId")
+        entry = ended(current, reason=reason)
+        return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
+
+    await commit_change(canon, caller, project, prepare)
+
+
+_RELATIONS_MAX: Final = 500
+_FOLDERS: Final = {"guide": "guides", "concept": "concepts", "project": "projects", "news": "news"}
+
+
+class StatusMove(StrEnum):
+    """What can be done to an entity."""
+
+    REQUEST_PUBLISH = "request_publish"
+    PUBLISH = "publish"
+    REJECT = "reject"
+    ARCHIVE = "archive"
+
+
+_STEPS: Final[Mapping[StatusMove, tuple[frozenset[str], str]]] = {
+    StatusMove.REQUEST_PUBLISH: (frozenset((DRAFT,)), PUBLISH_REQUESTED),
+    StatusMove.PUBLISH: (frozenset((PUBLISH_REQUESTED,)), PUBLISHED),
+    StatusMove.REJECT: (frozenset((PUBLISH_REQUESTED,)), DRAFT),
+    StatusMove.ARCHIVE: (frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), ARCHIVED),
+}
+"""For each move the statuses from which it leads, and the one to which."""
+
+
+async def move_catalog_entity(
+    canon: Canon,
+    caller: Caller,
+    project: SpaceId,
+    entity_id: str,
+    *,
+    move: StatusMove,
+    reason: str = "",
+) -> str:
+    """Give the entity the status that follows, with what belongs to it; that status.
+
+    The log keeps `reason`.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
+    """
+    thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
+    before, after = _STEPS[move]
+
+    async def prepare(new_id: NewId) -> Change:
+        entity = await _require(canon, caller, thing_id)
+        row = item_row(entity)
+        if row["status"] not in before:
+            message = f"{move} leads from {', '.join(sorted(before))}; it is {row['status']}"
+            raise Conflict("entity.wrong-status", message, path="/action")
+        await _require_finished(canon, entity, row, move)
+        fields = _fields(move, after, entity.entity_type, row, stamp(canon.clock.now()))
+        stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
+        if reason:
+            stated[f"{PROPERTY_PREFIX}moveReason"] = reason
+        seen = make_observation(new_id, backing_of(project), thing_id, stated)
+        reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
+        return Change(entries=(seen,), reads=reads)
+
+    await commit_change(canon, caller, project, prepare)
+    return after
+
+
+async def _require(canon: Canon, caller: Caller, thing_id: EntityId) -> Entity:
+    found = await canon.seen_by(caller).thing(thing_id)
+    if not isinstance(found, Entity) or item_of(found) is None:
+        message = "the project has no entity with this id"
+        raise NotFound("entity.unknown", message, path="/entityId")
+    return found
+
+
+async def _require_finished(
+    canon: Canon, entity: Entity, row: Mapping[str, Any], move: StatusMove
+) -> None:
+    """Whoever asks for publication must have everything; at publication an address is left."""
+    needed = _NEEDED.get(move, ())
+    missing = [name for name in needed if _LACKS[name](entity.entity_type, row)]
+    if (
+        move is StatusMove.REQUEST_PUBLISH
+        and entity.entity_type == "guide"
+        and not await _explains(canon, entity)
+    ):
+        missing.append("a relation to a concept")
+    if missing:
+        message = f"before it can be published it needs: {', '.join(missing)}"
+        raise Conflict("entity.unfinished", message, path="/entityId", missing=missing)
+
+
+async def _explains(canon: Canon, guide: Entity) -> bool:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.relations_from(guide.id, after=after, limit=_RELATIONS_MAX):
+        for relation in page:
+            edge = edge_of(relation)
+            if edge is not None and RELATIONS[edge.rel_type].target == "concept":
+                return True
+        after = (page[-1].to_id, page[-1].rel_type)
+    return False
+
+
+def _lacks_address(kind: str, row: Mapping[str, Any]) -> bool:
+    return kind == "project" and not str(row["repoUrl"] or "").startswith(("https://", "http://"))
+
+
+_LACKS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], bool]]] = {
+    "title": lambda _, row: not row["title"].strip(),
+    "slug": lambda _, row: not row["slug"].strip(),
+    "repoUrl": _lacks_address,
+    "contentRef": lambda kind, row: kind in {"guide", "news"} and not row["contentRef"],
+}
+_NEEDED: Final[Mapping[StatusMove, tuple[str, ...]]] = {
+    StatusMove.REQUEST_PUBLISH: tuple(_LACKS),
+    StatusMove.PUBLISH: ("slug",),
+}
+
+
+def _fields(
+    move: StatusMove, status: str, kind: str, row: Mapping[str, Any], now: str
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {"status": status, "updatedAt": now}
+    if move is StatusMove.PUBLISH:
+        fields["publishedAt"] = now
+        fields["canonicalUrl"] = row["canonicalUrl"] or f"/{_FOLDERS[kind]}/{row['slug']}"
+    if move is StatusMove.ARCHIVE:
+        fields["archivedAt"] = now
+    return fields

@@ -1,0 +1,258 @@
+"""Agreements, letters and minutes of meetings."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from canonry.documents.extraction.context import DocumentContext
+from canonry.records.domain.interpretations import Found, Unread
+from canonry.records.notation.labels import LabelledLine, plain
+from canonry.records.notation.parties import is_name, named_in, parties_in, party_type
+from canonry.values.calendar_dates import SeenDate, date_in
+from canonry.values.languages import languages
+
+BETWEEN: Final = "; "
+"""Divides the names of parties where they are one text; names themselves have commas."""
+
+_OPENINGS_MAX: Final = 50
+"""So many sentences that may name the parties of a contract are looked at."""
+
+_PARTIES_MAX: Final = 600
+_ENDED: Final = re.compile(
+    r"(?<!\b[A-Z])(?<!\bInc)(?<!\bLtd)(?<!\bLda)(?<!\bCor)(?<!\bo)\.(?=\s+[A-Z\xa7\d]|\s*$)"
+    r"|\n\s*\n|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b",
+)
+"""Where the sentence that names the parties ends."""
+
+_CALLED: Final = re.compile(
+    r"\bas of ([^()\n]{6,40})\(the [\"\u201c]?Effective Date", re.IGNORECASE
+)
+_PHRASES: Final = {
+    name: re.compile(
+        rf"\b(?:{words})[^.;\n]{{0,40}}?(?=[\d]|\b[A-Z][a-z]{{1,20}} \d)", re.IGNORECASE
+    )
+    for name, words in {
+        "effective_date": r"effective|commenc\w++|with effect|begin\w*+|g\xfcltig ab|a partir del?",
+        "expiration_date": r"expir\w++|terminat\w++|valid until|ends?|g\xfcltig bis|hasta el",
+        "signed_date": "signed|entered into|unterzeichnet|firmado",
+    }.items()
+}
+
+
+def parties_of(lines: Sequence[LabelledLine], text: str, context: DocumentContext) -> Sequence[str]:
+    """Between whom it is: landlord and tenant by their labels, or the names of a sentence."""
+    said = [line.value for line in lines if line.notion == "party" and line.value]
+    if len(said) > 1:
+        named = (name for each in said for name in named_in(each, context.language)[:1])
+        return tuple(dict.fromkeys(named))
+    return between(text, context.language)
+
+
+def days_of(text: str) -> Iterator[tuple[str, str]]:
+    """What stands behind the words of a sentence that say which day it is about."""
+    if (called := _CALLED.search(text)) is not None:
+        yield "effective_date", called[1]
+    for name, pattern in _PHRASES.items():
+        found = pattern.search(text)
+        if found is not None:
+            yield name, text[found.end() : found.end() + 40]
+
+
+def listed_in(text: str, context: DocumentContext) -> Sequence[str]:
+    """The parties that stand behind a label: names, or a sentence that has names."""
+    listed = parties_in(text, context.language)
+    if all(map(is_name, listed)):
+        return listed
+    named = named_in(text, context.language)
+    return named if len(named) > 1 else ()
+
+
+def between(text: str, language: str) -> Sequence[str]:
+    """The parties that a sentence stands between; a few hundred characters are looked at each."""
+    for place in islice(_openings(text, language), _OPENINGS_MAX):
+        said = text[place : place + _PARTIES_MAX]
+        end = _ENDED.search(said)
+        names = named_in(said[: end.start()] if end else said, language)
+        if len(names) > 1:
+            return names
+    return ()
+
+
+def _openings(text: str, language: str) -> Iterator[int]:
+    """Where the parties may be named: behind the words that stand before them."""
+    known = [languages()[language]] if language else languages().values()
+    lower = text.lower()
+    for word in dict.fromkeys(word for each in known for word in each.between):
+        place = lower.find(word)
+        while place >= 0:
+            end = place + len(word)
+            alone = (
+                not lower[max(0, place - 1) : place].isalnum()
+                and not lower[end : end + 1].isalnum()
+            )
+            if alone:
+                yield end
+            place = lower.find(word, end)
+
+
+_DATELINE: Final = re.compile(r"(?:[^\W\d_][^,:\n\d]{1,40},)?(?P<date>[^,\n]{6,40}?)\.?")
+_DATELINE_WORDS: Final = 3
+_SUBJECT_WORDS: Final = 12
+_ADDRESS: Final = re.compile(r"\d|@|,$")
+
+
+def dateline_of(lines: Sequence[LabelledLine]) -> str:
+    """The date in the line of a letter that says when, and perhaps where, it was written."""
+    for line in lines:
+        found = None if line.value or line.listed else _DATELINE.fullmatch(line.text)
+        seen = None if found is None else date_in(found["date"])
+        if found is None or seen is None or not seen.value:
+            continue
+        around = found["date"][: seen.begin] + found["date"][seen.end :]
+        if len(around.split()) < _DATELINE_WORDS:
+            return found["date"]
+    return ""
+
+
+def is_letter(lines: Sequence[LabelledLine]) -> bool:
+    """Whether somebody is addressed."""
+    return _salutation(lines) is not None
+
+
+def subject_of(lines: Sequence[LabelledLine]) -> str:
+    """What a letter is about: the short line behind its salutation, as in Britain, or before it."""
+    place = _salutation(lines)
+    if place is None:
+        return ""
+    for near in (place + 1, place - 1):
+        line = lines[near] if 0 <= near < len(lines) else None
+        if line is not None and _may_be_subject(line):
+            return line.text
+    return ""
+
+
+def _salutation(lines: Sequence[LabelledLine]) -> int | None:
+    for place, line in enumerate(lines):
+        if len(line.text.split()) <= _SUBJECT_WORDS and f"{plain(line.text)} ".startswith(
+            _greetings()
+        ):
+            return place
+    return None
+
+
+def _may_be_subject(line: LabelledLine) -> bool:
+    words = line.text.split()
+    sentence = line.text.endswith((".", "!", ",", ":")) or line.text[:1].islower()
+    said = not line.value and not sentence and not _ADDRESS.search(line.text)
+    return said and 1 < len(words) <= _SUBJECT_WORDS and date_in(line.text) is None
+
+
+@lru_cache(maxsize=1)
+def _greetings() -> tuple[str, ...]:
+    return tuple(f"{word} " for each in languages().values() for word in each.salutation)
+
+
+_ITEM: Final = re.compile(
+    r"(?:[-*+\u2022]|\d{1,2}[.)])\s++(?:\[(?P<done>[ xX])\]\s++)?(?P<text>.+)"
+)
+_WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*+:\s++(?P<what>.+)")
+_DAY_MAX: Final = 30
+NEXT: Final = "next_meeting"
+"""The notion of a meeting that is announced."""
+
+
+def mentioned(
+    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+) -> tuple[Found, ...]:
+    """The people and tasks that a note of this title lists, and the meeting that it announces."""
+    people = tuple(_people(lines, context.language))
+    names = [str(person.fields["name"]) for person in people]
+    return (*people, *_tasks(lines, context, names), *_announced(lines, context, title))
+
+
+def _announced(
+    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+) -> Iterator[Found]:
+    """The next meeting, if the note says when it is; it has the note's title, as many have one."""
+    for line in lines:
+        seen = context.date(line.value) if line.notion == NEXT else None
+        if seen is None or seen.value is None:
+            continue
+        name = f"{line.label}: {title}" if title else line.label
+        fields = {"title": name, "start_date": seen.value}
+        beside = f"{line.value[: seen.begin]} {line.value[seen.end :]}"
+        if any(char.isalnum() for char in beside):
+            fields["description"] = line.value
+        yield Found(entity_type="event", fields=fields, reasons=(f"label:{NEXT}",))
+
+
+def _people(lines: Sequence[LabelledLine], language: str) -> Iterator[Found]:
+    for line in lines:
+        if line.notion == "attendees":
+            listed = (
+                [line.value] if line.value else [each.lstrip("-*+\u2022 ") for each in line.block]
+            )
+            for name in dict.fromkeys(
+                name for text in listed for name in parties_in(text, language)
+            ):
+                if party_type(name) == "person":
+                    yield Found(
+                        entity_type="person", fields={"name": name}, reasons=("label:attendees",)
+                    )
+
+
+def _tasks(
+    lines: Sequence[LabelledLine], context: DocumentContext, names: Sequence[str]
+) -> Iterator[Found]:
+    for line in lines:
+        if line.notion != "actions":
+            continue
+        for text in line.block:
+            item = _ITEM.fullmatch(text)
+            if item is not None:
+                yield _task(item, context, names)
+
+
+def _task(item: re.Match[str], context: DocumentContext, names: Sequence[str]) -> Found:
+    fields: dict[str, Any] = {}
+    unread: dict[str, Unread] = {}
+    text = item["text"]
+    if (due := _due(text, context)) is not None:
+        place, said, seen = due
+        text = text[:place].rstrip().rstrip("([,;-").rstrip()
+        if seen.value is None:
+            unread["due_date"] = Unread(value=said, reason=seen.reason)
+        else:
+            fields["due_date"] = seen.value
+    if (who := _WHO.fullmatch(text.strip())) and len(who["who"].split()) <= 3:  # noqa: PLR2004
+        fields["assignee"] = _full(who["who"], names)
+        text = who["what"]
+    fields["title"] = text.strip()
+    if item["done"]:
+        fields["status"] = "pending" if item["done"] == " " else "completed"
+    return Found(entity_type="task", fields=fields, unread=unread, reasons=("label:actions",))
+
+
+def _due(text: str, context: DocumentContext) -> tuple[int, str, SeenDate] | None:
+    """By when something has to be done: where that is said, in which words, and the day."""
+    known = languages()
+    own = known[context.language].by if context.language else ()
+    lower = text.lower()
+    for word in sorted({*own, *known["en"].by}, key=len, reverse=True):
+        place = lower.rfind(word)
+        end = place + len(word)
+        if place < 0 or lower[place - 1 : place].isalnum() or lower[end : end + 1].isalnum():
+            continue
+        said = text[end:].strip(" :)].")
+        seen = context.date(said) if len(said) <= _DAY_MAX else None
+        if seen is not None:
+            return place, said, seen
+    return None
+
+
+def _full(name: str, names: Sequence[str]) -> str:
+    """The full name of the one attendee with this first name, else the name as it stands."""
+    meant = [each for each in names if each.lower().split()[0] == name.lower()]
+    return meant[0] if len(meant) == 1 else name

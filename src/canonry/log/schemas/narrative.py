@@ -1,0 +1,144 @@
+"""Types, fields and relations of the narrative contract."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from canonry.values.errors import InvalidInput
+from canonry.values.merge import LAST_WRITE, LATEST, TAG_SET, MergePolicy
+from canonry.values.merge import NAMES as NAME_POLICY
+from canonry.values.merge.kit import FRAGMENT, PROPERTY
+
+NAME: Final = "name"
+DESCRIPTION: Final = "description"
+STATE_TAGS: Final = "state_tags"
+PROPERTY_PREFIX: Final = PROPERTY
+FRAGMENT_PREFIX: Final = FRAGMENT
+
+_OWN: Final = {NAME: NAME_POLICY, DESCRIPTION: LATEST, STATE_TAGS: TAG_SET}
+
+
+def policy_of(field: str) -> MergePolicy:
+    """The merge policy of `field`; a schema may show a property by another one of `CHOICES`."""
+    return _OWN.get(field, LAST_WRITE)
+
+
+_FORM: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationType:
+    """What a relation type implies.
+
+    `symmetric`: it holds both ways. `one_target`: an entity has at most one at a time (a place).
+    `one_origin`: a target has at most one at a time (an owner). `excludes`: types that cannot hold
+    on the same pair at the same time.
+    """
+
+    name: str
+    symmetric: bool = False
+    one_target: bool = False
+    one_origin: bool = False
+    excludes: frozenset[str] = frozenset()
+
+
+RELATION_TYPES: Final = {
+    each.name: each
+    for each in (
+        RelationType(name="LOCATED_IN", one_target=True),
+        RelationType(name="OWNS", one_origin=True),
+        RelationType(name="MEMBER_OF"),
+        RelationType(name="ALLY_OF", symmetric=True, excludes=frozenset({"ENEMY_OF"})),
+        RelationType(name="ENEMY_OF", symmetric=True, excludes=frozenset({"ALLY_OF"})),
+        RelationType(name="KNOWS"),
+        RelationType(name="PARTICIPATED_IN"),
+        RelationType(name="DERIVES_FROM", one_target=True),
+        RelationType(name="LIVES_IN", one_target=True),
+        RelationType(name="BORN_IN", one_target=True),
+        RelationType(name="RULES", one_origin=True),
+        RelationType(name="LEADS", one_origin=True),
+        RelationType(name="CAPITAL_OF", one_origin=True),
+        RelationType(name="WIELDS", one_origin=True),
+        RelationType(name="CARRIES", one_origin=True),
+        RelationType(name="MARRIED_TO", symmetric=True),
+        RelationType(name="SIBLING_OF", symmetric=True),
+        RelationType(name="FRIEND_OF", symmetric=True),
+    )
+}
+ALIASES: Final = {
+    "ALLIED_WITH": "ALLY_OF",
+    "HOSTILE_TO": "ENEMY_OF",
+    "PARTICIPATES_IN": "PARTICIPATED_IN",
+    "IS_IN": "LOCATED_IN",
+}
+
+
+def relation_type(name: str, *, path: str = "/rel_type") -> RelationType:
+    """The type of that name in any case; a name that is not listed is a plain directed type.
+
+    Raises:
+        InvalidInput: `relation.type-malformed`.
+    """
+    upper = name.strip().upper().replace("-", "_").replace(" ", "_")
+    if not _FORM.fullmatch(upper):
+        message = "a relation type is a word of letters, digits and underscores, like LOCATED_IN"
+        raise InvalidInput("relation.type-malformed", message, path=path)
+    upper = ALIASES.get(upper, upper)
+    return RELATION_TYPES.get(upper) or RelationType(name=upper)
+
+
+class EntityType(StrEnum):
+    """What a narrative entity is; it never changes."""
+
+    CHARACTER = "character"
+    FACTION = "faction"
+    LOCATION = "location"
+    OBJECT = "object"
+    CONCEPT = "concept"
+    ORGANIZATION = "organization"
+
+
+_NEAREST: Final = {
+    "company": EntityType.ORGANIZATION,
+    "contact": EntityType.CHARACTER,
+    "person": EntityType.CHARACTER,
+    "place": EntityType.LOCATION,
+    "player": EntityType.CHARACTER,
+    "project": EntityType.ORGANIZATION,
+    "realm": EntityType.LOCATION,
+}
+_NARRATIVE: Final = {each.value: each for each in EntityType}
+
+
+def narrative_type(entity_type: str) -> EntityType:
+    """The nearest of the six: a person is a character; what nothing else fits is a concept."""
+    return _NARRATIVE.get(entity_type) or _NEAREST.get(entity_type, EntityType.CONCEPT)
+
+
+NAMES: Final = ("name", "title")
+"""What an entity is called; the first that it has is its name."""
+
+OTHER_NAMES: Final = ("aliases", "alias", "also_known_as")
+"""What else it is called: one name, or a list of them."""
+
+PROSE: Final = ("description", "summary", "text", "content")
+"""What is written about it in sentences, in the order in which it is told."""
+
+SILENT: Final = frozenset(
+    {
+        "checksum",
+        "createdAt",
+        "embeddings",
+        "hash",
+        "hidden",
+        "schema_version",
+        "slug",
+        "updatedAt",
+        "version",
+    }
+)
+"""What nobody looks for; names that begin with an underscore are silent as well."""
+
+LORE_TYPES: Final = frozenset({"lore", "lore_fact"})
+"""The types of entities that tell of the world rather than being somebody in it."""

@@ -1,0 +1,619 @@
+"""The context of a scene: what holds, and what is recalled."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.get_entity_as_of import entities_then
+from canonry.canon.session.lookup import require
+from canonry.canon.session.paging import newest_match
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity, family_of, normalised_name
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.relations import Relation
+from canonry.log.items.scenes import Memory, Scene, Turn
+from canonry.narrative.usecases.as_of_scene import (
+    events_until,
+    facts_at,
+    moment_of,
+    precedes,
+    relations_at,
+    tags_at,
+)
+from canonry.narrative.usecases.gather_narrative import (
+    Narrative,
+    Thread,
+    gather_narrative,
+    promises,
+)
+from canonry.narrative.usecases.memories import rank_for
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.domain.context import (
+    Fitted,
+    Presence,
+    Section,
+    Sheet,
+    Told,
+    Whereabouts,
+    bare,
+    brief,
+    cost_of,
+    cut,
+    fit,
+    head_cost,
+    head_of,
+    rank_facts,
+    rank_relations,
+    sheet_cost,
+    sheet_of,
+    ties_of,
+    tokens_of,
+    told_cost,
+    trimmed,
+    without_repeats,
+)
+from canonry.recall.usecases.find_passages import FoundPassage, find_passages
+from canonry.recall.usecases.search import degraded_of
+from canonry.recall.usecases.shortening import shortened
+from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
+from canonry.values.provenance import CanonLevel
+
+NEIGHBOURS_MAX: Final = 100
+"""The most entities one relation away that a context looks at."""
+EVENTS_MAX: Final = 10
+"""The most recent events that a context tells."""
+PLACE: Final = "LOCATED_IN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    """The canon entities that stand in a scene, as the roots that merged ones became."""
+
+    participants: tuple[Entity, ...]
+    location: Entity | None
+
+    @property
+    def present(self) -> tuple[Entity, ...]:
+        """Participants in the order of the scene, then the place."""
+        place = () if self.location is None else (self.location,)
+        return tuple(without_repeats((*self.participants, *place), lambda e: e.id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canonical:
+    """Each ranked; those `present` and those `around` them, and what holds as of the scene.
+
+    `roots` maps merged ids.
+    """
+
+    present: Sequence[Presence] = ()
+    around: Sequence[Told] = ()
+    sheets: Sequence[Sheet] = ()
+    facts: Sequence[Fact] = ()
+    relations: Sequence[Relation] = ()
+    events: Sequence[Event] = ()
+    promised: Sequence[Fact] = ()
+    roots: Mapping[str, Entity]
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def entities(self) -> Sequence[Told]:
+        """Those present, then those around them, each with its sheet as far as there is room."""
+        known = {sheet.entity.id: sheet for sheet in self.sheets}
+        there = (
+            Told(head=head, sheet=known.get(head.entity.id) or bare(sheet_of(head.entity)))
+            for head in self.present
+        )
+        return (*there, *self.around)
+
+
+async def find_cast(canon: Canon, scene: Scene) -> Cast:
+    """Who is in the scene, without those that are not canon (any longer)."""
+    place = () if scene.location_ref is None else (scene.location_ref,)
+    roots = await _roots(canon, scene, (*scene.participants, *place))
+    staged = (roots.get(each) for each in scene.participants)
+    participants = [each for each in staged if each is not None]
+    return Cast(
+        participants=tuple(without_repeats(participants, lambda e: e.id)),
+        location=None if scene.location_ref is None else roots.get(scene.location_ref),
+    )
+
+
+async def gather_canonical(
+    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None, events: Sequence[Event]
+) -> Canonical:
+    """Those present and what is one relation away, with the facts that hold of them.
+
+    With a `query` also the facts of the universe that resemble it, whomever they involve. State,
+    relations, places and facts are those of the scene's moment, and of the `events` of those
+    present the latest until then. Of very many facts or relations the newest are ranked.
+    """
+    moment = moment_of(scene)
+    seeds = _ids_of(cast.present)
+    known_edges, (recalled, degraded) = await asyncio.gather(
+        _relations(canon, scene, seeds), _resembling(canon, query)
+    )
+    edges = [e for e in relations_at(moment, known_edges) if {e.from_id, e.to_id} & seeds]
+    places = [edge.to_id for edge in edges if edge.rel_type == PLACE and edge.from_id in seeds]
+    ties = (each for each in ties_of(edges, seeds) if each not in places)
+    nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
+    around = [*(await _roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
+    entities = without_repeats((*cast.present, *around), lambda e: e.id)
+    entities = [*await entities_then(canon, scene.space, entities, moment)]
+    present, others = entities[: len(cast.present)], entities[len(cast.present) :]
+    roots: dict[str, Entity] = {i: one for one in entities for i in family_of(one)}
+    facts = await _facts(canon, scene, _ids_of(entities))
+    limits = canon.policy.context
+    actors = _ids_of(cast.participants)
+    happened = events_until(moment, events)
+    known = {fact.id: fact for fact in (*facts, *recalled.values())}
+    then = facts_at(moment, known.values(), happened)
+    ranked = rank_facts(then.holding, actors, recalled)
+    near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
+    there = {
+        edge.from_id: Whereabouts(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
+        for edge in near
+        if edge.rel_type == PLACE
+    }
+
+    def head(entity: Entity) -> Presence:
+        place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
+        return head_of(entity, tags_at(moment, entity), place)
+
+    return Canonical(
+        present=[head(each) for each in present],
+        sheets=[sheet_of(each) for each in present],
+        around=[Told(head=head(each), sheet=brief(each)) for each in others],
+        facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
+        relations=rank_relations(near, seeds, limit=limits.relations),
+        events=happened[:EVENTS_MAX],
+        promised=rank_facts(then.promised, actors),
+        roots=roots,
+        degraded=degraded,
+    )
+
+
+async def events_of(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Sequence[Event]:
+    """The canon events of those present, of very many the newest."""
+    entities = _ids_of(present)
+    if not entities:
+        return ()
+    spaces = frozenset((scene.space,))
+    query = EventQuery(spaces=spaces, entities=entities, level=CanonLevel.CANON)
+    return await newest_match(canon.state.events, query)
+
+
+def _ids_of(entities: Iterable[Entity]) -> frozenset[EntityId]:
+    return frozenset(i for entity in entities for i in family_of(entity))
+
+
+async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str, Entity]:
+    """The canon entities that answer for these ids."""
+    found = await canon.within(scene.space).roots(ids)
+    return {i: found[i] for i in ids if i in found and found[i].level is CanonLevel.CANON}
+
+
+async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:
+    """The newest relations, also those that ended; of very many, those that did not as well.
+
+    With them what took over from those that ended, whomever it ties.
+    """
+    if not seeds:
+        return ()
+    asked = RelationQuery(
+        spaces=frozenset((scene.space,)), entities=seeds, newest_first=True, limit=PAGE_MAX
+    )
+    newest = await canon.state.relations(asked)
+    found = {edge.id: edge for edge in newest.items if edge.level is CanonLevel.CANON}
+    if newest.total > PAGE_MAX:
+        current = await canon.state.relations(replace(asked, current=True))
+        found |= {edge.id: edge for edge in current.items}
+    heirs = {e.superseded_by for e in found.values() if e.superseded_by} - found.keys()
+    things = (await canon.within(scene.space).things(heirs)).values()
+    more = (e for e in things if isinstance(e, Relation) and e.level is CanonLevel.CANON)
+    return [*found.values(), *more]
+
+
+async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:
+    if not entities:
+        return ()
+    spaces = frozenset((scene.space,))
+    query = FactQuery(spaces=spaces, entities=entities, level=CanonLevel.CANON)
+    return await newest_match(canon.state.facts, query)
+
+
+async def _resembling(
+    canon: Canon, query: TextQuery | None
+) -> tuple[Mapping[str, Fact], tuple[str, ...]]:
+    """The facts of the universe that resemble the query, by id, and what could not be searched."""
+    if query is None:
+        return {}, ()
+    limit = canon.policy.context.recalled
+    found = await find_passages(canon, replace(query, collection=Collection.FACTS, limit=limit))
+    things = (found.things.get(hit.passage.id) for hit in found.hits)
+    return {thing.id: thing for thing in things if isinstance(thing, Fact)}, found.degraded
+
+
+LOOKED_AT: Final = 2
+"""So many times as many passages are looked at as are told, because the same is told once."""
+TURNS_ASKED: Final = 3
+"""How many of the last turns the default query takes up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembrance:
+    """A memory with its owner, its score, and the words that called it up."""
+
+    memory: Memory
+    owner: Entity
+    score: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollections:
+    """Each best first; `things` holds what the passages come from and lie in, by id."""
+
+    scenes: Sequence[FoundPassage] = ()
+    memories: Sequence[Remembrance] = ()
+    rules: Sequence[FoundPassage] = ()
+    things: Mapping[str, Thing]
+    degraded: tuple[str, ...] = ()
+
+
+def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: int) -> str:
+    """What to recall by: the question asked, else purpose, title and the last turns."""
+    if asked is not None:
+        return asked
+    told = (turn.text for turn in reversed(turns[-TURNS_ASKED:]))
+    words = " ".join(text for text in (scene.purpose, scene.title, *told) if text)
+    return words[:limit]
+
+
+async def gather_recalled(
+    canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery
+) -> Recollections:
+    """Passages of other scenes, rules and lore, and memories of the participants and nobody else.
+
+    Rules and lore are one list: excerpts of sources, axioms, and what is told of the world.
+
+    Where nothing can be searched the lists stay empty or fall back to importance and recency, and
+    `degraded` says so.
+    """
+    limit = canon.policy.context.recalled
+    scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
+        find_passages(canon, replace(query, without_scene=scene.id)),
+        find_passages(canon, replace(query, collection=Collection.SNIPPETS)),
+        find_passages(canon, replace(query, collection=Collection.LORE)),
+        _memories(canon, participants, query),
+    )
+    told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id))
+    similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
+    known = {**scenes.things, **excerpts.things, **lore.things}
+    wanted = {i for hit in (*similar, *rules) for i in _gather_recalled_ids_of(hit)} - known.keys()
+    return Recollections(
+        scenes=similar,
+        memories=memories,
+        rules=rules,
+        things={**known, **await canon.within(scene.space).things(wanted)},
+        degraded=degraded_of(scenes.degraded, excerpts.degraded, lore.degraded, no_memories),
+    )
+
+
+def _once(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
+    """The hits in order, without those that say the same as an earlier one."""
+    return without_repeats(hits, lambda hit: normalised_name(hit.passage.text))
+
+
+def _gather_recalled_ids_of(hit: FoundPassage) -> tuple[str, ...]:
+    passage = hit.passage
+    return tuple(i for i in (passage.id, passage.scene_id, passage.source_id) if i is not None)
+
+
+async def _memories(
+    canon: Canon, participants: Sequence[Entity], query: TextQuery
+) -> tuple[Sequence[Remembrance], tuple[str, ...]]:
+    owners = {mind: owner for owner in participants for mind in family_of(owner)}
+    if not owners:
+        return (), ()
+    ranked = await rank_for(canon, frozenset(owners), query)
+    best = [
+        Remembrance(
+            memory=memory,
+            owner=owners[memory.entity_id],
+            score=score,
+            terms=ranked.terms.get(memory.id, ()),
+        )
+        for memory, score in ranked.memories
+    ]
+    fresh = without_repeats(best, lambda each: (each.owner.id, normalised_name(each.memory.text)))
+    return fresh[: canon.policy.context.recalled], ranked.degraded
+
+
+_NOTES: Final = "notes"
+_Note: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """Which sections are wanted; `query` None lets the scene itself ask.
+
+    `tokens` None is as many as the policy grants.
+    """
+
+    scene_id: str
+    canonical: bool = True
+    narrative: bool = True
+    recalled: bool = True
+    query: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneContext:
+    """What a model is told about a scene; sections that were not wanted are empty."""
+
+    scene: Scene
+    cast: Cast
+    canonical: Canonical
+    narrative: Narrative
+    recalled: Recollections
+    query: str | None
+    at: Instant
+    budget: int
+    used: int
+    omitted: dict[str, int]
+    degraded: tuple[str, ...]
+
+
+async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest) -> SceneContext:
+    """The context of a scene, the same for the same canon; what cannot be had is named instead.
+
+    Raises:
+        NotFound: `scene.unknown`.
+    """
+    scene = await require(canon, caller, Scene, request.scene_id)
+    cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
+    # Once for all who search: each would read a long text anew, beside the others.
+    asked = None if query is None else await shortened(canon, query)
+    told = asyncio.ensure_future(_events(canon, scene, cast, request))
+    wanted = cast if request.canonical else None
+    canonical, narrative, recalled = await asyncio.gather(
+        _canonical(canon, scene, wanted, asked, told),
+        _narrative(canon, scene, request, told),
+        _recalled(canon, scene, cast, asked),
+    )
+    if request.narrative:
+        threads = (*narrative.threads, *promises(canonical.promised))
+        narrative = replace(narrative, threads=threads)
+    recalled = _without_told(recalled, narrative, scene)
+    budget = request.tokens or canon.policy.context.tokens
+    first = fit((_present(canonical),), budget)
+    written = _written(scene) if request.narrative else ()
+    shared = (*_sections(canonical, narrative, recalled), _notes(written))
+    fitted = fit(shared, budget - first.used)
+    kept = dict(fitted.kept[_NOTES])
+    if request.narrative:
+        scene = replace(scene, gm_notes=kept.get("gm_notes"), summary=kept.get("summary"))
+    return _kept(
+        SceneContext(
+            scene=scene,
+            cast=cast,
+            canonical=canonical,
+            narrative=narrative,
+            recalled=recalled,
+            query=None if query is None else query.text,
+            at=canon.clock.now(),
+            budget=budget,
+            used=first.used + fitted.used,
+            omitted=_omitted(first, fitted),
+            degraded=degraded_of(canonical.degraded, recalled.degraded),
+        ),
+        first,
+        fitted,
+    )
+
+
+async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
+    """What to recall by; None where nothing is to be recalled."""
+    if not request.recalled:
+        return None
+    turns: Sequence[Turn] = ()
+    if request.query is None:
+        turns = await canon.documents.turns(scene.id, last=TURNS_ASKED)
+    return TextQuery(
+        collection=Collection.SCENES,
+        text=query_of(scene, turns, request.query, limit=canon.policy.limits.query),
+        spaces=frozenset((scene.space,)),
+        question=request.query is not None,
+        limit=canon.policy.context.recalled * LOOKED_AT,
+    )
+
+
+async def _events(
+    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest
+) -> Sequence[Event]:
+    """What happened to those present, which canon tells and open threads are found in."""
+    wanted = request.canonical or request.narrative
+    return await events_of(canon, scene, cast.present) if wanted else ()
+
+
+async def _canonical(
+    canon: Canon,
+    scene: Scene,
+    cast: Cast | None,
+    query: TextQuery | None,
+    told: Awaitable[Sequence[Event]],
+) -> Canonical:
+    if cast is None:
+        return Canonical(roots={})
+    return await gather_canonical(canon, scene, cast, query, await told)
+
+
+async def _narrative(
+    canon: Canon, scene: Scene, request: ContextRequest, told: Awaitable[Sequence[Event]]
+) -> Narrative:
+    if not request.narrative:
+        return Narrative(names={})
+    return await gather_narrative(canon, scene, await told)
+
+
+async def _recalled(
+    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None
+) -> Recollections:
+    if query is None:
+        return Recollections(things={})
+    return await gather_recalled(canon, scene, cast.participants, query)
+
+
+def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:
+    """Without summaries that are told as scenes before this one, and what its story tells later."""
+    told = {each.id for each in narrative.scenes}
+
+    def is_later(hit: FoundPassage) -> bool:
+        of = recalled.things.get(hit.passage.scene_id or hit.passage.id)
+        if not isinstance(of, Scene) or of.story_id != scene.story_id:
+            return False
+        return not precedes(of, scene)
+
+    fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
+    return replace(recalled, scenes=fresh)
+
+
+def _present(canonical: Canonical) -> Section[Presence]:
+    """Who is there, in what state and where: told before anything else, out of the whole budget."""
+    return Section(name="present", weight=1, items=canonical.present, cost=head_cost)
+
+
+def _written(scene: Scene) -> tuple[_Note, ...]:
+    """What somebody wrote of the scene, by the name of the field."""
+    said = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
+    return tuple((name, text) for name, text in said if text)
+
+
+def _notes(written: tuple[_Note, ...]) -> Section[_Note]:
+    """The notes and the summary of the scene itself; a long one is shortened."""
+    return Section(
+        name=_NOTES,
+        weight=3,
+        items=written,
+        cost=lambda note: tokens_of(note[1]),
+        trim=lambda note, room: (note[0], cut(note[1], room)),
+        sharing=True,
+    )
+
+
+def _sections(
+    canonical: Canonical, narrative: Narrative, recalled: Recollections
+) -> tuple[Section[Any], ...]:
+    """Everything that shares the rest, by rank; of turns and scenes the newest come first."""
+    roots, names = canonical.roots, narrative.names
+    turns, scenes = narrative.turns[::-1], narrative.scenes[::-1]
+
+    def relation_cost(edge: Relation) -> int:
+        ends = (roots[end].name for end in (edge.from_id, edge.to_id))
+        return cost_of(edge.rel_type, *ends, ids=3, fields=6)
+
+    def turn_cost(turn: Turn) -> int:
+        return cost_of(turn.text, names.get(turn.entity_id or ""), ids=2, fields=8)
+
+    def memory_cost(each: Remembrance) -> int:
+        return cost_of(each.memory.text, each.owner.name, *each.terms, ids=3, fields=12)
+
+    def shorter_turn(turn: Turn, room: int) -> Turn:
+        return replace(turn, text=cut(turn.text, room - turn_cost(replace(turn, text=""))))
+
+    sheets, around = canonical.sheets, canonical.around
+    memories, threads = recalled.memories, narrative.threads
+    return (
+        Section(name="sheets", weight=4, items=sheets, cost=sheet_cost, trim=trimmed, sharing=True),
+        Section(name="around", weight=2, items=around, cost=told_cost),
+        Section(name="prior_turns", weight=4, items=turns, cost=turn_cost, trim=shorter_turn),
+        Section(name="facts", weight=4, items=canonical.facts, cost=_fact_cost),
+        Section(name="relations", weight=3, items=canonical.relations, cost=relation_cost),
+        Section(name="events", weight=2, items=canonical.events, cost=_event_cost),
+        Section(name="previous_scenes", weight=1, items=scenes, cost=_scene_cost),
+        Section(name="character_memories", weight=1, items=memories, cost=memory_cost),
+        Section(name="open_threads", weight=1, items=threads, cost=_thread_cost),
+        Section(
+            name="rule_excerpts", weight=1, items=recalled.rules, cost=_hit_cost, trim=_shorter_hit
+        ),
+        Section(
+            name="similar_scenes",
+            weight=1,
+            items=recalled.scenes,
+            cost=_hit_cost,
+            trim=_shorter_hit,
+        ),
+    )
+
+
+def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
+    """How many of each kind were left out; a sheet that was is told of at its entity."""
+    own = {"sheets", "around", _NOTES}
+    left = {name: n for name, n in fitted.omitted.items() if name not in own}
+    return {"entities": first.omitted["present"] + fitted.omitted["around"], **left}
+
+
+def _fact_cost(fact: Fact) -> int:
+    return cost_of(fact.statement, ids=1 + len(fact.involved), fields=6)
+
+
+def _event_cost(event: Event) -> int:
+    words = (event.title, event.description)
+    return cost_of(*words, ids=1 + len(event.involved), fields=7)
+
+
+def _scene_cost(scene: Scene) -> int:
+    return cost_of(scene.title, scene.summary, ids=1, fields=5)
+
+
+def _thread_cost(thread: Thread) -> int:
+    return cost_of(thread.text, thread.kind, ids=1, fields=3)
+
+
+def _hit_cost(hit: FoundPassage) -> int:
+    passage = hit.passage
+    return cost_of(passage.text, *hit.terms, ids=5 + len(passage.entities), fields=23)
+
+
+def _shorter_hit(hit: FoundPassage, room: int) -> FoundPassage:
+    passage = hit.passage
+    others = _hit_cost(replace(hit, passage=replace(passage, text="")))
+    return replace(hit, passage=replace(passage, text=cut(passage.text, room - others)))
+
+
+def _kept(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneContext:
+    kept = fitted.kept
+    return replace(
+        context,
+        canonical=replace(
+            context.canonical,
+            present=first.kept["present"],
+            sheets=kept["sheets"],
+            around=kept["around"],
+            facts=kept["facts"],
+            relations=kept["relations"],
+            events=kept["events"],
+        ),
+        narrative=replace(
+            context.narrative,
+            turns=kept["prior_turns"][::-1],
+            scenes=kept["previous_scenes"][::-1],
+            threads=kept["open_threads"],
+        ),
+        recalled=replace(
+            context.recalled,
+            scenes=kept["similar_scenes"],
+            memories=kept["character_memories"],
+            rules=kept["rule_excerpts"],
+        ),
+    )

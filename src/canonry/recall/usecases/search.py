@@ -1,0 +1,270 @@
+"""Search canon and passages."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from operator import attrgetter
+from typing import Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import covered_spaces, require
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.facts import Fact
+from canonry.log.items.sources import Source
+from canonry.readmodels.passages import Collection, passages_of
+from canonry.readmodels.ports.state import Spaces
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.domain.context import without_repeats
+from canonry.recall.domain.times import read_times
+from canonry.recall.usecases.find_passages import (
+    LOOK_MISSING,
+    MEANING_BEHIND,
+    MEANING_MISSING,
+    WORDS_MISSING,
+    FoundPassage,
+    find_passages,
+)
+from canonry.recall.usecases.find_relations import find_relations
+from canonry.recall.usecases.shortening import shortened
+from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.values.errors import InvalidInput, NotAllowed
+from canonry.values.ids import EntityId
+
+MEMORY_READERS: Final = frozenset({"ContextAssembly", "MemoryManager"})
+"""The agent types that may search memories unless the policy opens them."""
+
+_SERVED: Final[Mapping[Collection, frozenset[str]]] = {
+    Collection.SCENES: frozenset({"universe_id", "entity_id"}),
+    Collection.MEMORIES: frozenset({"universe_id", "entity_id"}),
+    Collection.SNIPPETS: frozenset({"universe_id", "source_id"}),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is looked for, and where; hits that score less than `min_score` are left out."""
+
+    collection: Collection
+    text: str
+    universe_id: str | None = None
+    entity_id: str | None = None
+    source_id: str | None = None
+    min_score: float = 0.0
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagesFound:
+    """The passages found, best first, with the things that they come from and lie in, by id.
+
+    `behind` commits are not searched by meaning yet.
+    """
+
+    hits: Sequence[FoundPassage]
+    things: Mapping[str, Thing]
+    degraded: tuple[str, ...]
+    behind: int = 0
+
+
+async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> PassagesFound:
+    """The best passages that the caller may read; what could not be searched is named.
+
+    Raises:
+        NotAllowed: `memories.closed`, the caller's agent type may not read minds.
+        InvalidInput: `search.filter-not-served`, the collection knows nothing of that filter.
+        NotFound: `universe.unknown`, `entity.unknown` or `source.unknown`.
+    """
+    _require_readable(canon, caller, request.collection)
+    _require_served(request)
+    query = TextQuery(
+        collection=request.collection,
+        text=request.text,
+        spaces=await covered_spaces(canon, caller, request.universe_id),
+        entities=await _entities(canon, caller, request),
+        source_id=await _source(canon, caller, request),
+        limit=request.limit,
+    )
+    found = await find_passages(canon, query)
+    hits = [hit for hit in found.hits if hit.score >= request.min_score]
+    passages = [hit.passage for hit in hits]
+    around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
+    around |= {entity for p in passages if p.kind == "turn" for entity in p.entities}
+    seen = canon.covering(query.spaces)
+    things = {**found.things, **await seen.things(around - found.things.keys())}
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
+
+
+def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:
+    agent_type = caller.actor.agent_type
+    if collection is not Collection.MEMORIES or canon.policy.memories_open:
+        return
+    if agent_type not in MEMORY_READERS:
+        message = f"Agent type '{agent_type}' is not authorized to search memory_chunks"
+        raise NotAllowed(
+            "memories.closed",
+            message,
+            tool=caller.tool,
+            agent_type=agent_type,
+            allowed_types=sorted(MEMORY_READERS),
+        )
+
+
+def _require_served(request: SearchRequest) -> None:
+    served = _SERVED[request.collection]
+    given = {
+        "universe_id": request.universe_id,
+        "entity_id": request.entity_id,
+        "source_id": request.source_id,
+    }
+    for name, value in given.items():
+        if value is not None and name not in served:
+            advice = ", ".join(sorted(served))
+            message = f"{request.collection} cannot be filtered by {name}; it knows {advice}"
+            path = f"/filters/{name}"
+            raise InvalidInput("search.filter-not-served", message, path=path)
+
+
+async def _entities(canon: Canon, caller: Caller, request: SearchRequest) -> frozenset[str]:
+    if request.entity_id is None:
+        return frozenset()
+    return frozenset(family_of(await require(canon, caller, Entity, request.entity_id)))
+
+
+async def _source(canon: Canon, caller: Caller, request: SearchRequest) -> str | None:
+    if request.source_id is None:
+        return None
+    return (await require(canon, caller, Source, request.source_id)).id
+
+
+class CanonKind(StrEnum):
+    """What canon is made of: who and what there is, what is so or happened, the world's laws."""
+
+    ENTITY = "entity"
+    FACT = "fact"
+    LORE = "lore"
+    RELATION = "relation"
+
+
+COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
+    CanonKind.ENTITY: Collection.ENTITIES,
+    CanonKind.FACT: Collection.FACTS,
+    CanonKind.LORE: Collection.LORE,
+}
+
+_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, LOOK_MISSING)
+_FACTS: Final = 100
+_ENDS: Final = 5
+"""The relations of so many of the entities found are looked at."""
+_WIDER: Final = (1, 4, 16)
+"""So many times as many passages are looked at, as long as too few of them are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonRequest:
+    """What is looked for, and among what."""
+
+    text: str
+    kinds: frozenset[CanonKind] = frozenset(CanonKind)
+    universe_id: str | None = None
+    limit: int = 10
+
+
+async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> PassagesFound:
+    """The best of all kinds together; an entity that was merged is shown as what it became.
+
+    A smaller limit gives a prefix of a larger one's.
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    spaces = await covered_spaces(canon, caller, request.universe_id)
+    return await find_canon(canon, spaces, request.text, request.kinds, limit=request.limit)
+
+
+async def find_canon(
+    canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
+) -> PassagesFound:
+    """The same within spaces that the caller is known to see.
+
+    What was superseded comes after all that holds, unless the text asks of a time.
+    """
+    text = (await shortened(canon, _query(CanonKind.ENTITY, text, spaces))).text
+    looked = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
+    kept = sorted(looked & COLLECTIONS.keys())
+    parts = (_best(canon, _query(kind, text, spaces), limit) for kind in kept)
+    found = dict(zip(kept, await asyncio.gather(*parts), strict=True))
+    things = {i: thing for each in found.values() for i, thing in each.things.items()}
+    hits = [hit for kind, each in found.items() if kind in kinds for hit in each.hits]
+    if CanonKind.RELATION in kinds:
+        first = found[CanonKind.ENTITY].hits[:_ENDS]
+        relations, of = await find_relations(
+            canon, spaces, text, frozenset(EntityId(hit.passage.id) for hit in first)
+        )
+        hits, things = [*hits, *relations], {**things, **of}
+    hits.sort(key=lambda hit: (-hit.strength, hit.passage.id))
+    if not read_times(text, GREGORIAN, None):
+        hits = _current_first(hits, things)
+    return PassagesFound(
+        hits=hits[:limit],
+        things=things,
+        degraded=degraded_of(*(each.degraded for each in found.values())),
+        behind=max((each.behind for each in found.values()), default=0),
+    )
+
+
+def _query(kind: CanonKind, text: str, spaces: Spaces) -> TextQuery:
+    return TextQuery(collection=COLLECTIONS[kind], text=text, spaces=spaces)
+
+
+def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) -> list[FoundPassage]:
+    """What holds before what held; no score says more than that of a passage before it."""
+
+    def held(hit: FoundPassage) -> bool:
+        thing = things.get(hit.passage.id)
+        return isinstance(thing, Fact) and thing.superseded
+
+    current = [hit for hit in hits if not held(hit)]
+    least = min((hit.score for hit in current), default=1.0)
+    return [*current, *(replace(h, score=min(h.score, least)) for h in hits if held(h))]
+
+
+async def _best(canon: Canon, query: TextQuery, limit: int) -> PassagesFound:
+    """The first `limit` of one collection; more are looked at where merged ones fall together."""
+    hits: Sequence[FoundPassage] = ()
+    least = _FACTS if query.collection is Collection.FACTS else 0
+    limit = max(limit, least)  # those that were superseded come last of so many
+    for wide in (limit * times for times in _WIDER):
+        found = await find_passages(canon, replace(query, limit=wide))
+        things = {**found.things, **await _became(canon, query, found.things)}
+        shown = (each for hit in found.hits for each in _standing(hit, things))
+        hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
+        if len(hits) == limit or len(found.hits) < wide:
+            break
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
+
+
+async def _became(
+    canon: Canon, query: TextQuery, things: Mapping[str, Thing]
+) -> Mapping[str, Thing]:
+    """What the merged ones among `things` were merged into."""
+    roots = {t.merged_into for t in things.values() if isinstance(t, Entity) and t.merged_into}
+    return await canon.covering(query.spaces).things(roots - things.keys())
+
+
+def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundPassage]:
+    """The hit, or the entity that its own was merged into, if that is still canon."""
+    thing = things.get(hit.passage.id)
+    if not isinstance(thing, Entity) or thing.merged_into is None:
+        yield hit
+    elif (root := things.get(thing.merged_into)) is not None:
+        for passage in passages_of(root):
+            yield replace(hit, passage=passage)
+
+
+def degraded_of(*parts: Sequence[str]) -> tuple[str, ...]:
+    """What any of several searches could not look at, each once."""
+    missing = {name for part in parts for name in part}
+    return tuple(name for name in _DEGRADED if name in missing)

@@ -1,0 +1,485 @@
+"""Questions about records: filters, rows and sums."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from enum import StrEnum
+from typing import Any, Final
+
+from canonry.language.texts.stems import terms_of
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.schemas import EntitySchema, FieldType
+from canonry.records.domain.shown import shown_by
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.ids import EntityId
+from canonry.values.json_values import canonical_json, folded
+
+_DEPTH_MAX: Final = 32
+"""As deep as the arguments of a call may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A record; `unclear` names the fields of which something is said that is no value, and why.
+
+    `said` has all words of its name and fields, each after a space.
+    """
+
+    id: EntityId
+    entity_type: str
+    order: tuple[int, str]
+    fields: Mapping[str, Any]
+    unclear: Mapping[str, str]
+    said: str
+
+
+def row_of(entity: Entity, schema: EntitySchema | None) -> RecordRow:
+    """The row of an entity by the schema that rules it."""
+    shown = shown_by(entity, schema)
+    unclear = {
+        (schema.canonical(name) if schema else None) or name: fragment.reason
+        for name, fragment in shown.fragments.items()
+    }
+    texts = [entity.name, *(text for value in shown.fields.values() for text in texts_in(value))]
+    texts += [text for each in shown.fragments.values() for text in texts_in(each.value)]
+    return RecordRow(
+        entity.id,
+        entity.entity_type,
+        (entity.created_at, entity.id),
+        shown.fields,
+        {name: reason for name, reason in unclear.items() if name not in shown.fields},
+        words_in("\n".join(texts)),
+    )
+
+
+def words_in(text: str) -> str:
+    """The words of a text, each after a space, so that a word is found where it begins."""
+    return " " + " ".join(terms_of(text))
+
+
+def sought(text: str) -> Sequence[str]:
+    """The words that are looked for, as they stand in `words_in`."""
+    return tuple(dict.fromkeys(f" {term}" for term in terms_of(text)))
+
+
+def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
+    """The texts and figures in a value, however deep."""
+    match value:
+        case str():
+            yield value
+        case bool() | None:
+            return
+        case int() | float():
+            yield str(value)
+        case Mapping() if depth < _DEPTH_MAX:
+            for part in value.values():
+                yield from texts_in(part, depth + 1)
+        case list() | tuple() if depth < _DEPTH_MAX:
+            for part in value:
+                yield from texts_in(part, depth + 1)
+        case _:
+            return
+
+
+# Filters: which records a question is about, by what their fields say.
+#
+# Numbers are compared as decimals, exactly as they were told. Dates are compared as far as the
+# bound
+# goes, so that `to: 2025-03` is the whole of March.
+
+_MONEY: Final = re.compile(r"(^|_)(amount|total|subtotal|price|balance|cost|fee|value)(_|$)")
+_DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?", re.ASCII)
+_NOT_ASKED: Final = "import_date"
+"""When a record was brought in says nothing of the record."""
+
+Schemas = Mapping[str, EntitySchema]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What a field has to say; of a list any item may say it. Both bounds are inclusive."""
+
+    field: str
+    equals: Any = None
+    contains: str | None = None
+    low: Any = None
+    high: Any = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value of the field says it."""
+        if isinstance(value, list | tuple):
+            return any(map(self.holds, value))
+        if self.equals is not None and not _same(value, self.equals):
+            return False
+        if self.contains is not None:
+            wanted = folded(self.contains)
+            if not any(wanted in folded(text) for text in texts_in(value)):
+                return False
+        return within(value, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSelection:
+    """The records of a type that meet all conditions; `dates` and `amounts` bound any such field.
+
+    The bounds of `dates` and `amounts` are the lowest and the highest, each or none.
+    """
+
+    entity_type: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    dates: tuple[str | None, str | None] = (None, None)
+    amounts: tuple[Any, Any] = (None, None)
+
+
+def require_selection(selection: RecordSelection, schemas: Schemas) -> RecordSelection:
+    """The selection with fields under their own names, where it is about a type.
+
+    Raises:
+        InvalidInput: `filter.order` or `filter.date`.
+        NotFound: `field.unknown`.
+    """
+    for number, each in enumerate(selection.conditions):
+        _require_order(each.low, each.high, f"/filters/{number}")
+    for bound, path in zip(selection.dates, ("/after_date", "/before_date"), strict=True):
+        if bound is not None and _DATE.fullmatch(bound) is None:
+            message = f"{path} is a date such as 2025, 2025-03 or 2025-03-14"
+            raise InvalidInput("filter.date", message, path=path)
+    _require_order(*selection.dates, "/after_date")
+    _require_order(*selection.amounts, "/min_amount")
+    if selection.entity_type is not None and selection.entity_type in schemas:
+        schema = schemas[selection.entity_type]
+        for number, each in enumerate(selection.conditions):
+            require_field(schema, each.field, f"/filters/{number}/field")
+    return selection
+
+
+def require_field(schema: EntitySchema, name: str, path: str) -> str:
+    """The field of a schema that a name or alias means.
+
+    Raises:
+        NotFound: `field.unknown`.
+    """
+    found = schema.canonical(name)
+    if found is None:
+        known = ", ".join(each.name for each in schema.fields[:40])
+        message = f"{schema.entity_type} has no such field; it has {known}"
+        raise NotFound("field.unknown", message, kind="field", path=path)
+    return found
+
+
+class Matcher:
+    """Tells which records of one type meet a selection, and by which fields."""
+
+    def __init__(self, selection: RecordSelection, schema: EntitySchema | None) -> None:
+        """The selection, by the names that fields have in the schema of the type."""
+        self._conditions = [
+            ((schema.canonical(each.field) if schema else None) or each.field, each)
+            for each in selection.conditions
+        ]
+        spans = ((selection.dates, dates_of(schema)), (selection.amounts, amounts_of(schema)))
+        self._spans = [(bounds, names) for bounds, names in spans if bounds != (None, None)]
+
+    def fields(self, row: RecordRow) -> Sequence[str] | None:
+        """The fields by which a record meets the selection; None where it does not."""
+        said = row.fields
+        for name, condition in self._conditions:
+            if name not in said or not condition.holds(said[name]):
+                return None
+        found = [name for name, _ in self._conditions]
+        for bounds, names in self._spans:
+            hits = [name for name in names if name in said and within(said[name], *bounds)]
+            if not hits:
+                return None
+            found += hits
+        return found
+
+    def unclear(self, row: RecordRow) -> str | None:
+        """A field that the selection asks about, of which the record says what is no value."""
+        if not row.unclear:
+            return None
+        names = [name for name, _ in self._conditions]
+        names += [name for _, spanned in self._spans for name in spanned]
+        return next((name for name in names if name in row.unclear), None)
+
+
+def dates_of(schema: EntitySchema | None) -> Sequence[str]:
+    """The fields of a type that say when."""
+    return _typed(schema, FieldType.DATE)
+
+
+def amounts_of(schema: EntitySchema | None) -> Sequence[str]:
+    """The fields of a type that say how much."""
+    return [name for name in _typed(schema, FieldType.NUMBER) if _MONEY.search(name)]
+
+
+def _typed(schema: EntitySchema | None, kind: FieldType) -> list[str]:
+    fields: Iterable[Any] = () if schema is None else schema.fields
+    return [each.name for each in fields if each.type is kind and each.name != _NOT_ASKED]
+
+
+def number_of(value: Any) -> Decimal | None:
+    """A number as it was told; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+    return number if number.is_finite() else None
+
+
+def within(value: Any, low: Any, high: Any) -> bool:
+    """Whether a value lies between the bounds that there are."""
+    if low is None and high is None:
+        return True
+    number = number_of(value)
+    if number is not None:
+        floor, ceiling = (None if each is None else _bound(each) for each in (low, high))
+        return (low is None or (floor is not None and number >= floor)) and (
+            high is None or (ceiling is not None and number <= ceiling)
+        )
+    if not isinstance(value, str) or not all(isinstance(b, str | None) for b in (low, high)):
+        return False
+    text = value.strip()
+    return (low is None or text[: len(low)] >= low) and (high is None or text[: len(high)] <= high)
+
+
+def _bound(value: Any) -> Decimal | None:
+    """A bound for numbers, which may be written as a text."""
+    if not isinstance(value, str):
+        return number_of(value)
+    try:
+        number = Decimal(value.strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    number = number_of(value)
+    if number is not None:
+        return _bound(wanted) == number
+    return isinstance(value, str) and folded(value) == folded(str(wanted))
+
+
+def _require_order(low: Any, high: Any, path: str) -> None:
+    if low is None or high is None:
+        return
+    numbers = _bound(low), _bound(high)
+    if numbers[0] is not None and numbers[1] is not None:
+        ordered = numbers[0] <= numbers[1]
+    else:
+        ordered = str(low)[: len(str(high))] <= str(high)[: len(str(low))]
+    if not ordered:
+        message = "the lower bound lies above the upper one; both are inclusive"
+        raise InvalidInput("filter.order", message, path=path)
+
+
+# Sums: counts and exact sums of records by what their fields say and by period.
+#
+# Amounts of different currencies are never added up. What is said of a field and is no value is
+# left
+# out, and told.
+
+CURRENCY: Final = "currency"
+MISSING: Final = "missing"
+_EXACT: Final = Context(prec=2_000, traps=[Inexact])
+"""The longest numbers that JSON's doubles and our fields hold fit into it, whatever is added."""
+_DAY: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+
+
+class Period(StrEnum):
+    """By which spans of time records are counted."""
+
+    DAY = "day"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+    def of(self, date: Any) -> str | None:
+        """The span in which a date lies, by the day that it says; None for what says none."""
+        match = _DAY.match(date) if isinstance(date, str) else None
+        if match is None:
+            return None
+        year, month = match[1], match[2]
+        match self:
+            case Period.DAY:
+                return match[0]
+            case Period.MONTH:
+                return f"{year}-{month}"
+            case Period.QUARTER:
+                return f"{year}-Q{(int(month) + 2) // 3}"
+            case Period.YEAR:
+                return year
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summing:
+    """What is counted: `field` is added up where it is given, apart for each of `group_by`."""
+
+    field: str | None = None
+    group_by: tuple[str, ...] = ()
+    period: Period | None = None
+    date_field: str | None = None
+
+
+@dataclass(slots=True)
+class Group:
+    """Records that say the same of what they are grouped by, with their exact sum."""
+
+    key: Mapping[str, Any]
+    ids: list[str] = field(default_factory=list[str])
+    sum: Decimal = Decimal(0)
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """Records that are in no group, because a field says nothing or nothing that is a value."""
+
+    name: str
+    reason: str
+    ids: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summed:
+    """The groups in the order of their keys; `totals` are all of them together, by currency."""
+
+    groups: Sequence[Group]
+    totals: Sequence[Group]
+    left_out: Sequence[LeftOut]
+
+
+def require_number(schema: EntitySchema, name: str, path: str) -> None:
+    """Refuse to add up a field that does not hold numbers.
+
+    Raises:
+        InvalidInput: `sum.not-a-number`.
+    """
+    spec = schema.field(name)
+    if spec is None or spec.type is not FieldType.NUMBER:
+        numbers = ", ".join(e.name for e in schema.fields if e.type is FieldType.NUMBER) or "none"
+        message = f"{name} holds no numbers; of {schema.entity_type} these do: {numbers}"
+        raise InvalidInput("sum.not-a-number", message, path=path)
+
+
+def require_date(schema: EntitySchema, name: str, path: str) -> None:
+    """Refuse to tell periods by a field that does not hold dates.
+
+    Raises:
+        InvalidInput: `sum.not-a-date`.
+    """
+    if name not in (dates := dates_of(schema)):
+        told = ", ".join(dates) or "none"
+        message = f"{name} holds no dates; of {schema.entity_type} these do: {told}"
+        raise InvalidInput("sum.not-a-date", message, path=path)
+
+
+def currency_of(schema: EntitySchema, name: str) -> str | None:
+    """The field that says in which currency another one is."""
+    apart = f"{CURRENCY}_{name.rpartition('_')[2]}"
+    known = {each.name for each in schema.fields}
+    return next((each for each in (apart, CURRENCY) if each in known), None)
+
+
+class RunningSums:
+    """Adds up rows, one after the other."""
+
+    def __init__(self, schema: EntitySchema, asked: Summing) -> None:
+        """A summary without any rows, of the fields under their own names."""
+        self._asked = asked
+        self._currency = None if asked.field is None else currency_of(schema, asked.field)
+        period = () if asked.period is None else (str(asked.period),)
+        self._labels = (*period, *asked.group_by, *((CURRENCY,) if self._currency else ()))
+        named = (*asked.group_by, self._currency, asked.date_field if asked.period else None)
+        self._named = [name for name in named if name is not None]
+        self._groups: dict[tuple[str, ...], Group] = {}
+        self._known: dict[tuple[Any, ...], Group] = {}
+        self._left: dict[tuple[str, str], LeftOut] = {}
+
+    def leave_out(self, row: RecordRow, name: str, reason: str) -> None:
+        """Tell of a record that is in no sum."""
+        self._left.setdefault((name, reason), LeftOut(name, reason)).ids.append(row.id)
+
+    def add(self, row: RecordRow) -> None:
+        """Count a record in its group, or leave it out."""
+        asked, said = self._asked, row.fields
+        number = Decimal(0)
+        if asked.field is not None:
+            told = number_of(said.get(asked.field))
+            if told is None:
+                self.leave_out(row, asked.field, row.unclear.get(asked.field, MISSING))
+                return
+            number = told
+        if row.unclear:
+            for name in self._named:
+                if name in row.unclear:
+                    self.leave_out(row, name, row.unclear[name])
+                    return
+        coined = (_coined(said.get(self._currency)),) if self._currency else ()
+        values = (*(said.get(name) for name in asked.group_by), *coined)
+        if asked.period is not None:
+            values = (asked.period.of(said.get(asked.date_field or "")), *values)
+        group = self._group(values)
+        group.ids.append(row.id)
+        group.sum = _EXACT.add(group.sum, number)
+
+    def _group(self, values: tuple[Any, ...]) -> Group:
+        """The group of records that say these, or the same in other letters."""
+        try:
+            known = self._known.get(values)
+        except TypeError:  # a list or an object is among them
+            return _placed(self._groups, self._labels, values)
+        if known is None:
+            known = self._known[values] = _placed(self._groups, self._labels, values)
+        return known
+
+    def result(self) -> Summed:
+        """What the rows come to."""
+        totals: dict[tuple[str, ...], Group] = {}
+        for group in self._groups.values():
+            coined = (group.key[CURRENCY],) if self._currency else ()
+            total = _placed(totals, self._labels[-1:] if coined else (), coined)
+            total.ids += group.ids
+            total.sum = _EXACT.add(total.sum, group.sum)
+        return Summed(
+            groups=_in_order(self._groups),
+            totals=_in_order(totals),
+            left_out=[each for _, each in sorted(self._left.items())],
+        )
+
+
+def written(number: Decimal) -> str:
+    """A sum as a decimal text, exactly, without needless zeros."""
+    if not number:
+        return "0"
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _coined(value: Any) -> str | None:
+    """A currency as it is told apart: by its code, however it was written."""
+    text = str(value).strip().upper() if isinstance(value, str) else ""
+    return text or None
+
+
+def _alike(value: Any) -> str:
+    """Equal for values that make one group; what says nothing comes last."""
+    if value is None:
+        return "\U0010ffff"
+    return folded(value) if isinstance(value, str) else canonical_json(value).decode()
+
+
+def _placed(
+    groups: dict[tuple[str, ...], Group], labels: Sequence[str], values: tuple[Any, ...]
+) -> Group:
+    """The group of these values, which is new where there is none."""
+    place = tuple(map(_alike, values))
+    if place not in groups:
+        groups[place] = Group(dict(zip(labels, values, strict=True)))
+    return groups[place]
+
+
+def _in_order(groups: Mapping[tuple[str, ...], Group]) -> Sequence[Group]:
+    found: Iterable[tuple[tuple[str, ...], Group]] = groups.items()
+    return [group for _, group in sorted(found, key=lambda pair: pair[0])]

@@ -1,1 +1,0 @@
-"""Questions about the records of an account: rows, what selects them, and their sums."""

@@ -1,0 +1,521 @@
+"""Ask an account: search, sum and export its records."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from canonry.canon.session.account import Account, account_of, require_told
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.paging import every_item, every_match
+from canonry.log.canon import ids_of
+from canonry.log.commits import ORIGIN, Commit
+from canonry.log.entries import Erased, Made, Redacted
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation
+from canonry.log.items.sources import Snippet, Source
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.state import EntityQuery, RelationQuery
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.usecases.find_passages import FoundPassage, find_passages
+from canonry.records.domain.asking import (
+    Matcher,
+    RecordRow,
+    RecordSelection,
+    RunningSums,
+    Summed,
+    Summing,
+    dates_of,
+    require_date,
+    require_field,
+    require_number,
+    require_selection,
+    row_of,
+    sought,
+    texts_in,
+    words_in,
+)
+from canonry.records.domain.shown import shown_by
+from canonry.records.usecases.schemas_in_force import schema_of, schemas_for, schemas_in_force
+from canonry.records.usecases.services import RecordServices, RecordTable
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId, SpaceId
+from canonry.values.json_values import encode_json
+from canonry.values.moments import render_instant
+from canonry.values.observations import Observation
+
+# Export an account: all that it holds as plain JSON, a line a thing, for whoever it belongs to.
+#
+# The log of a store can be verified and brought in again; this can be read without Canonry.
+
+FORMAT: Final = "canonry-account"
+FORMAT_VERSION: Final = 1
+
+
+async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
+    """The lines: the account, its sources, each entity before its observations, and the edges.
+
+    Raises:
+        NotFound: `account.unknown`, nothing was ever told in it.
+    """
+    account = account_of(caller)
+    await require_told(canon, account.space)
+    yield _line({"format": FORMAT, "version": FORMAT_VERSION, "user_id": account.user_id})
+    async for source in every_item(partial(canon.state.sources, account.space)):
+        yield _line({"source": _source(source)})
+    spaces = frozenset((account.space,))
+    query = EntityQuery(spaces=spaces, include_merged=True)
+    async for entity in every_match(canon.state.entities, query):
+        schemas = await schemas_for(canon, account, (entity,))
+        shown = shown_by(entity, schema_of(schemas, account, entity))
+        fragments = {n: {"value": f.value, "reason": f.reason} for n, f in shown.fragments.items()}
+        yield _line(
+            {
+                "entity": {
+                    "id": entity.id,
+                    "entity_type": entity.entity_type,
+                    "name": entity.name,
+                    "merged_into": entity.merged_into,
+                    "fields": shown.fields,
+                    "observations": shown.sources,
+                    "raw_fragments": fragments,
+                }
+            }
+        )
+        async for seen in every_item(partial(canon.state.observations_newest, _only(entity.id))):
+            yield _line({"observation": _observation(seen)})
+    async for relation in every_match(canon.state.relations, RelationQuery(spaces=spaces)):
+        yield _line({"relationship": _relation(relation)})
+
+
+def _only(entity_id: EntityId) -> tuple[EntityId]:
+    return (entity_id,)
+
+
+def _source(source: Source) -> Mapping[str, Any]:
+    return {
+        "id": source.id,
+        "title": source.title,
+        "file_name": source.file_name,
+        "mime_type": source.mime_type,
+        "size": source.size,
+        "content_hash": source.content_hash,
+        "files": source.files,
+        "content": source.content,
+        "created_at": render_instant(source.created_at),
+    }
+
+
+def _observation(seen: Observation) -> Mapping[str, Any]:
+    return {
+        "id": seen.id,
+        "entity_id": seen.entity_id,
+        "source_id": seen.source_id,
+        "fields": {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()},
+        "raw_fragments": {
+            n: {"value": f.value, "reason": f.reason} for n, f in seen.fragments.items()
+        },
+        "correction": seen.correction,
+        "observed_at": render_instant(seen.seen_at),
+        "recorded_at": render_instant(seen.recorded_at),
+    }
+
+
+def _relation(relation: Relation) -> Mapping[str, Any]:
+    return {
+        "id": relation.id,
+        "relationship_type": relation.rel_type,
+        "source_entity_id": relation.from_id,
+        "target_entity_id": relation.to_id,
+        "ended": relation.ended,
+        "metadata": relation.properties,
+        "created_at": render_instant(relation.created_at),
+    }
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return encode_json(value) + b"\n"
+
+
+_COMMITS: Final = 100
+_TOGETHER: Final = 200
+"""So many records are shown before others may take their turn."""
+_READ_ON_MAX: Final = 20
+"""After more pages of commits than this, reading everything anew is as fast."""
+
+
+async def own_records(canon: Canon, caller: Caller) -> RecordTable:
+    """The rows of the account that the log has now: no other account, and nothing beside it."""
+    account = account_of(caller)
+    table = canon.service(RecordServices).record_tables.of(account.space)
+    async with table.turn:
+        head = await canon.ledger.head(account.space)
+        if head != table.position:
+            new = await _since(canon, account.space, table) if table.position != ORIGIN else None
+            if new is None:
+                await _read_anew(canon, account, table)
+            else:
+                await _read_on(canon, account, table, new)
+            table.ordered = sorted(table.rows.values(), key=lambda row: row.order)
+            table.position = head
+    canon.service(RecordServices).record_tables.let_go()
+    return table
+
+
+async def _since(canon: Canon, space: SpaceId, table: RecordTable) -> Sequence[Commit] | None:
+    """The commits that the table does not know; None where it has to be read anew."""
+    found: list[Commit] = []
+    after = table.position
+    for _ in range(_READ_ON_MAX):
+        page = await canon.ledger.read(space, after=after, limit=_COMMITS)
+        if any(isinstance(e, Erased | Redacted) for commit in page for e in commit.entries):
+            return None
+        found += page
+        if len(page) < _COMMITS:
+            return found
+        after = page[-1].position
+    return None
+
+
+async def _read_anew(canon: Canon, account: Account, table: RecordTable) -> None:
+    spaces = frozenset((account.space,))
+    # With the merged ones, so that a merge meanwhile moves nothing to another page.
+    query = EntityQuery(spaces=spaces, include_merged=True)
+    anew = RecordTable()
+    some: list[Entity] = []
+    async for entity in every_match(canon.state.entities, query):
+        some.append(entity)
+        if len(some) == _TOGETHER:
+            await _put(canon, account, anew, some)
+            some = []
+    await _put(canon, account, anew, some)
+    table.rows, table.schemas = anew.rows, anew.schemas
+
+
+async def _read_on(
+    canon: Canon, account: Account, table: RecordTable, new: Sequence[Commit]
+) -> None:
+    entries = [entry for commit in new for entry in commit.entries]
+    changed = dict.fromkeys(thing_id for entry in entries for thing_id in ids_of(entry))
+    made = (entry.thing for entry in entries if isinstance(entry, Made))
+    types = {each.entity_type for each in made if isinstance(each, EntitySchema)}
+    if types:
+        table.schemas = {n: s for n, s in table.schemas.items() if n not in types}
+        changed |= dict.fromkeys(i for i, row in table.rows.items() if row.entity_type in types)
+    sight, ids = canon.within(account.space), tuple(changed)
+    for start in range(0, len(ids), _TOGETHER):
+        some = ids[start : start + _TOGETHER]
+        roots = {each.id: each for each in (await sight.roots(some)).values()}
+        await _put(canon, account, table, tuple(roots.values()), gone=some)
+
+
+async def _put(
+    canon: Canon,
+    account: Account,
+    table: RecordTable,
+    entities: Sequence[Entity],
+    gone: Sequence[str] = (),
+) -> None:
+    own = [each for each in entities if each.space == account.space and not each.merged_into]
+    types = {each.entity_type for each in own} - table.schemas.keys()
+    if types:
+        table.schemas = {**table.schemas, **await schemas_in_force(canon, account, types)}
+    for record in gone:
+        table.rows.pop(record, None)
+    for each in own:
+        table.rows[each.id] = row_of(each, schema_of(table.schemas, account, each))
+
+
+def schema_named(table: RecordTable, entity_type: str) -> EntitySchema | None:
+    """The schema of a type, also where there are no records of it."""
+    return table.schemas.get(entity_type) or TRUTH_TYPES.get(entity_type)
+
+
+# Search records: those of the own account by words, by what is like them, and by their fields.
+#
+# Every record that has all of the words comes first; what recall finds beside those, by other
+# forms
+# of the words or by meaning, comes after them.
+
+LIKE_MAX: Final = 50
+"""So many passages are looked at for records that are only like what is asked."""
+_NAME: Final = "canonical_name"
+_AROUND: Final = 60
+_QUOTED: Final = 120
+TEXTS_MAX: Final = 10
+"""So many passages of files are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Where a record says what was asked: a field and who said it, or a passage about it."""
+
+    field: str | None = None
+    passage_id: str | None = None
+    observation_id: str | None = None
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordHit:
+    """A record that was found, and where; `by_words` where it has all of the words."""
+
+    entity: Entity
+    matches: Sequence[Match]
+    by_words: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextHit:
+    """Where the text of a file says what was asked; `about` are entities that it speaks of."""
+
+    snippet: Snippet
+    source: Source
+    quote: str
+    by_words: bool
+    about: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsFound:
+    """A page of the records; `total` are all, `degraded` names what could not be searched.
+
+    `texts` come with the first page of what is searched by words alone.
+    """
+
+    hits: Sequence[RecordHit]
+    texts: Sequence[TextHit]
+    total: int
+    degraded: Sequence[str]
+
+
+async def search_records(
+    canon: Canon,
+    caller: Caller,
+    text: str | None,
+    selection: RecordSelection,
+    *,
+    limit: int,
+    offset: int,
+) -> RecordsFound:
+    """The records of the own account that are meant, a page of them.
+
+    Raises:
+        InvalidInput: `search.words`, and as the selection says.
+        NotFound: `field.unknown`.
+    """
+    words = sought(text or "")
+    if text is not None and not words:
+        message = "the query has no word in it; leave it out to search by fields alone"
+        raise InvalidInput("search.words", message, path="/query")
+    table = await own_records(canon, caller)
+    selection = _meant(table, selection)
+    found = dict(_selected(table, words, selection))
+    chosen = list(found)
+    like: Mapping[str, FoundPassage] = {}
+    degraded: Sequence[str] = ()
+    if text is not None:
+        like, degraded = await _like(canon, caller, text)
+        chosen = [i for i in like if i in found] + [i for i in found if i not in like]
+        among = dict(_selected(table, (), selection, [table.rows.get(i) for i in like]))
+        chosen += [i for i in among if i not in found]
+    page = chosen[offset : offset + limit]
+    entities = await canon.within(account_of(caller).space).things(page)
+    hits = [
+        RecordHit(
+            entity=entity,
+            matches=_matches(entity, table, words, found.get(i, ()), like.get(i)),
+            by_words=i in found,
+        )
+        for i in page
+        if isinstance(entity := entities.get(i), Entity)
+    ]
+    anything = text is not None and not offset and selection == RecordSelection()
+    texts = await _texts(canon, caller, text or "") if anything else ()
+    return RecordsFound(hits=hits, texts=texts, total=len(chosen), degraded=degraded)
+
+
+async def _texts(canon: Canon, caller: Caller, text: str) -> Sequence[TextHit]:
+    """The passages of the own files that say what is asked, the strongest first."""
+    space = account_of(caller).space
+    query = TextQuery(
+        collection=Collection.SNIPPETS, text=text, spaces=frozenset((space,)), limit=TEXTS_MAX
+    )
+    found = await find_passages(canon, query)
+    own = canon.within(space)
+    sources = await own.things({hit.passage.source_id or "" for hit in found.hits})
+    texts: list[TextHit] = []
+    for hit in found.hits:
+        snippet, source = found.things[hit.passage.id], sources.get(hit.passage.source_id or "")
+        if isinstance(snippet, Snippet) and isinstance(source, Source):
+            page = await canon.state.observations_from(source.id, limit=TEXTS_MAX, offset=0)
+            about = await own.roots(dict.fromkeys(each.entity_id for each in page.items))
+            quote = excerpt_of(snippet.text, next(iter(hit.terms), ""), around=_QUOTED)
+            texts.append(
+                TextHit(
+                    snippet=snippet,
+                    source=source,
+                    quote=quote,
+                    by_words=hit.by_words > 0,
+                    about=tuple({each.id: None for each in about.values()}),
+                )
+            )
+    return texts
+
+
+async def _like(
+    canon: Canon, caller: Caller, text: str
+) -> tuple[Mapping[str, FoundPassage], Sequence[str]]:
+    """What recall finds in the own account, the strongest first, by the record that it became."""
+    space = account_of(caller).space
+    query = TextQuery(
+        collection=Collection.ENTITIES, text=text, spaces=frozenset((space,)), limit=LIKE_MAX
+    )
+    found = await find_passages(canon, query)
+    roots = await canon.within(space).roots(hit.passage.id for hit in found.hits)
+    best: dict[str, FoundPassage] = {}
+    for hit in found.hits:
+        if hit.passage.id in roots:
+            best.setdefault(roots[hit.passage.id].id, hit)
+    return best, found.degraded
+
+
+def _meant(table: RecordTable, selection: RecordSelection) -> RecordSelection:
+    if selection.entity_type is None:
+        return require_selection(selection, {})
+    named = revised(selection, entity_type=type_named(selection.entity_type))
+    schema = schema_named(table, named.entity_type or "")
+    return require_selection(named, {} if schema is None else {schema.entity_type: schema})
+
+
+def _selected(
+    table: RecordTable,
+    words: Sequence[str],
+    selection: RecordSelection,
+    among: Iterable[RecordRow | None] | None = None,
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """The records, of all or of some, that have all words and meet the selection, and by what."""
+    matchers: dict[str, Matcher] = {}
+    for row in table.ordered if among is None else among:
+        if row is None or selection.entity_type not in {None, row.entity_type}:
+            continue
+        if words and not all(word in row.said for word in words):
+            continue
+        kind = row.entity_type
+        if kind not in matchers:
+            matchers[kind] = Matcher(selection, table.schemas.get(kind))
+        fields = matchers[kind].fields(row)
+        if fields is not None:
+            yield row.id, fields
+
+
+def _matches(
+    entity: Entity,
+    table: RecordTable,
+    words: Sequence[str],
+    fields: Sequence[str],
+    passage: FoundPassage | None,
+) -> Sequence[Match]:
+    """The fields that were asked about or have one of the words; else what the passage says."""
+    shown = shown_by(entity, table.schemas.get(entity.entity_type))
+    values: dict[str, Any] = {name: each.value for name, each in shown.fragments.items()}
+    values |= shown.fields
+    found: list[Match] = []
+    asked: list[Match] = []
+    for name, value in values.items():
+        text = "; ".join(texts_in(value))
+        said = words_in(text) if words else ""
+        hit = next((word for word in words if word in said), None)
+        if hit is not None or name in fields:
+            credited = shown.sources.get(name) or (
+                (shown.fragments[name].observation,) if name in shown.fragments else ()
+            )
+            seen = next(iter(credited), None)
+            excerpt = excerpt_of(text, (hit or "").strip())
+            match = Match(field=name, observation_id=seen, excerpt=excerpt)
+            (asked if hit is None else found).append(match)
+    if not found and any(word in words_in(entity.name) for word in words):
+        found.append(Match(field=_NAME, excerpt=excerpt_of(entity.name, "")))
+    if not found and passage is not None:
+        term = next(iter(passage.terms), "")
+        excerpt = excerpt_of(passage.passage.text, term)
+        found.append(Match(passage_id=passage.passage.id, excerpt=excerpt))
+    return [*found, *asked]
+
+
+def excerpt_of(text: str, word: str, around: int = _AROUND) -> str:
+    """The text around a word, on one line; marks say where there is more."""
+    plain = " ".join(text.split())
+    at = max(0, plain.casefold().find(word))
+    start, end = max(0, at - around), at + len(word) + around
+    before, after = "…" * (start > 0), "…" * (end < len(plain))
+    return f"{before}{plain[start:end]}{after}"
+
+
+_TYPES_MAX: Final = 20
+"""So many of the types that there are stand in an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsSummed:
+    """The sums, and what was added up, by the fields' own names."""
+
+    entity_type: str
+    asked: Summing
+    summed: Summed
+
+
+async def summarise_records(
+    canon: Canon, caller: Caller, selection: RecordSelection, asked: Summing
+) -> RecordsSummed:
+    """Sums over the records of one type in the own account.
+
+    Raises:
+        NotFound: `type.unknown` or `field.unknown`.
+        InvalidInput: `sum.not-a-number`, `sum.not-a-date`, and as the selection says.
+    """
+    table = await own_records(canon, caller)
+    entity_type = type_named(selection.entity_type or "")
+    schema = schema_named(table, entity_type)
+    if schema is None:
+        kinds = sorted({row.entity_type for row in table.ordered})[:_TYPES_MAX]
+        message = f"there are no records of this type; there are {', '.join(kinds) or 'none'}"
+        raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
+    selection = revised(selection, entity_type=schema.entity_type)
+    require_selection(selection, {schema.entity_type: schema})
+    asked = _summarise_records_meant(schema, asked)
+    summary, matcher = RunningSums(schema, asked), Matcher(selection, schema)
+    for row in table.ordered:
+        if row.entity_type != schema.entity_type:
+            continue
+        if matcher.fields(row) is not None:
+            summary.add(row)
+        elif (name := matcher.unclear(row)) is not None:
+            summary.leave_out(row, name, row.unclear[name])
+    return RecordsSummed(entity_type=schema.entity_type, asked=asked, summed=summary.result())
+
+
+def _summarise_records_meant(schema: EntitySchema, asked: Summing) -> Summing:
+    """What is asked with the fields' own names, and the date that a period goes by."""
+    name = asked.field and require_field(schema, asked.field, "/field")
+    if name:
+        require_number(schema, name, "/field")
+    groups = tuple(
+        require_field(schema, each, f"/group_by/{number}")
+        for number, each in enumerate(asked.group_by)
+    )
+    dated = asked.date_field and require_field(schema, asked.date_field, "/date_field")
+    if dated:
+        require_date(schema, dated, "/date_field")
+    if asked.period is not None and not dated:
+        dates = dates_of(schema)
+        if not dates:
+            message = f"{schema.entity_type} has no date to tell periods by; leave period out"
+            raise NotFound("field.unknown", message, kind="field", path="/period")
+        dated = dates[0]
+    return replace(asked, field=name, group_by=groups, date_field=dated)

@@ -1,1 +1,0 @@
-"""Questions about the own account: searching its records, and summing them up."""

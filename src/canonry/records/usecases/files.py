@@ -1,0 +1,485 @@
+"""Files: store, sign links to, check and carry them."""
+
+import asyncio
+import binascii
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final
+
+from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
+from canonry.canon.session.account import within_account
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import require
+from canonry.canon.session.paging import every_item
+from canonry.log.entries import Tombstone
+from canonry.log.items.sources import Source, account_space, source_id_of
+from canonry.log.ports.blobs import Blobs
+from canonry.readmodels.follow_log import heads_of
+from canonry.readmodels.ports.view import Finding, UpkeepProgress
+from canonry.records.domain.file_links import (
+    BUCKET,
+    EXPIRY_DEFAULT,
+    EXPIRY_MAX,
+    EXPIRY_MIN,
+    StorageKey,
+    holds,
+    is_bucket,
+    link_to,
+    storage_key,
+)
+from canonry.records.usecases.services import Filing, RecordServices, UserFiles
+from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
+from canonry.values.ids import SpaceId
+from canonry.values.moments import DAY, SECOND, Instant
+
+# Store a file: its bytes are checked and kept under their hash, apart from other users' files.
+#
+# Nothing is said about the file in any log here: the source that names it does that.
+
+_MIME: Final = re.compile(
+    r"[a-zA-Z0-9][\w.+-]{0,126}/[a-zA-Z0-9][\w.+-]{0,126}(?:\s*;\s*[\w-]+=\"?[\w.+-]+\"?)*"
+)
+_BASE64_MAX: Final = (FILE_BYTES_MAX + 2) // 3 * 4
+_NAME_MAX: Final = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFile:
+    """A file as its bringer gives it, checked as far as that goes without its content."""
+
+    data: bytes = field(repr=False)
+    hint: FileHint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """A file that is kept: under which key, with which hash, and of which kind it really is."""
+
+    key: StorageKey
+    digest: str
+    size: int
+    kind: FileType
+    charset: str | None = None
+
+    @property
+    def media_type(self) -> str:
+        """The kind with the charset that was named, without which a text may not be readable."""
+        text = self.kind.value.startswith("text/") and self.charset
+        return f"{self.kind.value}; charset={self.charset}" if text else self.kind.value
+
+
+def given_file(content: str, mime_type: str, name: str | None) -> GivenFile:
+    """The file behind base64, a media type and a name.
+
+    Raises:
+        InvalidInput: `file.base64`, `file.mime-type` or `file.too-large`.
+    """
+    hint = hint_of(mime_type, name)
+    data = decoded(content)
+    if not data:
+        raise InvalidInput("file.empty", "the file is empty", path="/file_content")
+    return GivenFile(data=data, hint=hint)
+
+
+def decoded(content: str) -> bytes:
+    """The bytes behind strict base64; line ends between its characters are allowed.
+
+    Raises:
+        InvalidInput: `file.base64` or `file.too-large`.
+    """
+    if len(content) > _BASE64_MAX:
+        content = content.translate(_LINE_ENDS)
+        if len(content) > _BASE64_MAX:
+            raise too_large(len(content) * 3 // 4)
+    try:
+        data = _strictly(content)
+    except ValueError:
+        data = _without_line_ends(content)
+    if len(data) > FILE_BYTES_MAX:
+        raise too_large(len(data))
+    return data
+
+
+def hint_of(mime_type: str, name: str | None) -> FileHint:
+    """What the bringer says of the file.
+
+    Raises:
+        InvalidInput: `file.mime-type`.
+    """
+    if mime_type and _MIME.fullmatch(mime_type.strip()) is None:
+        message = "mime_type is no media type: write it as type/subtype, such as application/pdf"
+        raise InvalidInput("file.mime-type", message, path="/mime_type")
+    base = (name or "").replace("\\", "/").rpartition("/")[2][:_NAME_MAX]
+    return FileHint(
+        mime_type=mime_type.strip(),
+        name="".join(char for char in base if char.isprintable()),
+    )
+
+
+def too_large(size: int) -> InvalidInput:
+    """The error for a file of more than the largest size."""
+    message = f"the file is larger than {FILE_BYTES_MAX} bytes; split it, or bring its text alone"
+    return InvalidInput(
+        "file.too-large", message, file_size_bytes=size, max_size_bytes=FILE_BYTES_MAX
+    )
+
+
+def filing_of(canon: Canon) -> Filing:
+    """The filing of the canon.
+
+    Raises:
+        NotSupported: `file.no-filing`.
+    """
+    filing = canon.service(RecordServices).filing
+    if filing is None:
+        raise NotSupported("file.no-filing", "this store keeps no files; open one that does")
+    return filing
+
+
+def storage_key_of(user_id: str, data: bytes, bucket: str | None = None) -> StorageKey:
+    """The key under which a user's bytes are kept.
+
+    Raises:
+        InvalidInput: `file.bucket`.
+    """
+    name = bucket or BUCKET
+    if not is_bucket(name):
+        message = "bucket is 1 to 40 lower-case letters, digits, hyphens or underscores"
+        raise InvalidInput("file.bucket", message, path="/bucket")
+    return StorageKey(bucket=name, user_id=user_id, digest=sha256(data).hexdigest())
+
+
+async def store_file(
+    canon: Canon, user_id: str, given: GivenFile, *, bucket: str | None = None
+) -> StoredFile:
+    """Keep the bytes durably; storing them again changes nothing.
+
+    Raises:
+        InvalidInput: `document.unsupported`, `document.empty`, `document.damaged`,
+            `file.too-large` or `file.bucket`.
+        Unavailable: as the blobs say.
+    """
+    filing = filing_of(canon)
+    if len(given.data) > FILE_BYTES_MAX:
+        raise too_large(len(given.data))
+    kind = canon.reader.kind_of(given.data, given.hint)
+    # Hashing the largest file takes a while, in which others want to be served.
+    key = await asyncio.to_thread(storage_key_of, user_id, given.data, bucket)
+    digest = await filing.blobs_of(user_id).put(given.data)
+    return StoredFile(
+        key=key, digest=digest, size=len(given.data), kind=kind, charset=given.hint.charset
+    )
+
+
+async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
+    """The file at a path that the operator allows.
+
+    Raises:
+        NotFound: `file.unknown`.
+        InvalidInput: `file.too-large` or `file.path`.
+    """
+    found = await filing_of(canon).local.read(path, most=FILE_BYTES_MAX)
+    return GivenFile(data=found.data, hint=hint_of(mime_type, found.name))
+
+
+_LINE_ENDS: Final = {ord(char): None for char in "\r\n"}
+
+
+def _without_line_ends(content: str) -> bytes:
+    try:
+        return _strictly(content.translate(_LINE_ENDS))
+    except ValueError:
+        message = "file_content is not base64: send the bytes in the standard alphabet, padded"
+        raise InvalidInput("file.base64", message, path="/file_content") from None
+
+
+def _strictly(content: str) -> bytes:
+    if content.endswith("==="):  # which the strict mode lets pass
+        raise ValueError
+    return binascii.a2b_base64(content, strict_mode=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedUrl:
+    """A URL and the instant at which it ends."""
+
+    url: str
+    expires_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedFile:
+    """The file behind a link that holds."""
+
+    data: bytes = field(repr=False)
+    mime_type: str
+    name: str
+
+
+async def sign_url(
+    canon: Canon, user_id: str, file_path: str, expires_in: int = EXPIRY_DEFAULT
+) -> SignedUrl:
+    """A link to a file of this user, under the address of the file host.
+
+    Raises:
+        NotFound: `file.unknown`, also for another user's file.
+        InvalidInput: `file.expiry`.
+        Unavailable: `file.signing-failed`, no host serves files.
+    """
+    if not EXPIRY_MIN <= expires_in <= EXPIRY_MAX:
+        message = f"expires_in is {EXPIRY_MIN} to {EXPIRY_MAX} seconds"
+        raise InvalidInput("file.expiry", message, path="/expires_in")
+    filing = filing_of(canon)
+    key = storage_key(file_path)
+    if key is None or key.user_id != user_id or await _source(canon, key) is None:
+        raise unknown_file()
+    expires = Instant((canon.clock.now() // SECOND + expires_in) * SECOND)
+    link = link_to(key, filing.secret, expires)
+    address = "" if filing.host is None else await filing.host.address()
+    return SignedUrl(url=f"{address.rstrip('/')}{link}", expires_at=expires)
+
+
+async def open_link(canon: Canon, path: str, expires: str, signature: str) -> LinkedFile | None:
+    """The file behind a link; None where the link does not hold, whatever it names.
+
+    Raises:
+        NotFound: `file.unknown`, the link holds and its file was erased.
+    """
+    filing = filing_of(canon)
+    key = storage_key(path)
+    if key is None or not holds(key, filing.secret, expires, signature, canon.clock.now()):
+        return None
+    source = await _source(canon, key)
+    if source is None:
+        raise unknown_file()
+    return await _linked(canon, key, source)
+
+
+async def own_file(canon: Canon, caller: Caller, source_id: str) -> LinkedFile:
+    """The file that a source of the caller's account came in.
+
+    Raises:
+        NotFound: `source.unknown`, or `file.unknown` where it came in none, or was erased.
+    """
+    source = await require(canon, within_account(caller), Source, source_id)
+    key = storage_key(source.files[0]) if source.files else None
+    if key is None:
+        raise unknown_file()
+    return await _linked(canon, key, source)
+
+
+async def _linked(canon: Canon, key: StorageKey, source: Source) -> LinkedFile:
+    try:
+        data = await filing_of(canon).blobs_of(key.user_id).get(key.digest)
+    except NotFound:
+        raise unknown_file() from None
+    mime_type = source.mime_type or "application/octet-stream"
+    return LinkedFile(data=data, mime_type=mime_type, name=source.file_name or key.digest)
+
+
+def unknown_file() -> NotFound:
+    """The error for a file that does not exist, or not for this caller."""
+    return NotFound("file.unknown", "there is no such file; take its path from a source's answer")
+
+
+async def _source(canon: Canon, key: StorageKey) -> Source | None:
+    """The source that the file is, if it was stored and not erased; every file is one."""
+    source_id = source_id_of(key.user_id, key.digest)
+    found = await canon.within(account_space(key.user_id)).thing(source_id)
+    if isinstance(found, Source) and found.files:
+        return found
+    return None
+
+
+# Check files: whether every file that a source names is there as it was, and what nobody names.
+#
+# Whoever dies between keeping bytes and naming them leaves bytes that nothing leads to.
+
+_FINDINGS_MAX: Final = 20
+_MISSING: Final = "its bytes are missing: restore them from a backup's folder of files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileCheck:
+    """How many files are named by sources, what is wrong, and how many nobody names."""
+
+    files: int
+    findings: tuple[Finding, ...]
+    orphans: int
+
+
+async def check_files(
+    canon: Canon, told: UpkeepProgress | None = None, *, whole: bool
+) -> FileCheck:
+    """Look for each file that a source names; with `whole` also read it and compare its hash."""
+    filing = canon.service(RecordServices).filing
+    if filing is None:
+        return FileCheck(files=0, findings=(), orphans=0)
+    # The names come first: whoever brings a file meanwhile keeps its bytes before it is named.
+    named = await named_files(canon)
+    kept = {each async for each in filing.kept()}
+    findings: list[Finding] = []
+    for done, (where, key) in enumerate(named.items(), 1):
+        what = _MISSING if where not in kept else None
+        if what is None and whole:
+            what = await _altered(filing, key)
+        if what is not None and await _is_named(canon, key):  # it may have been erased meanwhile
+            findings.append(Finding(where=f"file {key}", what=what))
+        if len(findings) == _FINDINGS_MAX:
+            break
+        if told is not None:
+            told(done, len(named))
+    return FileCheck(files=len(named), findings=tuple(findings), orphans=len(kept - named.keys()))
+
+
+async def collect_files(canon: Canon) -> int:
+    """Delete bytes that no source names and that were kept more than a day ago; how many."""
+    filing, collected = canon.service(RecordServices).filing, 0
+    if filing is None:
+        return 0
+    named = await named_files(canon)
+    async for user_id, digest in filing.kept():
+        stored = None if (user_id, digest) in named else await filing.stored_at(user_id, digest)
+        if stored is not None and canon.clock.now() - int(stored * SECOND) > DAY:
+            await filing.blobs_of(user_id).delete(digest)
+            collected += 1
+    return collected
+
+
+async def named_files(canon: Canon) -> Mapping[tuple[str, str], StorageKey]:
+    """User and digest of every file that a source of any space names, in order.
+
+    With each is one of the storage keys that it has, whatever it is called.
+    """
+    found: dict[tuple[str, str], StorageKey] = {}
+    for space in await heads_of(canon.ledger):
+        async for source in every_item(partial(canon.state.sources, space)):
+            for key in filter(None, map(storage_key, source.files)):
+                found[key.user_id, key.digest] = key
+    return dict(sorted(found.items(), key=lambda item: item[0]))
+
+
+async def _altered(filing: Filing, key: StorageKey) -> str | None:
+    try:
+        await filing.blobs_of(key.user_id).get(key.digest)
+    except BrokenInvariant:
+        return "its bytes were altered: restore them from a backup's folder of files"
+    except NotFound:
+        return _MISSING
+    return None
+
+
+async def _is_named(canon: Canon, key: StorageKey) -> bool:
+    source_id = source_id_of(key.user_id, key.digest)
+    found = (await canon.state.things((source_id,))).get(source_id)
+    return isinstance(found, Source)
+
+
+async def forget_files(canon: Canon, space: SpaceId) -> None:
+    """Delete the bytes of the erased sources of an account, and nobody else's.
+
+    A file's source follows from its hash, so an erasure that was interrupted is finished by
+    asking again, although nothing tells any more what the source was.
+    """
+    filing = canon.service(RecordServices).filing
+    if filing is None:
+        return
+    for owner in [user for user in await filing.users() if account_space(user) == space]:
+        async for page in filing.pages(owner):
+            sources = {source_id_of(owner, digest): digest for digest in page}
+            known = await canon.state.things(tuple(sources))
+            for source_id, digest in sources.items():
+                if isinstance(known.get(source_id), Tombstone):
+                    await filing.blobs_of(owner).delete(digest)
+
+
+# Carry files: the bytes that a log's sources name go beside it, and come back with it.
+#
+# Only what a source names is carried, so that an erased file stays erased wherever its bytes
+# remain.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedFiles:
+    """How many files were carried, were there already, are missing, or are named by nobody."""
+
+    files: int
+    known: int = 0
+    missing: int = 0
+    unnamed: int = 0
+
+
+async def export_files(
+    canon: Canon, beside: UserFiles, told: UpkeepProgress, *, user_id: str | None = None
+) -> CarriedFiles:
+    """Copy every file that a source names, or those of one user.
+
+    Raises:
+        BrokenInvariant: `blobs.altered`, the store's own bytes are not what was kept.
+        Unavailable: as the blobs say.
+    """
+    named = await named_files(canon)
+    wanted = {key: named[key] for key in named if user_id in {None, key[0]}}
+    return await _carry(filing_of(canon), beside, wanted, told)
+
+
+async def require_whole(beside: UserFiles) -> None:
+    """See that every file is what its name says, before anything is written.
+
+    Raises:
+        InvalidInput: `import.damaged`, with the digest of the first that is not.
+    """
+    async for user_id, digest in beside.kept():
+        try:
+            await beside.blobs_of(user_id).get(digest)
+        except BrokenInvariant as error:
+            message = (
+                f"the bytes of the file {digest} were altered; nothing was imported: take another "
+                "copy of the exported files"
+            )
+            raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
+
+
+async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
+    """Take every file that a source of the store names and whose bytes are not there.
+
+    Raises:
+        BrokenInvariant: `blobs.altered`.
+        Unavailable: as the blobs say.
+    """
+    named = await named_files(canon)
+    carried = await _carry(beside, filing_of(canon), named, told)
+    unnamed = [each async for each in beside.kept() if each not in named]
+    return replace(carried, unnamed=len(unnamed))
+
+
+async def _carry(
+    source: UserFiles, target: UserFiles, named: Mapping[tuple[str, str], Any], told: UpkeepProgress
+) -> CarriedFiles:
+    counts = Counter[str]()
+    for done, (user_id, digest) in enumerate(named, 1):
+        blobs = target.blobs_of(user_id)
+        if await _has(blobs, digest):
+            counts["known"] += 1
+        else:
+            try:
+                await blobs.put(await source.blobs_of(user_id).get(digest))
+                counts["files"] += 1
+            except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
+                counts["missing"] += 1
+        told(done, len(named))
+    return CarriedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
+
+
+async def _has(blobs: Blobs, digest: str) -> bool:
+    """Whether the bytes are there as they were."""
+    try:
+        await blobs.get(digest)
+    except NotFound:
+        return False
+    return True

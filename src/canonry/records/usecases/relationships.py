@@ -1,0 +1,519 @@
+"""Relationships between records: relate, read and derive them."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.canon.session.account import (
+    Account,
+    account_of,
+    read_by,
+    require_readable,
+    within_account,
+)
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.lookup import require, require_all
+from canonry.canon.session.paging import every_match
+from canonry.canon.session.traversal import DIRECTIONS, traverse_related
+from canonry.log.entries import (
+    Entry,
+    EvidenceLinked,
+    Made,
+    RelationDetailed,
+    RelationEnded,
+    RelationResumed,
+)
+from canonry.log.folding import relations_key, thing_key
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.items.sources import Source, relation_id_of
+from canonry.log.schemas.identity_keys import KeyReader, key_mark
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.log.schemas.schemas import ACYCLIC, EntitySchema, TruthRelation
+from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import RelationQuery, TimelineQuery
+from canonry.readmodels.timeline import (
+    TimelineEntry,
+    TimelineEvent,
+    entries_current,
+    event_of,
+    laid_together,
+)
+from canonry.records.domain.shown import foreseen
+from canonry.records.notation.parties import COMPANIONS, companions_of
+from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id
+from canonry.values.json_values import encode_json
+from canonry.values.moments import StoryPlace
+from canonry.values.observations import Accumulator, Observation, ObservationDraft
+from canonry.values.provenance import Authority, CanonLevel
+
+# Derived edges: an entity refers to whomever its fields name, for as long as they name them.
+#
+# An edge that a field made stands while the entity's own word names whom it leads to, whichever
+# source said that, in whatever order things arrived; it holds on when the field returns. One that
+# a
+# user has asked for depends on no field.
+
+FIELD: Final = "field"
+"""The property of an edge that says which field made it."""
+
+_KEYS: Final = {kind: KeyReader(TRUTH_TYPES[kind]) for kind in ("company", "person")}
+_REASON: Final = "the field that made it names somebody else"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetoldEntity:
+    """What an entity's own fields were, and what they are once more has been said of it."""
+
+    id: EntityId
+    schema: EntitySchema
+    before: Accumulator
+    after: Accumulator
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The keys of everybody whom the fields name now."""
+        return self._named(self.after)
+
+    @property
+    def renames(self) -> bool:
+        """Whether they name others than they did."""
+        return self._named(self.before) != self.named
+
+    def _named(self, own: Accumulator) -> frozenset[str]:
+        kind, fields = self.schema.entity_type, {}
+        for name in COMPANIONS.get(kind, ()):
+            if elements := own.get(PROPERTY_PREFIX + name):
+                fields[name] = self.schema.policy(name).show(elements)
+        return frozenset(key for key, _ in named_in(kind, fields))
+
+
+def named_in(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(key, name) of everybody whom the fields of a record name."""
+    for _, whom, name in companions_of(entity_type, fields):
+        for key in _KEYS[whom].keys({"name": name}):
+            yield key_mark(key), name
+
+
+def retellings(
+    drafts: Iterable[ObservationDraft],
+    about: Callable[[EntityId], tuple[EntitySchema, Accumulator]],
+) -> Iterator[RetoldEntity]:
+    """Those of whom something was said before, or several drafts speak; `about` knows them."""
+    said: dict[EntityId, list[ObservationDraft]] = {}
+    for each in drafts:
+        said.setdefault(each.entity_id, []).append(each)
+    for entity_id, told in said.items():
+        schema, own = about(entity_id)
+        if schema.entity_type in COMPANIONS and (own or len(told) > 1):
+            yield RetoldEntity(id=entity_id, schema=schema, before=own, after=foreseen(own, told))
+
+
+def stands(edge: RelationDraft, target: Collection[str], named: Collection[str]) -> bool:
+    """Whether an edge stands: no field has made it, or its target bears a key of those named."""
+    return FIELD not in edge.properties or not set(named).isdisjoint(target)
+
+
+async def edges_following(
+    canon: Canon, account: Account, retold: Iterable[RetoldEntity]
+) -> tuple[list[Entry], frozenset[str]]:
+    """What becomes of the edges that there are, and the keys that this rests on."""
+    named = {each.id: each.named for each in retold if each.renames}
+    edges = await _edges_from(canon, account, frozenset(named)) if named else []
+    found = await canon.within(account.space).things({each.to_id for each in edges})
+    entries: list[Entry] = []
+    for edge in edges:
+        target = found.get(edge.to_id)
+        borne = target.borne if isinstance(target, Entity) else ()
+        stand = stands(edge, borne, named[edge.from_id])
+        if edge.current and not stand:
+            entries.append(
+                RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
+            )
+        elif edge.ended and stand:
+            entries.append(RelationResumed(relation_id=edge.id))
+    things = {thing_key(i) for edge in edges for i in (edge.id, edge.to_id)}
+    return entries, frozenset((*map(relations_key, named), *things))
+
+
+def derived(edge: Relation) -> bool:
+    """Whether only fields have asked for an edge."""
+    words = (edge.authority, *(each.authority for each in edge.again))
+    return FIELD in edge.properties and all(word is Authority.SOURCE for word in words)
+
+
+async def _edges_from(canon: Canon, account: Account, ids: frozenset[EntityId]) -> list[Relation]:
+    """The edges that fields of these entities have made, also those that have ended."""
+    query = RelationQuery(
+        spaces=frozenset((account.space,)),
+        entities=ids,
+        rel_type=TruthRelation.REFERS_TO,
+        direction="out",
+    )
+    return [
+        e
+        async for e in every_match(canon.state.relations, query)
+        if derived(e) and e.level is CanonLevel.CANON
+    ]
+
+
+# Relate entities: a typed edge whose id follows from its type and ends, so that it is there once.
+#
+# Saying it again adds what is new in its metadata and changes nothing else.
+
+_WALKED_MAX: Final = 20_000
+"""So many entities are walked in search of a cycle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRelationship:
+    """An edge as it is asked for; the ids may be those of merged entities."""
+
+    rel_type: str
+    from_id: str
+    to_id: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipStands:
+    """The edge as it stands now; `existing`: it stood before."""
+
+    relation: Relation
+    existing: bool
+
+
+async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) -> RelationshipStands:
+    """Let the edge stand between the two entities of the caller's account.
+
+    Raises:
+        InvalidInput: `relationship.type-unknown` or `relationship.to-itself`.
+        NotFound: `entity.unknown`.
+        Conflict: `relationship.cycle`.
+        Unavailable: `relationship.too-far`, the search for a cycle grew too long.
+    """
+    if new.rel_type not in list(TruthRelation):
+        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    account, inner = account_of(caller), within_account(caller)
+    await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+
+    async def prepare(new_id: NewId) -> Change[bool]:
+        del new_id  # the id follows from the edge
+        from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+        _require_two(from_, to)
+        relation = _made(account, new)
+        ends = (new.from_id, new.to_id, from_.id, to.id)
+        reads = {thing_key(each) for each in (*ends, relation.id)}
+        found = await canon.within(account.space).thing(relation.id)
+        if isinstance(found, Relation):
+            entries = (*_asked_for(found), *_added(found, new.metadata))
+            return Change(entries=entries, reads=frozenset(reads), found=found.current)
+        if new.rel_type in ACYCLIC:
+            reads |= await _require_acyclic(canon, new.rel_type, from_, to)
+        return Change(entries=(Made(thing=relation),), reads=frozenset(reads), found=False)
+
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    wanted = relation_id_of(account.user_id, new.rel_type, new.from_id, new.to_id)
+    relation = await require(canon, inner, Relation, wanted)
+    from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+    shown = revised(relation, from_id=from_.id, to_id=to.id)
+    return RelationshipStands(relation=shown, existing=bool(receipt.found))
+
+
+def _require_two(from_: Entity, to: Entity) -> None:
+    if from_.id == to.id:
+        message = "a relationship connects two entities; these two are one"
+        raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
+
+
+def _made(account: Account, new: NewRelationship) -> RelationDraft:
+    """The edge between those who were named: taking a merge back gives it back to them."""
+    ends = (EntityId(new.from_id), EntityId(new.to_id))
+    return edge(account, new.rel_type, *ends, metadata=new.metadata, authority=Authority.PLAYER)
+
+
+def edge(
+    account: Account,
+    rel_type: str,
+    from_id: EntityId,
+    to_id: EntityId,
+    *,
+    metadata: Mapping[str, Any],
+    authority: Authority,
+) -> RelationDraft:
+    """The edge of a type between two entities of an account, not yet recorded."""
+    return RelationDraft(
+        id=RelationId(relation_id_of(account.user_id, rel_type, from_id, to_id)),
+        space=account.space,
+        rel_type=rel_type,
+        from_id=from_id,
+        to_id=to_id,
+        properties=dict(metadata),
+        since=None,
+        confidence=1.0,
+        authority=authority,
+        evidence=(),
+        level=CanonLevel.CANON,
+    )
+
+
+def _asked_for(found: Relation) -> Iterator[Entry]:
+    """A user's word for an edge that a field made: it depends on the field no longer."""
+    if found.ended:
+        yield RelationResumed(relation_id=found.id)
+    if derived(found):
+        again = SaidAgain(
+            at=None,
+            place=StoryPlace(told=0),
+            authority=Authority.PLAYER,
+            confidence=1.0,
+            evidence=(),
+        )
+        yield EvidenceLinked(thing_id=found.id, evidence=found.evidence[0], again=again)
+
+
+def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
+    new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
+    if not new:
+        return ()
+    state = content_id(found.id, str(found.told), encode_json(new).decode())
+    return (RelationDetailed(relation_id=found.id, properties=new, told=state),)
+
+
+async def _require_acyclic(
+    canon: Canon, rel_type: str, from_: Entity, to: Entity
+) -> frozenset[str]:
+    """Refuse an edge that its own target leads back to; the keys of all edges that were walked."""
+    leads, seen = await leads_to(canon, rel_type, to, from_)
+    if leads:
+        message = f"the target leads back to the source over {rel_type}; this would be a cycle"
+        raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
+    return frozenset(map(relations_key, seen))
+
+
+async def leads_to(
+    canon: Canon, rel_type: str, start: Entity, goal: Entity
+) -> tuple[bool, frozenset[str]]:
+    """Whether edges of a type lead from one entity to another, and the entities walked.
+
+    Raises:
+        Unavailable: `relationship.too-far`.
+    """
+    seen: set[str] = set()
+    frontier: dict[str, Entity] = {start.id: start}
+    while frontier:
+        family = frozenset[EntityId]().union(*map(family_of, frontier.values())) - seen
+        seen |= family
+        query = RelationQuery(
+            spaces=frozenset((start.space,)),
+            entities=family,
+            rel_type=rel_type,
+            direction="out",
+            current=True,
+        )
+        ends = {each.to_id async for each in every_match(canon.state.relations, query)}
+        if not ends.isdisjoint(family_of(goal)):
+            return True, frozenset(seen)
+        if len(seen) > _WALKED_MAX:
+            message = "too much hangs on the target to rule out a cycle"
+            raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
+        frontier = {e.id: e for e in (await canon.within(start.space).roots(ends - seen)).values()}
+    return False, frozenset(seen)
+
+
+WHOLE_MAX: Final = 5_000
+"""So many relations of one entity are looked at together for those that a merge made one."""
+
+LOOKED_THROUGH_MAX: Final = 50_000
+"""So many relations of merged entities are looked through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipQuery:
+    """Which of an entity's relationships, and which part of the list."""
+
+    entity_id: str
+    direction: str = "both"
+    rel_type: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+async def list_relationships(
+    canon: Canon, caller: Caller, query: RelationshipQuery
+) -> tuple[Sequence[Relation], int]:
+    """The relationships with survivors at their ends, and how many there are.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    (entity,) = await require_readable(canon, caller, Entity, (query.entity_id,))
+    family = family_of(entity)
+    wanted = RelationQuery(
+        spaces=frozenset((entity.space,)),
+        entities=family,
+        rel_type=query.rel_type,
+        direction=DIRECTIONS[query.direction],
+        current=True,
+        newest_first=True,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    first = await canon.state.relations(revised(wanted, limit=PAGE_MAX, offset=0))
+    if len(family) == 1 and first.total > WHOLE_MAX:  # so many are counted as they are stored
+        page = await canon.state.relations(wanted)
+        return await _laid_together(canon, caller, page.items), page.total
+    edges = first.items if first.total <= PAGE_MAX else await _all(canon, wanted)
+    shown = await _laid_together(canon, caller, edges)
+    return shown[query.offset : query.offset + query.limit], len(shown)
+
+
+async def _all(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
+    """All relations of an entity and of those merged into it.
+
+    Raises:
+        Unavailable: `relationship.too-far`, they are too many to look through.
+    """
+    found: list[Relation] = []
+    async for each in every_match(canon.state.relations, query):
+        found.append(each)
+        if len(found) > LOOKED_THROUGH_MAX:
+            message = "too many relationships hang on the merged entities; ask for one type"
+            raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
+    return found
+
+
+async def read_relationship(
+    canon: Canon, caller: Caller, rel_type: str, from_id: str, to_id: str
+) -> Relation:
+    """The relationship of a type between two entities, whichever of their names it was made under.
+
+    Raises:
+        InvalidInput: `relationship.type-unknown`.
+        NotFound: `entity.unknown` or `relationship.unknown`.
+    """
+    if rel_type not in list(TruthRelation):
+        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
+    account = account_of(caller)
+    ids = [
+        relation_id_of(account.user_id, rel_type, one, other)
+        for one in (from_.id, *from_.members)
+        for other in (to.id, *to.members)
+    ]
+    found = await canon.within(account.space).things(ids)
+    standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
+    if not standing:
+        message = "no relationship of this type stands between the two"
+        raise NotFound("relationship.unknown", message, kind="relationship")
+    family: dict[str, EntityId] = {each: e.id for e in (from_, to) for each in e.members}
+    return next(iter(laid_together(standing, family)))
+
+
+async def _laid_together(
+    canon: Canon, caller: Caller, edges: Sequence[Relation]
+) -> Sequence[Relation]:
+    """The relations between those who answer for whoever stands at their ends, each once."""
+    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
+    found = await read_by(canon, caller).things(ends)
+    moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
+    return tuple(laid_together(edges, moved))
+
+
+AROUND_MAX: Final = 100
+"""So many of each kind are given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """What was found around a node; `truncated`: of some kind there is more."""
+
+    entities: Sequence[Entity] = ()
+    relations: Sequence[Relation] = ()
+    sources: Sequence[Source] = ()
+    events: Sequence[TimelineEvent] = ()
+    observations: Sequence[Observation] = ()
+    truncated: bool = False
+
+
+async def neighbourhood_of_entity(
+    canon: Canon, caller: Caller, entity_id: str
+) -> tuple[Entity, Neighbourhood]:
+    """An entity with its relations, their other ends, its sources, events and observations.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
+    related = await traverse_related(canon, caller, entity)
+    page = await canon.state.observations_newest(
+        sorted(family_of(entity)), limit=AROUND_MAX, offset=0
+    )
+    cut = related.truncated or page.total > AROUND_MAX or len(related.relations) > AROUND_MAX
+    around = Neighbourhood(
+        entities=related.entities[:AROUND_MAX],
+        relations=related.relations[:AROUND_MAX],
+        sources=await _sources(canon, caller, page.items),
+        events=_events(entries_current(entity)),
+        observations=page.items,
+        truncated=cut,
+    )
+    return entity, around
+
+
+async def neighbourhood_of_source(
+    canon: Canon, caller: Caller, source_id: str
+) -> tuple[Source, Neighbourhood]:
+    """A source with what it says: observations, entities, what relates them, and their events.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    (source,) = await require_readable(canon, caller, Source, (source_id,))
+    page = await canon.state.observations_from(source.id, limit=AROUND_MAX, offset=0)
+    ids = tuple(dict.fromkeys(each.entity_id for each in page.items))
+    seen = await read_by(canon, caller).things(ids)
+    roots = {t.merged_into or t.id for t in seen.values() if isinstance(t, Entity)}
+    entities = await require_readable(canon, caller, Entity, sorted(roots))
+    relations: dict[str, Relation] = {}
+    truncated = page.total > AROUND_MAX
+    for entity in entities[:AROUND_MAX]:
+        related = await traverse_related(canon, caller, entity)
+        relations |= {
+            each.id: each for each in related.relations if {each.from_id, each.to_id} <= roots
+        }
+        truncated = truncated or related.truncated
+    query = TimelineQuery(
+        spaces=frozenset((account_of(caller).space,)),
+        source_id=SourceId(source.id),
+        limit=AROUND_MAX,
+    )
+    around = Neighbourhood(
+        entities=entities,
+        relations=tuple(relations.values())[:AROUND_MAX],
+        events=(await canon.state.timeline(query)).items,
+        observations=page.items,
+        truncated=truncated or len(relations) > AROUND_MAX,
+    )
+    return source, around
+
+
+async def _sources(canon: Canon, caller: Caller, seen: Iterable[Observation]) -> tuple[Source, ...]:
+    wanted = dict.fromkeys(each.source_id for each in seen if each.source_id is not None)
+    found = await read_by(canon, caller).things(wanted)
+    return tuple(s for i in wanted if isinstance(s := found.get(i), Source))
+
+
+def _events(entries: Iterable[TimelineEntry]) -> tuple[TimelineEvent, ...]:
+    by_event: dict[str, list[TimelineEntry]] = {}
+    for entry in entries:
+        by_event.setdefault(entry.event_id, []).append(entry)
+    events = (event_of(tuple(each)) for each in by_event.values())
+    return tuple(sorted(events, key=lambda event: (-event.instant, event.id)))[:AROUND_MAX]

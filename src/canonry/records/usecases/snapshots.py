@@ -1,0 +1,338 @@
+"""Snapshots: read them, explain them and trace a field."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.canon.session.account import account_of, read_by, require_readable
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.commits import Position
+from canonry.log.entries import Thing
+from canonry.log.items.entities import NEVER_SEEN, Entity, Sightings
+from canonry.log.items.sources import Source
+from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
+from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.sighting import seen_also
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.records.domain.shown import Shown, shown_by
+from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.values.errors import NotFound, Unavailable
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId
+from canonry.values.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST_SPECIFIC, join_all
+from canonry.values.moments import Instant
+from canonry.values.observations import Accumulator, Observation
+
+# Read a snapshot: an entity as it is shown now, as it was at an instant, or as it was known then.
+#
+# `at` asks about what had been seen by then, in whatever order it became known; `known_at` asks
+# about
+# what stood in the log by then. A merge counts from the instant at which it was recorded.
+
+_PAGES_MAX: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRead:
+    """An entity, folded from what counts, and how its schema of that time shows it."""
+
+    entity: Entity
+    schema: EntitySchema | None
+    shown: Shown
+    seen: Sightings
+    first_seen: Instant | None
+    computed_at: Instant
+
+
+async def read_snapshot(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    at: Instant | None = None,
+    known_at: Instant | None = None,
+) -> SnapshotRead:
+    """The snapshot; an instant before the first observation gives an empty one.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Unavailable: `entity.too-long`, both instants are given and there is too much to fold.
+    """
+    (root,) = await require_readable(canon, caller, Entity, (entity_id,))
+    then = root
+    if at is not None or known_at is not None:
+        then = await _back_then(canon, caller, entity_id, root, at=at, known_at=known_at)
+    account = account_of(caller)
+    schemas = await schemas_for(canon, account, (then,), at=at if at is not None else known_at)
+    schema = schema_of(schemas, account, then)
+    seen = then.observed
+    asked = at if at is not None else known_at
+    return SnapshotRead(
+        entity=then,
+        schema=schema,
+        shown=shown_by(then, schema),
+        seen=seen,
+        first_seen=root.observed.first,
+        computed_at=seen.last or asked or then.created_at,
+    )
+
+
+async def _back_then(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    root: Entity,
+    *,
+    at: Instant | None,
+    known_at: Instant | None,
+) -> Entity:
+    until = min(each for each in (at, known_at) if each is not None)
+    position = await canon.ledger.position_at(root.space, until)
+    sight = canon.within(root.space)
+    past = dict(await sight.things_as_known_at((entity_id, root.id), position))
+    given = past.get(entity_id)
+    moved = given.merged_into if isinstance(given, Entity) else None
+    if moved is None:
+        now = await read_by(canon, caller).thing(entity_id)
+        owner = now if isinstance(now, Entity) else root
+        before = given
+    else:
+        past |= await sight.things_as_known_at((moved,), position)
+        owner, before = root, past.get(moved)
+    members = before.members if isinstance(before, Entity) else ()
+    if at is None:
+        standing = before if isinstance(before, Entity) else None
+        return standing or _blank(owner)
+    if known_at is None:
+        found = await canon.state.entities_seen_until((owner.id, *members), at)
+        own = found.get(owner.id, _blank(owner))
+        others = [found[each] for each in members if each in found]
+        return revised(
+            _blank(owner),
+            own=own.own,
+            sightings=own.sightings,
+            members=members,
+            absorbed=join_all((each.own for each in others), policy_of),
+            absorbed_sightings=sum((each.sightings for each in others), NEVER_SEEN),
+        )
+    limit = await canon.ledger.position_at(root.space, known_at)
+    return await _folded(canon, owner, members, at, limit)
+
+
+def _blank(entity: Entity) -> Entity:
+    """The entity before anything was said of it."""
+    nothing: Accumulator = {}
+    return revised(
+        entity,
+        own=nothing,
+        absorbed=nothing,
+        sightings=NEVER_SEEN,
+        absorbed_sightings=NEVER_SEEN,
+        members=(),
+        merged_into=None,
+    )
+
+
+async def _folded(
+    canon: Canon, owner: Entity, members: tuple[EntityId, ...], at: Instant, until: Position
+) -> Entity:
+    """The entity folded from what had been seen at one instant and was known at another."""
+    counted = [
+        each
+        for each in await _observations(canon, (owner.id, *members))
+        if each.position <= until and each.seen_at <= at
+    ]
+    return seen_also(_blank(owner), counted)
+
+
+async def _observations(canon: Canon, ids: Iterable[EntityId]) -> list[Observation]:
+    found: list[Observation] = []
+    wanted = tuple(ids)
+    for number in range(_PAGES_MAX):
+        page = await canon.state.observations_newest(
+            wanted, limit=PAGE_MAX, offset=number * PAGE_MAX
+        )
+        found += page.items
+        if len(found) >= page.total:
+            return found
+    message = "this entity has too many observations to be folded in one call; ask by one instant"
+    raise Unavailable("entity.too-long", message, id=wanted[0])
+
+
+_NAMED: Final = 20
+"""So many of the names that there are stand in an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a value comes from: a source, or whatever else was cited, or the word alone."""
+
+    id: str
+    created_at: Instant
+    source: Source | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedField:
+    """A field's value and who said it, the newest first; `origins` has one for each of them."""
+
+    entity: Entity
+    field: str
+    value: Any
+    observations: tuple[Observation, ...]
+    origins: tuple[Origin, ...]
+
+
+async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) -> TracedField:
+    """Everything that a field of the current snapshot rests on.
+
+    Raises:
+        NotFound: `entity.unknown` or `field.unknown`.
+    """
+    read = await read_snapshot(canon, caller, entity_id)
+    name = field_named(read, field)
+    credited = read.shown.sources.get(name, ())
+    found = await canon.within(read.entity.space).things(credited)
+    seen = tuple(each for i in credited if isinstance(each := found.get(i), Observation))
+    if name not in read.shown.fields or not seen:
+        raise no_field(read.shown.fields)
+    return TracedField(
+        entity=read.entity,
+        field=name,
+        value=read.shown.fields[name],
+        observations=seen,
+        origins=await origins_of(canon, seen),
+    )
+
+
+def field_named(read: SnapshotRead, field: str) -> str:
+    """The field that a name or alias means."""
+    known = None if read.schema is None else read.schema.canonical(field)
+    return known or field
+
+
+def no_field(known: Iterable[str]) -> NotFound:
+    """The error for a field of which the snapshot says nothing, with those that it has."""
+    names = ", ".join(sorted(known)[:_NAMED]) or "no field at all"
+    message = f"the snapshot has no such field; it has {names}"
+    return NotFound("field.unknown", message, kind="field", path="/field")
+
+
+async def origins_of(canon: Canon, seen: Iterable[Observation]) -> tuple[Origin, ...]:
+    """What each observation was read from."""
+    observations = tuple(seen)
+    cited = {e.ref for each in observations for e in each.evidence[:1]}
+    found = await canon.within(*{each.space for each in observations}).things(cited)
+    return tuple(_origin(each, found) for each in observations)
+
+
+def _origin(observation: Observation, found: Mapping[str, Thing]) -> Origin:
+    cited = observation.source_id or next((e.ref for e in observation.evidence), None)
+    thing = None if cited is None else found.get(cited)
+    at = getattr(thing, "created_at", None) or getattr(thing, "timestamp", None)
+    return Origin(
+        id=observation.id if cited is None else cited,
+        created_at=at if at is not None else observation.recorded_at,
+        source=thing if isinstance(thing, Source) else None,
+    )
+
+
+CORRECTED: Final = "a correction goes before everything else"
+_REASONS: Final = {
+    LAST_WRITE.name: "what was seen last stands",
+    HIGHEST_PRIORITY.name: "what has the highest priority stands, of several what was seen last",
+    MOST_SPECIFIC.name: "what is most specific stands, then what has the highest priority",
+    MERGE_ARRAY.name: "the items of the highest priority present stand, each once",
+    "latest": "what was recorded last stands",
+    "names": "the name that was recorded last stands",
+    "tag_set": "each tag holds or not by what was recorded last of it",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """What one observation says of a field, and whether that stands."""
+
+    observation: Observation
+    value: Any
+    wins: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldExplained:
+    """A field with every word that was said of it, the newest first."""
+
+    field: str
+    value: Any
+    policy: str
+    reason: str
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotExplained:
+    """All fields, or the one that was asked for; `truncated`: older observations are left out."""
+
+    read: SnapshotRead
+    fields: tuple[FieldExplained, ...]
+    truncated: bool
+
+
+async def explain_snapshot(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    field: str | None = None,
+    *,
+    unread: bool = False,
+) -> SnapshotExplained:
+    """Why the entity is shown as it is; `unread`: also what its schema has no place for.
+
+    Raises:
+        NotFound: `entity.unknown` or `field.unknown`.
+    """
+    read = await read_snapshot(canon, caller, entity_id)
+    values = {n: each.value for n, each in read.shown.fragments.items()} if unread else {}
+    values |= read.shown.fields
+    names = sorted(values) if field is None else [field_named(read, field)]
+    if field in values:
+        names = [field]
+    if field is not None and names[0] not in values:
+        raise no_field(values)
+    ids = (read.entity.id, *read.entity.members)
+    page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=0)
+    return SnapshotExplained(
+        read=read,
+        fields=tuple(_explained(read, name, values[name], page.items) for name in names),
+        truncated=page.total > len(page.items),
+    )
+
+
+def _explained(read: SnapshotRead, name: str, shown: Any, seen: Any) -> FieldExplained:
+    winners = frozenset(read.shown.sources.get(name, ()))
+    if name not in read.shown.fields:
+        winners = frozenset({read.shown.fragments[name].observation})
+    key = name if read.schema is None and name in read.entity.snapshot else PROPERTY_PREFIX + name
+    policy = policy_of(key) if read.schema is None else read.schema.policy(name)
+    aliases = {name}
+    if read.schema is not None and (spec := read.schema.field(name)) is not None:
+        aliases |= set(spec.aliases)
+    words = []
+    for each in seen:
+        if key in each.fields:
+            value = each.fields[key]
+        else:
+            kept = [f.value for alias, f in each.fragments.items() if alias in aliases]
+            if not kept:
+                continue
+            value = kept[0]
+        words.append(Word(observation=each, value=value, wins=each.id in winners))
+    corrected = any(word.wins and word.observation.correction for word in words)
+    return FieldExplained(
+        field=name,
+        value=shown,
+        policy=policy.name,
+        reason=CORRECTED if corrected else _REASONS[policy.name],
+        words=tuple(words),
+    )

@@ -1,0 +1,567 @@
+"""Withdraw sources, by hand or by the rules of retention."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from canonry.canon.session.account import Account, require_account, require_told, within_account
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.lookup import require
+from canonry.canon.session.paging import every_item, every_match
+from canonry.canon.upkeep.erase import ErasurePlan, erase, withdrawals
+from canonry.log.entries import (
+    EntitiesUnmerged,
+    EntityRetold,
+    Entry,
+    Made,
+    RelationEnded,
+    RelationResumed,
+    Thing,
+    Tombstone,
+    Withdrawn,
+)
+from canonry.log.folding import relations_key, thing_key
+from canonry.log.items.entities import Entity
+from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
+from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
+from canonry.readmodels.ports.state import EntityQuery, RelationQuery
+from canonry.readmodels.ports.view import Upkeep
+from canonry.records.usecases.record_entities import NAMED_ONLY
+from canonry.records.usecases.relationships import (
+    FIELD,
+    RetoldEntity,
+    derived,
+    edges_following,
+    named_in,
+    stands,
+)
+from canonry.records.usecases.schemas_in_force import schemas_for
+from canonry.values.fields import narrowed
+from canonry.values.ids import (
+    EntityId,
+    NewId,
+    ObservationId,
+    RelationId,
+    SourceId,
+    SpaceId,
+    SpaceKind,
+)
+from canonry.values.merge import accumulate, join_all
+from canonry.values.moments import DAY, Instant
+from canonry.values.observations import Observation, ObservationDraft
+from canonry.values.policy import Retention
+from canonry.values.provenance import EvidenceKind
+
+_TOGETHER: Final = 200
+"""So many entities are asked about at once."""
+_PART_OF: Final = "part_of"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldBySource:
+    """The source with those within it, what they said, of whom, and what others said of these.
+
+    `standing` has, for each entity, what others said of it, oldest first; `edges` are all of them.
+    """
+
+    sources: tuple[SourceId, ...]
+    runs: Sequence[InterpretationRun]
+    snippets: Sequence[Snippet]
+    said: Sequence[Observation]
+    entities: Mapping[EntityId, Entity]
+    standing: Mapping[EntityId, Sequence[Observation]]
+    edges: Sequence[Relation]
+
+    def only_here(self, edge: Relation) -> bool:
+        """Whether nobody but these sources said that the edge is there."""
+        words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
+        cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
+        asked = any(not each.evidence for each in edge.again)
+        return bool(cited) and not asked and cited <= set(self.sources)
+
+
+async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySource:
+    """Everything that the source said, and those within it that came with no other."""
+    sources, said = [source.id], [each async for each in _said_by(canon, account, source.id)]
+    async for member in _within(canon, account, source):
+        theirs = [each async for each in _said_by(canon, account, member.id)]
+        if not await _brought_by_others(canon, account, theirs, (*sources, member.id)):
+            sources.append(member.id)
+            said += theirs
+    about = tuple(dict.fromkeys(each.entity_id for each in said))
+    found = await canon.within(account.space).things(about)
+    entities = {each.id: each for each in found.values() if isinstance(each, Entity)}
+    gone, standing = {each.id for each in said}, dict[EntityId, list[Observation]]()
+    for some in in_batches(entities):
+        async for seen in every_item(partial(canon.state.observations_newest, some)):
+            if seen.id not in gone:
+                standing.setdefault(seen.entity_id, []).append(seen)
+    runs = [run for each in sources async for run in every_item(partial(canon.state.runs, each))]
+    texts = [s for i in sources async for s in every_item(partial(canon.documents.snippets, i))]
+    return ToldBySource(
+        snippets=texts,
+        sources=tuple(sources),
+        runs=[each for each in runs if each.space == account.space],
+        said=said,
+        entities=entities,
+        standing={i: theirs[::-1] for i, theirs in standing.items()},
+        edges=[each async for each in edges_around(canon, account, entities)],
+    )
+
+
+async def edges_around(
+    canon: Canon, account: Account, ids: Iterable[EntityId]
+) -> AsyncIterator[Relation]:
+    """Every edge from or to these entities, once, the oldest of each batch first."""
+    seen = set[str]()
+    for some in in_batches(ids):
+        query = RelationQuery(spaces=frozenset((account.space,)), entities=frozenset(some))
+        async for edge in every_match(canon.state.relations, query):
+            if edge.id not in seen:
+                seen.add(edge.id)
+                yield edge
+
+
+def in_batches(ids: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
+    """The ids, as many together as are asked about at once."""
+    every = tuple(ids)
+    for start in range(0, len(every), _TOGETHER):
+        yield every[start : start + _TOGETHER]
+
+
+def sources_of(edge: Relation) -> Iterator[SourceId]:
+    """The sources that said an edge."""
+    for each in edge.evidence:
+        if each.kind is EvidenceKind.SOURCE:
+            yield SourceId(each.ref)
+
+
+async def _said_by(
+    canon: Canon, account: Account, source_id: SourceId
+) -> AsyncIterator[Observation]:
+    async for each in every_item(partial(canon.state.observations_from, source_id)):
+        if each.space == account.space:
+            yield each
+
+
+async def _within(canon: Canon, account: Account, whole: Source) -> AsyncIterator[Source]:
+    """The files within a file, however deep; those of records there are none of."""
+    inside = {whole.id} if whole.files else set[SourceId]()
+    if not inside:
+        return
+    everything = partial(canon.state.sources, account.space)
+    parts = [e async for e in every_item(everything) if _PART_OF in e.properties]
+    while more := [e for e in parts if e.properties[_PART_OF] in inside and e.id not in inside]:
+        for each in more:
+            inside.add(each.id)
+            yield each
+
+
+async def _brought_by_others(
+    canon: Canon, account: Account, said: Sequence[Observation], sources: Sequence[SourceId]
+) -> bool:
+    """Whether a record of another source says that this came with it as well."""
+    about = dict.fromkeys(each.entity_id for each in said)
+    async for edge in edges_around(canon, account, about):
+        others = set(sources_of(edge)).difference(sources)
+        if others and FIELD not in edge.properties and edge.to_id in about:
+            return True
+    return False
+
+
+# Withdraw a source: what it said is taken back, as if nobody had ever brought it.
+#
+# What others said stands, with the names and edges that only this source had written down for
+# them.
+# The log keeps everything, so that bringing the same again is bringing it for the first time.
+
+_NAME: Final = f"{PROPERTY_PREFIX}name"
+_ASKED_MAX: Final = 5
+"""So many edges of somebody are looked at for a source that names them too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """What is taken back: the source with those within it, and what becomes of whom they told.
+
+    `gone` are the entities of which nobody else says anything, `changed` those of which others do.
+    """
+
+    sources: Sequence[SourceId]
+    observations: int
+    gone: Sequence[EntityId]
+    changed: Sequence[EntityId]
+    relations: int
+
+
+async def withdraw_source(
+    canon: Canon,
+    caller: Caller,
+    user_id: str | None,
+    source_id: str,
+    *,
+    reason: str,
+    dry_run: bool = False,
+) -> Withdrawal:
+    """Take back what a source of the user's own account said; with `dry_run` only tell what.
+
+    Raises:
+        InvalidInput: `user.mismatch`.
+        NotFound: `source.unknown`, also when it was withdrawn before.
+    """
+    account, inner = require_account(caller, user_id), within_account(caller)
+    return await withdraw(canon, inner, account, source_id, reason=reason, dry_run=dry_run)
+
+
+async def withdraw(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source_id: str,
+    *,
+    reason: str,
+    dry_run: bool = False,
+) -> Withdrawal:
+    """The same for an account that the caller sees; whose it is need not be known.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+
+    async def prepare(new_id: NewId) -> Change[Withdrawal]:
+        source = await require(canon, caller, Source, source_id)
+        work = await _begun(canon, account, source)
+        entries, reads = await _entries(canon, work, new_id, reason)
+        return Change(entries=entries, reads=reads, found=work.done())
+
+    if dry_run:
+        return (await prepare(lambda label: label)).found
+    receipt = await commit_change(canon, caller, account.space, prepare)
+    return receipt.found or await _told_before(canon, account, receipt)
+
+
+async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdrawal]) -> Withdrawal:
+    """What an earlier sending of the request took back; what stands again is no part of it."""
+    gone = next(each for each in receipt.entries if isinstance(each, Withdrawn)).targets
+    left = await canon.within(account.space).things(gone)
+    kinds: dict[str, list[str]] = {}
+    for each in (left.get(i) for i in gone):
+        if isinstance(each, Tombstone):
+            kinds.setdefault(each.was, []).append(each.id)
+    changed = [each.entity_id for each in receipt.entries if isinstance(each, EntityRetold)]
+    return Withdrawal(
+        sources=[SourceId(each) for each in kinds.get("source", ())],
+        observations=len(kinds.get("observation", ())),
+        gone=[EntityId(each) for each in kinds.get("entity", ())],
+        changed=sorted(changed),
+        relations=len(kinds.get("relation", ())),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Withdrawing:
+    """A withdrawal in the making.
+
+    `named` has an observation of another source for each that this one only happened to name
+    first; `retaken` the edges that another source says as well, and `going` all that nobody does.
+    """
+
+    account: Account
+    told: ToldBySource
+    named: Mapping[EntityId, tuple[Observation, str]]
+    gone: frozenset[EntityId]
+    targets: Mapping[str, Thing]
+    going: dict[RelationId, Relation] = field(default_factory=dict)
+    retaken: list[RelationDraft] = field(default_factory=list)
+    schemas: tuple[str, ...] = ()
+
+    def borne(self, entity_id: EntityId) -> Sequence[str]:
+        """The keys of whoever an edge leads to."""
+        target = self.targets.get(entity_id)
+        return target.borne if isinstance(target, Entity) else ()
+
+    def done(self) -> Withdrawal:
+        """What the caller is told."""
+        again = {each.id for each in self.retaken}
+        return Withdrawal(
+            sources=self.told.sources,
+            observations=len(self.told.said),
+            gone=sorted(self.gone),
+            changed=sorted(self.told.entities.keys() - self.gone),
+            relations=len(self.going.keys() - again),
+        )
+
+
+async def _begun(canon: Canon, account: Account, source: Source) -> _Withdrawing:
+    told = await told_by(canon, account, source)
+    silent = {i: e for i, e in told.entities.items() if i not in told.standing}
+    named = await _named_by_others(canon, account, told, silent)
+    nothing = silent.keys() - named.keys()
+    gone = frozenset(i for i in nothing if nothing.issuperset(silent[i].members))
+    targets = await canon.within(account.space).things({each.to_id for each in told.edges})
+    work = _Withdrawing(account=account, told=told, named=named, gone=gone, targets=targets)
+    for edge in told.edges:
+        by = told.only_here(edge)
+        if by and derived(edge) and not gone & {edge.from_id, edge.to_id}:
+            _retake(work, edge)
+        elif by or gone & {edge.from_id, edge.to_id}:
+            work.going[edge.id] = edge
+    kinds = Counter(told.entities[each].entity_type for each in gone)
+    work.schemas = tuple([s async for s in _schemas_only_for(canon, account, kinds)])
+    return work
+
+
+def _retake(work: _Withdrawing, edge: Relation) -> None:
+    """Let an edge go, or rest on whoever else says so."""
+    work.going[edge.id] = edge
+    teller = work.told.entities.get(edge.from_id)
+    if teller is None:
+        return
+    for seen in work.told.standing.get(edge.from_id, ()):
+        if _name_in(seen, teller.entity_type, work.borne(edge.to_id)) is not None:
+            made = narrowed(RelationDraft, edge, evidence=seen.evidence, ended=False)
+            work.retaken.append(made)
+            return
+
+
+def _name_in(seen: Observation, entity_type: str, borne: Sequence[str]) -> str | None:
+    """By which name an observation of somebody names one who bears these keys."""
+    start = len(PROPERTY_PREFIX)
+    said = {n[start:]: v for n, v in seen.fields.items() if n.startswith(PROPERTY_PREFIX)}
+    return next((name for key, name in named_in(entity_type, said) if key in borne), None)
+
+
+async def _named_by_others(
+    canon: Canon, account: Account, told: ToldBySource, silent: Mapping[EntityId, Entity]
+) -> Mapping[EntityId, tuple[Observation, str]]:
+    """Those of whom nobody else says more than their name; who names them, and how.
+
+    A record that names somebody who is known says nothing of them, so that only its edge tells.
+    """
+    asked: dict[EntityId, list[EntityId]] = {}
+    for edge in told.edges:
+        tellers = asked.setdefault(edge.to_id, [])
+        speaks = edge.from_id in told.standing or not told.only_here(edge)
+        if edge.to_id in silent and derived(edge) and speaks and len(tellers) < _ASKED_MAX:
+            tellers.append(edge.from_id)
+    words = await _words_of(canon, account, told, {i for ids in asked.values() for i in ids})
+    named: dict[EntityId, tuple[Observation, str]] = {}
+    for entity_id, tellers in asked.items():
+        for kind, seen in (each for teller in tellers for each in words.get(teller, ())):
+            name = _name_in(seen, kind, silent[entity_id].borne)
+            if name is not None:
+                named.setdefault(entity_id, (seen, name))
+    return named
+
+
+async def _words_of(
+    canon: Canon, account: Account, told: ToldBySource, wanted: Collection[EntityId]
+) -> Mapping[EntityId, Sequence[tuple[str, Observation]]]:
+    """What others said of these entities, oldest first, each with the type of the entity."""
+    found = await canon.within(account.space).things(wanted)
+    kinds = {i: each.entity_type for i, each in found.items() if isinstance(each, Entity)}
+    said = {each.id for each in told.said}
+    words: dict[EntityId, list[tuple[str, Observation]]] = {}
+    for some in in_batches(sorted(wanted)):
+        async for seen in every_item(partial(canon.state.observations_newest, some)):
+            if seen.id not in said and seen.entity_id in kinds:
+                words.setdefault(seen.entity_id, []).append((kinds[seen.entity_id], seen))
+    return {i: theirs[::-1] for i, theirs in words.items()}
+
+
+async def _entries(
+    canon: Canon, work: _Withdrawing, new_id: NewId, reason: str
+) -> tuple[tuple[Entry, ...], frozenset[str]]:
+    told, family = work.told, await _families(canon, work)
+    entries: list[Entry] = [*_parted(work, family, reason)]
+    targets = (
+        *told.sources,
+        *(each.id for each in told.runs),
+        *(each.id for each in told.snippets),
+        *(each.id for each in told.said),
+        *sorted(work.gone),
+        *work.going,
+        *work.schemas,
+    )
+    entries.append(Withdrawn(targets=targets, reason=reason))
+    kept = {i: e for i, e in told.entities.items() if i not in work.gone}
+    for entity_id, entity in kept.items():
+        root = family.get(entity.merged_into or entity_id)
+        around: tuple[EntityId, ...] = () if root is None else (root.id, *root.members)
+        standing = tuple(each.id for each in told.standing.get(entity_id, ()))
+        others = tuple(each for each in around if each not in work.gone)
+        entries.append(EntityRetold(entity_id=entity_id, standing=standing, family=others))
+    entries += _renamed(work, new_id)
+    retold = [each async for each in _retold(canon, work, kept)]
+    followed, reads = await edges_following(canon, work.account, retold)
+    now = {each.id: each.named for each in retold}
+    for edge in work.retaken:
+        over = not stands(edge, work.borne(edge.to_id), now.get(edge.from_id, ()))
+        entries.append(Made(thing=replace(edge, ended=over)))
+    entries += (each for each in followed if _about(each) not in work.going)
+    ids = (*targets, *told.entities, *(i for e in family.values() for i in (e.id, *e.members)))
+    edges = frozenset(map(relations_key, told.entities))
+    return tuple(entries), reads | edges | frozenset(map(thing_key, ids))
+
+
+def _about(entry: Entry) -> str:
+    return entry.relation_id if isinstance(entry, RelationEnded | RelationResumed) else ""
+
+
+async def _families(canon: Canon, work: _Withdrawing) -> Mapping[EntityId, Entity]:
+    """Those who answer for others, among whom the source spoke of."""
+    entities = work.told.entities.values()
+    own = {each.id: each for each in entities if each.members}
+    roots = {each.merged_into for each in entities if each.merged_into} - own.keys()
+    found = await canon.within(work.account.space).things(roots)
+    return own | {each.id: each for each in found.values() if isinstance(each, Entity)}
+
+
+def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) -> Iterator[Entry]:
+    """Nobody answers any longer for those of whom nothing is left."""
+    remaining = {root.id: root.members for root in family.values()}
+    for entity_id in sorted(work.gone):
+        kept = work.told.entities[entity_id].merged_into
+        if kept is not None:
+            remaining[kept] = tuple(each for each in remaining[kept] if each != entity_id)
+            yield EntitiesUnmerged(
+                kept=kept, separated=entity_id, remaining=remaining[kept], reason=reason
+            )
+
+
+def _renamed(work: _Withdrawing, new_id: NewId) -> Iterator[Made]:
+    """What others said of those whom they only named, now that nobody has written it down."""
+    before = {each.entity_id: each for each in work.told.said}
+    for number, (entity_id, (seen, name)) in enumerate(sorted(work.named.items())):
+        word = narrowed(
+            ObservationDraft,
+            before[entity_id],
+            id=ObservationId(new_id(f"named:{number}")),
+            fields={_NAME: name},
+            evidence=seen.evidence,
+            observed_at=seen.seen_at,
+            priority=seen.priority,
+            specificity=NAMED_ONLY,
+            correction=False,
+            run_id=seen.run_id,
+            fragments={},
+            dates={},
+        )
+        yield Made(thing=word)
+
+
+async def _retold(
+    canon: Canon, work: _Withdrawing, kept: Mapping[EntityId, Entity]
+) -> AsyncIterator[RetoldEntity]:
+    schemas = await schemas_for(canon, work.account, kept.values())
+    for entity_id, entity in kept.items():
+        words = work.told.standing.get(entity_id, ())
+        after = join_all((accumulate(each, policy_of) for each in words), policy_of)
+        schema = schemas.get(entity.entity_type)
+        if schema is not None:
+            yield RetoldEntity(id=entity_id, schema=schema, before=entity.own, after=after)
+
+
+async def _schemas_only_for(
+    canon: Canon, account: Account, gone: Mapping[str, int]
+) -> AsyncIterator[str]:
+    """The versions of types that came into being for entities of which none is left."""
+    spaces = frozenset((account.space,))
+    for entity_type, count in gone.items():
+        asked = EntityQuery(spaces=spaces, entity_type=entity_type, include_merged=True, limit=1)
+        page = await canon.state.entities(asked)
+        versions = partial(canon.state.schemas, spaces, entity_type)
+        known = [each async for each in every_item(versions)]
+        if page.total <= count and all(each.derived for each in known):
+            for each in known:
+                yield each.id
+
+
+# Retain: what was brought long ago is withdrawn, and what was withdrawn long ago is erased.
+#
+# Both are rules of the operator, in days; without one nothing is done. Looking tells what is due.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What the rules ask of an account: sources to withdraw, and what is to be erased."""
+
+    space: SpaceId
+    sources: Sequence[SourceId]
+    withdrawn: Sequence[str]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all is as the rules want it."""
+        return not self.sources and not self.withdrawn
+
+
+async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = None) -> Sequence[Due]:
+    """The accounts of which something is due, or one of them; nothing is changed.
+
+    Raises:
+        NotFound: `account.unknown`, nothing was ever told in the one.
+    """
+    if only is not None:
+        await require_told(canon, only)
+    found: list[Due] = []
+    accounts = partial(canon.state.spaces, kind=SpaceKind.ACCOUNT, parent=None)
+    async for account in every_item(accounts):
+        if only not in {None, account.id}:
+            continue
+        due = Due(
+            space=account.id,
+            sources=[each async for each in _brought_long_ago(canon, account.id, rules)],
+            withdrawn=[each async for each in _withdrawn_long_ago(canon, account.id, rules)],
+        )
+        found += [] if due.nothing else [due]
+    return found
+
+
+async def retain(canon: Canon, upkeep: Upkeep, caller: Caller, due: Due, rules: Retention) -> int:
+    """Do what is due in an account; how many entries of its log lost their content.
+
+    Raises:
+        CanonryError: as withdrawing and erasing say; what was done before stays, and the rest is
+            done by asking again.
+    """
+    inner = replace(caller, spaces=frozenset((due.space,)))
+    reason = f"brought more than {rules.brought_days} days ago"
+    # Whose account it is follows from nothing that is stored, and is not needed here.
+    account = Account(user_id="", space=due.space)
+    for source_id in due.sources:
+        if isinstance(await canon.within(due.space).thing(source_id), Source):
+            await withdraw(canon, inner, account, source_id, reason=reason)
+    if not due.withdrawn:
+        return 0
+    plan = ErasurePlan(space=due.space, targets=tuple(due.withdrawn), counts={})
+    reason = f"withdrawn more than {rules.withdrawn_days} days ago"
+    return (await erase(canon, upkeep, caller, plan, reason=reason)).entries
+
+
+async def _brought_long_ago(
+    canon: Canon, space: SpaceId, rules: Retention
+) -> AsyncIterator[SourceId]:
+    before = _before(canon, rules.brought_days)
+    async for source in every_item(partial(canon.state.sources, space)):
+        if before is not None and source.created_at < before:
+            yield source.id
+
+
+async def _withdrawn_long_ago(canon: Canon, space: SpaceId, rules: Retention) -> AsyncIterator[str]:
+    """What is gone since it was withdrawn; what has been brought again meanwhile is not."""
+    before = _before(canon, rules.withdrawn_days)
+    if before is None:
+        return
+    async for commit, gone in withdrawals(canon, space):
+        for each in gone if commit.recorded_at < before else ():
+            yield each.id
+
+
+def _before(canon: Canon, days: int | None) -> Instant | None:
+    return None if days is None else Instant(canon.clock.now() - days * DAY)

@@ -1,1 +1,0 @@
-"""Upkeep in PostgreSQL: preparing, folding, verifying and erasing."""

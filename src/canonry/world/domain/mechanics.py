@@ -1,0 +1,183 @@
+"""Dice and rules of play."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from itertools import count
+from typing import Any, Final
+
+from canonry.language.texts.stems import asked_stems, stems_of
+from canonry.values.errors import InvalidInput
+
+# Dice: expressions such as 2d6+3 and 4d6kh3, rolled so that a seed always gives the same.
+#
+# What is drawn is made of the seed, the expression and the number of the die alone.
+
+EXPRESSION_MAX: Final = 100
+DRAWN_MAX: Final = 1_000
+SIDES_MAX: Final = 1_000_000
+_TERM: Final = re.compile(
+    r"(?P<sign>[+-])(?:(?P<dice>\d{0,4})d(?P<sides>\d{1,7}|%)(?:k(?P<end>[hl]?)(?P<kept>\d{1,4}))?"
+    r"(?:\*(?P<times>\d{1,4}))?|(?P<plain>\d{1,9}))"
+)
+_PERCENT: Final = 100
+_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One die: how many sides it has, and what it shows."""
+
+    sides: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roll:
+    """All dice that were rolled, in order, also those that were not kept, and the total."""
+
+    expression: str
+    rolls: tuple[Drawn, ...]
+    total: int
+    seed: str
+
+
+def roll(expression: str, seed: str) -> Roll:
+    """What an expression comes to: sums of numbers and of dice, of which the best may be kept.
+
+    Raises:
+        InvalidInput: `dice.malformed`, `dice.too-many`.
+    """
+    told = "".join(expression.split()).casefold()
+    plain = told if told.startswith(("+", "-")) else f"+{told}"
+    if len(expression) > EXPRESSION_MAX:
+        raise _malformed()
+    drawn: list[Drawn] = []
+    numbers = _numbers(f"{seed}/{plain}")
+    total, at = 0, 0
+    while at < len(plain):
+        term = _TERM.match(plain, at)
+        if term is None:
+            raise _malformed()
+        total += (1 if term["sign"] == "+" else -1) * _value(term, numbers, drawn)
+        at = term.end()
+    return Roll(expression=expression, rolls=tuple(drawn), total=total, seed=seed)
+
+
+def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> int:
+    if term["plain"] is not None:
+        return int(term["plain"])
+    sides = _PERCENT if term["sides"] == "%" else int(term["sides"])
+    dice = int(term["dice"] or 1)
+    kept = dice if term["kept"] is None else int(term["kept"])
+    if not 0 < sides <= SIDES_MAX or not 0 < kept <= dice:
+        raise _malformed()
+    if len(drawn) + dice > DRAWN_MAX:
+        message = f"at most {DRAWN_MAX} dice are rolled at once"
+        raise InvalidInput("dice.too-many", message, path="/expression")
+    fallen = [Drawn(sides, next(numbers) % sides + 1) for _ in range(dice)]
+    drawn += fallen
+    values = sorted((die.value for die in fallen), reverse=term["end"] != "l")
+    return sum(values[:kept]) * int(term["times"] or 1)
+
+
+def _numbers(seed: str) -> Iterator[int]:
+    """Numbers of 64 bits that follow from the seed, the same on every machine."""
+    told = seed.encode("utf-8", "surrogatepass")
+    for place in count():
+        yield int.from_bytes(sha256(b"%d/" % place + told).digest()[:_BYTES], "big")
+
+
+def _malformed() -> InvalidInput:
+    message = "write dice as in 2d6+3, 4d6kh3, 2d20kl1 or d%"
+    return InvalidInput("dice.malformed", message, path="/expression")
+
+
+class RuleKind(StrEnum):
+    """What an entry is about."""
+
+    SPELL = "spell"
+    MONSTER = "monster"
+    EQUIPMENT = "equipment"
+    CONDITION = "condition"
+    RULE = "rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleEntry:
+    """An entry: its text, and its values as JSON."""
+
+    kind: RuleKind
+    id: str
+    name: str
+    text: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def excerpt_of(entry: RuleEntry, query: str, length: int) -> str:
+    """The text of an entry from the line on that has most of the words asked for."""
+    asked = frozenset(asked_stems(query))
+    lines = entry.text.splitlines() or [""]
+    best = max(range(len(lines)), key=lambda at: (len(asked & {*stems_of(lines[at])}), -at))
+    return "\n".join(lines[best:])[:length]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caster:
+    """Who would cast: their state as the world has it, and the marks of the place around them.
+
+    `spells` None: nobody has written down which they know; so with `slots`, by level.
+    """
+
+    alive: bool
+    conditions: frozenset[str]
+    marks: frozenset[str]
+    held: tuple[str, ...]
+    spells: frozenset[str] | None = None
+    slots: Mapping[str, int] | None = None
+
+
+_HELPLESS: Final = frozenset({"incapacitated", "paralyzed", "petrified", "stunned", "unconscious"})
+_SILENT: Final = frozenset({"silence", "silenced", "gagged", "mute"})
+_BOUND: Final = frozenset({"bound", "shackled", "hands-bound"})
+_NO_MAGIC: Final = frozenset({"antimagic", "anti-magic", "no-magic", "magic-dead"})
+
+
+def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
+    """Why a spell cannot be cast here and now; none where it can."""
+    needs = frozenset(spell.details.get("components", ()))
+    here = caster.conditions | caster.marks
+    found = [f"the caster is {each}" for each in sorted(caster.conditions & _HELPLESS)]
+    if not caster.alive:
+        found.insert(0, "the caster is dead")
+    if caster.marks & _NO_MAGIC:
+        found.append("no magic works in this place")
+    if "V" in needs and here & _SILENT:
+        found.append("it has to be spoken, and there is silence")
+    if "S" in needs and caster.conditions & _BOUND:
+        found.append("it needs a free hand")
+    if caster.spells is not None and spell.name.casefold() not in caster.spells:
+        found.append("the caster does not know this spell")
+    level = spell.details.get("level", 0)
+    if level and caster.slots is not None and not _slot(caster.slots, int(level)):
+        found.append(f"no slot of level {level} or higher is left")
+    if "M" in needs and (dear := _dear(spell)) and not _holds(caster.held, dear):
+        found.append(f"it uses up or needs what is worth money, and is not at hand: {dear}")
+    return tuple(found)
+
+
+def _slot(slots: Mapping[str, int], level: int) -> bool:
+    return any(left > 0 and told.isdecimal() and int(told) >= level for told, left in slots.items())
+
+
+def _dear(spell: RuleEntry) -> str:
+    """The material with a price, which no pouch holds."""
+    material = str(spell.details.get("material") or "")
+    return material if " worth " in material or " gp" in material else ""
+
+
+def _holds(held: tuple[str, ...], material: str) -> bool:
+    told = material.casefold()
+    return any(name.casefold() in told for name in held)

@@ -1,1 +1,0 @@
-"""Mechanics: the rules of the game as reference, dice, and what of them a state allows."""

@@ -1,0 +1,591 @@
+"""Export and import worlds."""
+
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any, Final, TypeAlias, TypeVar
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change
+from canonry.log.entries import Made, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event
+from canonry.log.items.relations import Relation
+from canonry.log.items.sources import SourceDraft, SourceType
+from canonry.log.schemas.world_types import (
+    BELONGS_TO,
+    EXIT,
+    HELD_BY,
+    LOCATED_IN,
+    MOVERS,
+    ON_ROUTE,
+    TIED_TO,
+    WITHIN,
+    ActorKind,
+    LayerType,
+    LoreType,
+    Tie,
+    WorldType,
+)
+from canonry.readmodels.edges import (
+    Direction,
+    Tick,
+    checked_tick,
+    instant_of,
+    kind_of,
+    tick_of,
+    tie_of,
+)
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.values.errors import Conflict, InvalidInput, NotAllowed
+from canonry.values.ids import EntityId, NewId, SourceId, Space, SpaceDraft, SpaceId, SpaceKind
+from canonry.values.json_values import read_value
+from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
+from canonry.world.domain.atlas import (
+    KEPT,
+    Atlas,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Leg,
+    Lore,
+    LoreVersion,
+    Mover,
+    Place,
+    Realm,
+    Route,
+    completed,
+    legs_of,
+    narrowest_first,
+    routes_of,
+)
+from canonry.world.domain.checks import Problem, problems
+from canonry.world.domain.merging import (
+    WORLD_KEY,
+    event_id_of,
+    layer_id_of,
+    omitted,
+    thing_id_of,
+    world_id_of,
+)
+from canonry.world.usecases.contexts import versions_of
+from canonry.world.usecases.lore import declare_version
+from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_parts import declare_part, join_realms, join_way
+from canonry.world.usecases.world_ties import join_legs, tie_up
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
+
+T = TypeVar("T", Place, Realm, Mover, Item)
+_GROUP: Final = 100
+_EDGES_MAX: Final = 1_000
+"""More edges of one relation than a draft lets an entity have."""
+
+
+async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
+    """The world as a file would hold it; importing it adds nothing."""
+    now = world_at(canon, world)
+    kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
+    found = {kind: [each async for each in _all(now, kind)] for kind in kinds}
+    things: dict[str, Entity] = {each.id: each for some in found.values() for each in some}
+    names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
+    places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
+    return Atlas(
+        id=world.space,
+        name=world.name,
+        description=world.heart.description,
+        starter=world.starter,
+        tick=world.tick,
+        depth=world.depth,
+        event_limit=world.event_limit,
+        locations=await _places(now, places, names),
+        realms=await _realms(now, realms, names),
+        routes=await _routes(now, places, names),
+        layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
+        characters=await _movers(now, found[WorldType.CHARACTER], names),
+        players=await _movers(now, found[WorldType.PLAYER], names),
+        items=await _items(now, found[WorldType.ITEM], names),
+        lore=tuple([await _lore(canon, e) async for e in _all(now, WorldType.LORE_FACT)]),
+        events=tuple([_happening(each, names) async for each in _events(now)]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The keys behind ids."""
+
+    things: Mapping[str, Entity]
+    called: Mapping[str, str]
+
+    def of(self, thing_id: str) -> str:
+        return self.called.get(thing_id, thing_id)
+
+    def is_place(self, thing_id: str) -> bool:
+        thing = self.things.get(thing_id)
+        return thing is not None and thing.entity_type == WorldType.LOCATION
+
+    def keys(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The keys of those that are known, in the order of their letters."""
+        return tuple(sorted(self.called[each] for each in ids if each in self.called))
+
+    def realms(self, edges: Sequence[Relation]) -> tuple[str, ...]:
+        """The realms that edges lead to, the narrowest first."""
+        around = (self.things[edge.to_id] for edge in edges if edge.to_id in self.things)
+        return tuple(key_of(realm) for realm in narrowest_first(around))
+
+
+def key_of(entity: Entity) -> str:
+    """The key of a thing; one that was never given a key has its id."""
+    key = entity.properties.get("key")
+    made = (thing_id_of, layer_id_of)
+    known = isinstance(key, str) and entity.id in {m(entity.space, key) for m in made}
+    return str(key) if known or entity.entity_type == WorldType.LORE_FACT else entity.id
+
+
+async def _all(now: WorldAt, kind: WorldType) -> AsyncIterator[Entity]:
+    last: Entity | None = None
+    while page := await now.canon.places.entities_after(
+        now.world.space, kind, last, limit=PAGE_MAX
+    ):
+        for entity in page:
+            yield entity
+        last = page[-1]
+
+
+async def _joined(
+    now: WorldAt, rel_type: str, entities: Sequence[Entity], kinds: Sequence[str] | None = ("",)
+) -> Mapping[str, Sequence[Relation]]:
+    found: dict[str, list[Relation]] = {}
+    for start in range(0, len(entities), _GROUP):
+        ids = [each.id for each in entities[start : start + _GROUP]]
+        for edge in await now.edges(rel_type, *ids, kinds=kinds, limit=_EDGES_MAX):
+            found.setdefault(edge.from_id, []).append(edge)
+    return found
+
+
+async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Place, ...]:
+    exits = await _joined(now, EXIT, places, tuple(Direction))
+    within = await _joined(now, WITHIN, places)
+    members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
+    return tuple(
+        _part(
+            Place,
+            place,
+            realms=names.realms(within.get(place.id, ())),
+            exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
+            member_of=names.realms(members.get(place.id, ())),
+        )
+        for place in places
+    )
+
+
+def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
+    """A part of an atlas as its entity and what joins it to others say it is."""
+    own = {name: thing.properties.get(name) for name in KEPT[kind]}
+    kept = {name: value for name, value in own.items() if value is not None and value != ""}
+    called = {"key": key_of(thing), "name": thing.name, "description": thing.description}
+    return read_value({**called, **kept, **joined}, kind)
+
+
+def _exit(edge: Relation, names: _Names) -> Exit:
+    own: Mapping[str, Any] = edge.properties
+    requires = own.get("requires")
+    return Exit(
+        direction=Direction(own["kind"]),
+        to=names.of(edge.to_id),
+        description=own.get("description"),
+        travel_ms=own.get("travel_ms"),
+        one_way=bool(own.get("one_way")),
+        hidden=bool(own.get("hidden")),
+        blocked=own.get("blocked"),
+        requires=None if requires is None else names.of(requires),
+        opens=own.get("opens"),
+        every=own.get("every"),
+        lasting=own.get("lasting"),
+    )
+
+
+async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tuple[Realm, ...]:
+    within = await _joined(now, WITHIN, realms)
+    tied = await _tied(now, realms)
+
+    def ties(realm: Entity) -> Mapping[str, Sequence[str]]:
+        return {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
+
+    return tuple(
+        _part(Realm, each, within=names.realms(within.get(each.id, ())), **ties(each))
+        for each in realms
+    )
+
+
+async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
+    """The realms that each is tied to; a border leads to both."""
+    found: dict[tuple[str, Tie], list[str]] = {}
+    joined = [await _joined(now, relation, realms, None) for relation in (TIED_TO, BELONGS_TO)]
+    for edge in (edge for each in joined for edges in each.values() for edge in edges):
+        tie = tie_of(edge)
+        if tie is None:
+            continue
+        found.setdefault((edge.from_id, tie), []).append(edge.to_id)
+        if tie is Tie.BORDERS:
+            found.setdefault((edge.to_id, tie), []).append(edge.from_id)
+    return found
+
+
+async def _routes(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Route, ...]:
+    onward = await _joined(now, ON_ROUTE, places, None)
+    return tuple(
+        routes_of(
+            Leg(route=kind_of(edge), start=names.of(edge.from_id), end=names.of(edge.to_id))
+            for edges in onward.values()
+            for edge in edges
+            if names.is_place(edge.to_id)
+        )
+    )
+
+
+def _layer(layer: Entity, names: _Names) -> Layer:
+    own = layer.properties
+    return Layer(
+        key=key_of(layer),
+        scope=names.of(own["scope"]),
+        layer_type=LayerType(own["layer_type"]),
+        value=own["value"],
+        from_tick=own["from"],
+        to_tick=own.get("to"),
+        every=own.get("every"),
+        lasting=own.get("lasting"),
+    )
+
+
+async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tuple[Mover, ...]:
+    located = await _joined(now, LOCATED_IN, movers, (*MOVERS, ""))
+    return tuple(
+        _part(Mover, mover, location=names.of(located[mover.id][0].to_id))
+        for mover in movers
+        if mover.id in located
+    )
+
+
+async def _items(now: WorldAt, items: Sequence[Entity], names: _Names) -> tuple[Item, ...]:
+    held = await _joined(now, HELD_BY, items)
+    return tuple(
+        _part(Item, item, holder=names.of(held[item.id][0].to_id))
+        for item in items
+        if item.id in held
+    )
+
+
+async def _lore(canon: Canon, entity: Entity) -> Lore:
+    versions = await versions_of(canon, entity)
+    return Lore(
+        key=key_of(entity),
+        lore_type=LoreType(entity.properties["lore_type"]),
+        versions=tuple(
+            LoreVersion(
+                fields=each.fields["properties.fields"],
+                tick=None if each.observed_at is None else tick_of(each.observed_at),
+            )
+            for each in versions
+        ),
+        archived=bool(entity.properties.get("archived")),
+    )
+
+
+async def _events(now: WorldAt) -> AsyncIterator[Event]:
+    last: Event | None = None
+    while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
+        for event in page:
+            yield event
+        last = page[-1]
+
+
+def _happening(event: Event, names: _Names) -> Happening:
+    places = [each for each in event.involved if names.is_place(each)]
+    others = tuple(names.of(each) for each in event.involved if each not in places[:1])
+    when = event.created_at if event.time_ref is None else event.time_ref
+    return Happening(
+        key=event.properties.get("key", event.id),
+        event_type=event.title,
+        description=event.description,
+        tick=tick_of(when),
+        location=names.of(places[0]) if places else None,
+        participants=others,
+        actor_kind=ActorKind(event.properties.get("actor_kind", "system")),
+    )
+
+
+# Import a world: an atlas, checked as a whole, then written part by part; again, it adds nothing.
+#
+# A world that is being founded has always been as its atlas says: its things are dated at tick 0.
+# What comes later is dated at the world's tick of that moment, so that the past stays as it was.
+
+PARTS_A_COMMIT: Final = 100
+_SHOWN: Final = 20
+
+ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
+"""What a step is about, and the step, which tells whether it changed anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedWorld:
+    """What an import did, or would have done: for each noun how many of how many changed."""
+
+    world_id: SpaceId
+    founded: bool
+    changed: Mapping[str, int]
+    seen: Mapping[str, int]
+    strange: Sequence[Problem]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Import:
+    canon: Canon
+    caller: Caller
+    space: SpaceId
+    atlas: Atlas
+    origin: str
+    changed: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+
+
+async def import_world(
+    canon: Canon,
+    caller: Caller,
+    atlas: Atlas,
+    *,
+    origin: str,
+    told: UpkeepProgress,
+    dry_run: bool = False,
+) -> ImportedWorld:
+    """Bring the world to what the atlas says; what it does not speak of stays.
+
+    Movers and items that are known stay where they are, and what was erased stays away. `origin`
+    names the file, as evidence.
+
+    Raises:
+        InvalidInput: `world.malformed`, with the first problems; nothing was written.
+        NotAllowed: `space.bound`, the caller may not see the world.
+        Conflict: `world.id-taken`, or what a part stands against.
+    """
+    space = SpaceId(atlas.id.lower()) if atlas.id else world_id_of(atlas.name)
+    if not await canon.seen_by(caller).sees(space):
+        raise NotAllowed("space.bound", "this caller is bound to other spaces")
+    founded = await _is_new(canon, space)
+    gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
+    whole = completed(omitted(atlas, gone))
+    strange = _require_sound(whole)
+    work = _Import(canon=canon, caller=caller, space=space, atlas=whole, origin=origin)
+    rounds = list(_rounds(whole, space))
+    if dry_run:
+        await _try(work, rounds)
+    else:
+        await _write(work, rounds, told)
+    return ImportedWorld(
+        world_id=space,
+        founded=founded,
+        changed=dict(work.changed),
+        seen=dict(work.seen),
+        strange=strange,
+    )
+
+
+def _require_sound(atlas: Atlas) -> Sequence[Problem]:
+    found = list(problems(atlas))
+    fatal = [each for each in found if each.fatal]
+    if fatal:
+        first = fatal[0]
+        message = f"the world has {len(fatal)} faults; the first: {first.where}: {first.message}"
+        listed = [f"{p.where}: {p.message} ({p.code})" for p in fatal[:_SHOWN]]
+        raise InvalidInput("world.malformed", message, path=f"/{first.where}", problems=listed)
+    return found
+
+
+async def _is_new(canon: Canon, space: SpaceId) -> bool:
+    known = (await canon.state.things((space,))).get(space)
+    if known is not None and not (isinstance(known, Space) and known.kind is SpaceKind.WORLD):
+        message = "this id belongs to something else already; give the world another one"
+        raise Conflict("world.id-taken", message, conflicts=[space])
+    return known is None
+
+
+async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
+    """The keys of what was erased: nothing is said of it again."""
+    groups = (atlas.realms, atlas.locations, atlas.characters, atlas.players, atlas.items)
+    keys = {thing_id_of(space, part.key): part.key for group in groups for part in group}
+    ids, found = list(keys), set[str]()
+    for start in range(0, len(ids), PAGE_MAX):
+        things = await canon.within(space).things(ids[start : start + PAGE_MAX])
+        found |= {keys[EntityId(name)] for name, t in things.items() if isinstance(t, Tombstone)}
+    return frozenset(found)
+
+
+def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep]]:
+    """What others rest on comes first; the steps of a round do not follow on each other."""
+    yield list(_parts(atlas, "realms"))
+    yield list(_parts(atlas, "locations"))
+    movers = (*_parts(atlas, "characters"), *_parts(atlas, "players", player=True))
+    yield [*_joins(atlas.realms, space), *movers]
+    for noun in ("items", "layers", "events"):
+        yield list(_parts(atlas, noun))
+    for number in range(1, max((len(fact.versions) for fact in atlas.lore), default=0) + 1):
+        known = (fact for fact in atlas.lore if number <= len(fact.versions))
+        yield [("lore", partial(declare_version, lore=f, number=number)) for f in known]
+    yield list(_joins(atlas.locations, space))
+    yield list(_import_world_routes(atlas, space))
+
+
+def _parts(atlas: Atlas, noun: str, *, player: bool = False) -> Iterator[ImportStep]:
+    for part in getattr(atlas, noun):
+        yield noun, partial(declare_part, part=part, player=player)
+
+
+def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[ImportStep]:
+    for part in parts:
+        start = thing_id_of(space, part.key)
+        around = part.realms if isinstance(part, Place) else part.within
+        yield "nestings", partial(join_realms, start=start, keys=around)
+        yield "ties", partial(tie_up, start=start, wanted=part.ties)
+        for way in part.exits if isinstance(part, Place) else ():
+            yield "exits", partial(join_way, start=start, way=way, creating=False)
+
+
+def _import_world_routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
+    """The routes of the file, at every place: one that is no stop any longer has no leg of them."""
+    names = tuple(dict.fromkeys(route.name for route in atlas.routes))
+    onward: dict[str, list[Leg]] = {place.key: [] for place in atlas.locations if names}
+    for leg in legs_of(atlas.routes):
+        onward[leg.start].append(leg)
+    for key, legs in onward.items():
+        start = thing_id_of(space, key)
+        yield "stops", partial(join_legs, start=start, legs=legs, names=names)
+
+
+async def _try(work: _Import, rounds: Sequence[Sequence[ImportStep]]) -> None:
+    """Draft everything at once and throw it away."""
+    numbers = count()
+    draft = WorldDraft(
+        canon=work.canon,
+        space=work.space,
+        at=instant_of(Tick(0)),
+        new_id=lambda _: event_id_of(work.space, f"trial/{next(numbers)}"),
+    )
+    await _found(work, draft)
+    for steps in rounds:
+        await _draft(work, draft, steps)
+
+
+async def _write(
+    work: _Import, rounds: Sequence[Sequence[ImportStep]], told: UpkeepProgress
+) -> None:
+    await _commit(work, [("world", partial(_found, work))])
+    total, done = sum(map(len, rounds)), 0
+    for steps in rounds:
+        for start in range(0, len(steps), PARTS_A_COMMIT):
+            some = steps[start : start + PARTS_A_COMMIT]
+            await _commit(work, some)
+            done += len(some)
+            told(done, total)
+    await _commit(work, [("world", partial(_finish, work))])
+    del work.seen["world"], work.changed["world"]
+
+
+async def _commit(work: _Import, steps: Sequence[ImportStep]) -> None:
+    before = (work.changed.copy(), work.seen.copy())
+
+    async def prepare(new_id: NewId) -> Change:
+        work.changed, work.seen = before[0].copy(), before[1].copy()
+        draft = await _drafted(work, new_id)
+        await _draft(work, draft, steps)
+        return draft.change()
+
+    await commit_change(work.canon, work.caller, work.space, prepare)
+
+
+async def _drafted(work: _Import, new_id: NewId) -> WorldDraft:
+    heart_id = thing_id_of(work.space, WORLD_KEY)
+    heart = await work.canon.within(work.space).thing(heart_id)
+    told = getattr(heart, "properties", {})
+    founding = told.get("founding", True)
+    at = Tick(0) if founding else Tick(int(told.get("tick") or 0))
+    source = SourceId(event_id_of(work.space, f"source/{work.origin}"))
+    evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=source),)
+    return WorldDraft(
+        canon=work.canon, space=work.space, at=instant_of(at), new_id=new_id, evidence=evidence
+    )
+
+
+async def _draft(work: _Import, draft: WorldDraft, steps: Sequence[ImportStep]) -> None:
+    for noun, step in steps:
+        changed = await step(draft)
+        work.seen[noun] += 1
+        work.changed[noun] += changed
+
+
+async def _found(work: _Import, draft: WorldDraft) -> bool:
+    """Open the space, register the file, and make the world's clock."""
+    atlas, space = work.atlas, work.space
+    source = event_id_of(space, f"source/{work.origin}")
+    known = await work.canon.within(space).things((space, source))
+    if space not in known:
+        opened = SpaceDraft(
+            id=space,
+            kind=SpaceKind.WORLD,
+            name=atlas.name,
+            description=atlas.description,
+            parent=None,
+        )
+        draft.add(Made(thing=opened))
+    if source not in known:
+        draft.add(Made(thing=_source(work, source)))
+    heart_id = thing_id_of(space, WORLD_KEY)
+    heart = await draft.find(heart_id)
+    told = {} if heart is None else heart.properties
+    ticks = [int(each) for each in (told.get("tick"), atlas.tick) if each is not None]
+    return await draft.declare(
+        heart_id,
+        WorldType.WORLD,
+        name=atlas.name,
+        description=atlas.description,
+        properties={
+            "starter": atlas.starter,
+            "tick": checked_tick(max(ticks), path="/tick") if ticks else None,
+            "depth": atlas.depth,
+            "event_limit": atlas.event_limit,
+            "founding": told.get("founding", heart is None),
+        },
+    )
+
+
+def _source(work: _Import, source: str) -> SourceDraft:
+    return SourceDraft(
+        id=SourceId(source),
+        space=work.space,
+        doc_id=work.origin,
+        title=work.atlas.name,
+        edition=None,
+        origin=work.origin,
+        source_type=SourceType.LORE,
+        level=CanonLevel.AUTHORITATIVE,
+    )
+
+
+async def _finish(work: _Import, draft: WorldDraft) -> bool:
+    heart_id = thing_id_of(work.space, WORLD_KEY)
+    heart = await draft.find(heart_id)
+    if heart is None or not heart.properties.get("founding"):
+        return False
+    draft.observe(heart_id, {"properties.founding": False})
+    return True

@@ -1,0 +1,169 @@
+"""Lore: record and search it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import the_made
+from canonry.log.items.entities import Entity
+from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.log.schemas.world_types import LoreType, WorldType
+from canonry.readmodels.edges import checked_tick, instant_of
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import TextQuery
+from canonry.recall.usecases.find_passages import FoundPassage, find_passages
+from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.moments import Instant
+from canonry.values.observations import ObservationDraft
+from canonry.world.domain.atlas import Lore
+from canonry.world.domain.checks import VERSIONS_MAX
+from canonry.world.domain.merging import checked_key, lore_id_of
+from canonry.world.usecases.changing_world import change_world
+from canonry.world.usecases.contexts import versions_of
+from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import BoundWorld
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLore:
+    """What a fact is to say; `expected` is the version that it is to follow (0: a new fact)."""
+
+    key: str
+    lore_type: LoreType
+    fields: Mapping[str, Any]
+    expected: int | None = None
+    archived: bool = False
+
+
+async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> int:
+    """Write the next version; its number.
+
+    Raises:
+        InvalidInput: `key.malformed`, `lore.empty` or `lore.too-many-versions`.
+        Conflict: `lore.version-conflict`, another version than the expected one is the latest, or
+            `lore.type-fixed`.
+    """
+    checked_key(new.key, path="/factId")
+
+    async def write(draft: WorldDraft) -> None:
+        old = await draft.find(lore_id_of(world.space, new.key))
+        latest = 0 if old is None else int(old.properties.get("version", 0))
+        if new.expected is not None and new.expected != latest:
+            message = f"version {latest} is the latest; read it, and say that you follow it"
+            raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
+        await _write_version(
+            draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived
+        )
+
+    said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
+    return int(said.fields[f"{PROPERTY_PREFIX}version"])
+
+
+async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
+    """Write the version `number` of a fact, if the store does not have it yet.
+
+    Two versions never come in one commit: nothing else orders them.
+
+    Raises:
+        Conflict: `lore.version-differs`, the version that it has says something else.
+    """
+    if await draft.is_erased(lore_id_of(draft.space, lore.key)):
+        return False
+    version = lore.versions[number - 1]
+    old = await draft.find(lore_id_of(draft.space, lore.key))
+    known = () if old is None else await versions_of(draft.canon, old)
+    if number <= len(known):
+        if known[number - 1].fields.get(f"{PROPERTY_PREFIX}fields") != dict(version.fields):
+            message = f"version {number} says something else already; add a later version"
+            raise Conflict("lore.version-differs", message, key=lore.key, version=number)
+        return False
+    await _write_version(
+        draft,
+        lore.key,
+        lore.lore_type,
+        number,
+        version.fields,
+        archived=lore.archived and number == len(lore.versions),
+        at=None if version.tick is None else instant_of(checked_tick(version.tick, path="/tick")),
+    )
+    return True
+
+
+async def _write_version(
+    draft: WorldDraft,
+    key: str,
+    lore_type: LoreType,
+    version: int,
+    fields: Mapping[str, Any],
+    *,
+    archived: bool,
+    at: Instant | None = None,
+) -> None:
+    if not fields:
+        raise InvalidInput("lore.empty", "a fact says something; give fields", path="/fields")
+    if version > VERSIONS_MAX:
+        message = f"a fact has at most {VERSIONS_MAX} versions; begin another one"
+        raise InvalidInput("lore.too-many-versions", message, path="/factId")
+    lore_id = lore_id_of(draft.space, key)
+    name = str(fields.get("name") or key)
+    values: dict[str, Any] = {"version": version, "fields": dict(fields), "archived": archived}
+    moment, draft.at = draft.at, draft.at if at is None else at
+    if version == 1:
+        first = {"key": key, "lore_type": str(lore_type), **values}
+        await draft.declare(
+            lore_id, WorldType.LORE_FACT, name=name, description="", properties=first
+        )
+    else:
+        old = await draft.find(lore_id)
+        if old is not None and old.properties.get("lore_type") != lore_type:
+            message = "a fact of lore keeps its type; begin another one"
+            raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
+        seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
+        draft.observe(lore_id, {"name": name, **seen}, label=f"/{version}")
+    draft.at = moment
+
+
+_SPARES: Final = (20, 200, 2_000)
+"""Laws and archived facts stand among the lore as well: so many more are looked at, if need be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLore:
+    """A fact of lore with its score in [0, 1), and the passage by which it was found."""
+
+    entity: Entity
+    found: FoundPassage
+
+
+async def search_lore(
+    canon: Canon, world: BoundWorld, query: str, limit: int
+) -> Sequence[FoundLore]:
+    """The best `limit` facts, best first."""
+    if not query.strip():
+        return ()
+    facts: Sequence[FoundLore] = ()
+    for spare in _SPARES:
+        facts, exhausted = await _search(canon, world, query, limit + spare)
+        if exhausted or len(facts) >= limit:
+            break
+    return facts[:limit]
+
+
+async def _search(
+    canon: Canon, world: BoundWorld, query: str, limit: int
+) -> tuple[Sequence[FoundLore], bool]:
+    """The facts among the best `limit` passages, and whether there are no more passages."""
+    asked = TextQuery(
+        collection=Collection.LORE, text=query, spaces=frozenset((world.space,)), limit=limit
+    )
+    passages = await find_passages(canon, asked)
+    facts = [
+        FoundLore(entity=thing, found=hit)
+        for hit in passages.hits
+        if isinstance(thing := passages.things.get(hit.passage.id), Entity)
+        and thing.entity_type == WorldType.LORE_FACT
+        and not thing.properties.get("archived")
+    ]
+    return facts, len(passages.hits) < limit

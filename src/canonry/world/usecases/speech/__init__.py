@@ -1,1 +1,0 @@
-"""Speech: what players say, read as intents, and held against what may stand."""

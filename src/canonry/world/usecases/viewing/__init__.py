@@ -1,1 +1,0 @@
-"""Views of a world beside its contexts: of one who is in it, of a way through it, of a while."""
