@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -184,8 +185,10 @@ async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> No
         database = await graph.database()
         shown = Neo4jGraph(database)
         await shown.apply(made)
-        user, host = URL.removeprefix("bolt://").split("@")
-        driver = AsyncGraphDatabase.driver(f"bolt://{host}", auth=tuple(user.split(":")))
+        told = urlsplit(URL)
+        driver = AsyncGraphDatabase.driver(
+            f"bolt://{told.hostname}:{told.port}", auth=(told.username or "", told.password or "")
+        )
         async with driver, driver.session() as session:
             half = await session.begin_transaction()
             await half.run(HALF_APPLIED, {"store": database.name, "space": MIDDLE_EARTH})
