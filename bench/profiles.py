@@ -33,7 +33,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.mongodb import MongoDatabase
-from canonry.stores.neo4j import Neo4jDatabase, empty
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.stores.opensearch import open_text
 
 SECTION = "profiles"
@@ -70,7 +70,7 @@ async def in_postgres(
 async def in_mongodb(
     url: str, beside: BesideServers, folder: Path, name: str
 ) -> AsyncIterator[KeptStore]:
-    """Records in MongoDB, state also in Neo4j and words in OpenSearch where these are there."""
+    """Records in MongoDB, a graph in Neo4j and words in OpenSearch where these are there."""
     async with await open_polyglot(url, database=name, folder=folder, beside=beside) as store:
         yield store
 
@@ -89,7 +89,7 @@ async def drop_everywhere(name: str) -> None:
     if graph := os.environ.get("TEST_NEO4J_URL"):
         nodes = Neo4jDatabase(graph, name)
         await nodes.open()
-        await empty(nodes)
+        await Neo4jGraph(nodes).empty()
         await nodes.close()
     if words := os.environ.get("TEST_OPENSEARCH_URL"):
         text = open_text(words, name=name)

@@ -1,24 +1,22 @@
-"""A Neo4j server as contracts see it: each store has a name of its own in the one database."""
+"""A Neo4j server as tests see it: each store has a name of its own in the one database."""
 
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
 
-from canonry.stores.following.join import join
-from canonry.stores.neo4j import Neo4jDatabase, Neo4jState, empty
-from canonry.testing.conformance import Backend
-from tests.conformance.test_memory import open_memory
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 
 URL = os.environ.get("TEST_NEO4J_URL", "")
+_KINDS = "MATCH (t:Thing) WHERE t.store = $store AND t.body IS NOT NULL RETURN t.id, t.kind"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graphs:
-    """Opens stores beside ledgers in memory, and empties all of them in the end."""
+    """Opens stores, and empties all of them in the end."""
 
     closing: AsyncExitStack
 
@@ -28,16 +26,26 @@ class Graphs:
         self.closing.push_async_callback(emptied, database)
         return database
 
-    async def fresh(self) -> Backend:
-        """A ledger in memory whose state is a graph."""
-        log, database = await open_memory(), await self.database()
-        canon = join(replace(log.canon, state=Neo4jState(database))).canon
-        return replace(log, canon=canon, another=self.fresh)
+
+@asynccontextmanager
+async def opened(name: str) -> AsyncIterator[Neo4jDatabase]:
+    """The graph of a store, beside whoever else has opened it."""
+    database = Neo4jDatabase(URL, name, connections=6)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 async def emptied(database: Neo4jDatabase) -> None:
-    await empty(database)
+    await Neo4jGraph(database).empty()
     await database.close()
+
+
+async def kinds(database: Neo4jDatabase) -> dict[str, str]:
+    """The kind of each thing that the graph shows."""
+    return {row[0]: row[1] for row in await database.rows(_KINDS)}
 
 
 @asynccontextmanager

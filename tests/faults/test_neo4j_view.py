@@ -10,8 +10,6 @@ import pytest
 
 from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.app.moving import quietly
-from canonry.readmodels.ports.state import FactQuery
-from canonry.stores.neo4j import Neo4jDatabase
 from canonry.testing.conformance.kit import present
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe
@@ -51,7 +49,7 @@ async def shows_all(store: Polyglot, count: int) -> None:
 
     async def is_there() -> bool:
         try:
-            return (await graph.state.facts(FactQuery(limit=1))).total == count
+            return (await graph.shown.facts())["graph things"] == count
         except Unavailable:
             return False
 
@@ -81,6 +79,5 @@ async def test_writes_go_on_while_the_graph_is_slow_or_away_and_it_catches_up(
         assert lasted < 10 * 2.0
         await shows_all(store, count)
         name = store.store.database.name
-    graph = Neo4jDatabase(neo4j_store.URL, name)
-    await graph.open()
-    await neo4j_store.emptied(graph)
+    async with neo4j_store.opened(name) as graph:
+        await neo4j_store.emptied(graph)

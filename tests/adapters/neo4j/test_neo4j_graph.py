@@ -8,7 +8,7 @@ import pytest
 from canonry.log.entries import Erased, FactRetconned
 from canonry.log.items.entities import EntityClass
 from canonry.stores.following.following import Projector
-from canonry.stores.neo4j import Neo4jDatabase, Neo4jState
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.stores.neo4j.shapes import OTHER_RELATION
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -57,7 +57,9 @@ class Walked:
 async def walked() -> AsyncIterator[Walked]:
     async with graphs() as opened:
         database, log = await opened.database(), await open_memory()
-        projector = Projector(ledger=log.canon.ledger, state=Neo4jState(database), others=())
+        canon = log.canon
+        shown = Neo4jGraph(database)
+        projector = Projector(ledger=canon.ledger, state=canon.state, others=(shown,))
         yield Walked(Scribe(log.canon), projector, database)
 
 

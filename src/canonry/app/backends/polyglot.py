@@ -22,11 +22,9 @@ from canonry.log.canon import needs
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.ports.blobs import Blobs
-from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.passages import passages_of
-from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.vectors import Vectors
 from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
 from canonry.records.usecases.services import Filing, RecordServices
@@ -48,19 +46,17 @@ _PAGE: Final = 100
 
 
 class GraphBeside:
-    """The graph that people walk through, shown what the log has; nobody else waits for it."""
+    """The graph that people walk through, shown what the state has; nobody else waits for it."""
 
-    def __init__(self, url: str, name: str, ledger: Ledger) -> None:
-        """Show the store `name` in the server at `url`; nothing is asked of it yet."""
-        from canonry.stores.neo4j import Neo4jDatabase, Neo4jMending, Neo4jState, empty  # noqa: PLC0415 - loads the driver
+    def __init__(self, url: str, name: str, canon: Canon) -> None:
+        """Show the `canon` in the server at `url` as `name`; nothing is asked of it yet."""
+        from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph  # noqa: PLC0415 - loads the driver
 
         self._database = Neo4jDatabase(url, name)
-        self._empty = empty
         self._opening = asyncio.Lock()
         self._is_open = False
-        self.state: State = Neo4jState(self._database)
-        self.mending = Neo4jMending(self._database)
-        self._projector = Projector(ledger=ledger, state=self.state, others=())
+        self.shown = Neo4jGraph(self._database)
+        self._projector = Projector(ledger=canon.ledger, state=canon.state, others=(self.shown,))
 
     async def open(self) -> None:
         """Connect, unless it is; a server that is away may be tried again.
@@ -90,14 +86,14 @@ class GraphBeside:
     async def anew(self) -> None:
         """Fill it again from the log; whoever walks through it meanwhile misses things."""
         await self.open()
-        await self._empty(self._database)
+        await self.shown.empty()
         await self._projector.catch_up()
 
     async def facts(self) -> Mapping[str, str | int]:
         """What an operator is told of it."""
         try:
             await self.open()
-            return await self.mending.facts()
+            return await self.shown.facts()
         except Unavailable as error:
             return {"graph": f"away: {error.message}"}
 
@@ -256,22 +252,19 @@ class PolyglotUpkeep(Upkeep):
             await self._graph.catch_up()
         except Unavailable as error:
             return (Finding(where="graph", what=error.message),)
-        mending, suspects = self._graph.mending, set[str]()
+        shown, suspects = self._graph.shown, set[str]()
         async for things in self._true():
-            suspects |= set(await mending.differing(things))
-        async for ids in mending.ids():
+            suspects |= set(await shown.differing(things))
+        async for ids in shown.ids():
             there = await self._copy.canon.state.things(ids)
             suspects |= {each for each in ids if each not in there}
         async with self._canon.ledger.exclusive():
             await self._projector.catch_up()
             await self._graph.catch_up()
             true = await self._copy.canon.state.things(suspects)
-            shown = await self._graph.state.things(suspects)
-            wrong = {*await mending.differing(true), *(shown.keys() - true.keys())}
-            runs = await mending.miscounted()
+            wrong = await shown.differing(true, sorted(suspects))
         what = "the graph is not what the records lead to"
-        found = [Finding(where=f"graph: {each}", what=what) for each in sorted(wrong)]
-        return (*found, *(Finding(where="graph: totals", what=what) for _ in runs))
+        return [Finding(where=f"graph: {each}", what=what) for each in wrong]
 
     async def _differing_words(self) -> Sequence[Finding]:
         """What of the words on a server is not what the copy's things say."""
@@ -287,7 +280,7 @@ class PolyglotUpkeep(Upkeep):
             return (Finding(where="words", what=error.message),)
 
     async def _graph_anew(self) -> None:
-        """Let the graph be filled again from the records; who reads it meanwhile waits for it."""
+        """Let the graph be filled again from the records; who walks through it misses things."""
         if self._graph is not None:
             async with self._canon.ledger.exclusive():
                 await self._graph.anew()
@@ -394,12 +387,12 @@ async def open_polyglot(
             folder / COPY, clock=the_clock, identities=the_identities, policy=policy
         )
         opening.push_async_callback(copy.close)
-        graph = await _graph(beside.graph, database, store, opening)
         follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
         opening.push_async_callback(follower.close)
         canon = _over(store, copy.canon, follower, _filing(objects, folder, the_identities))
         joined = join(canon, copied=copy.canon.ledger)
         opening.push_async_callback(joined.finish)
+        graph = await _graph(beside.graph, database, canon, opening)
         words = _words(beside, database, canon, opening)
         opening.push_async_callback(ended, kept_up(joined.projector))
         closing = opening.pop_all()
@@ -433,12 +426,12 @@ def _upkeep(
 
 
 async def _graph(
-    url: str | None, name: str, store: MongoStore, opening: AsyncExitStack
+    url: str | None, name: str, canon: Canon, opening: AsyncExitStack
 ) -> GraphBeside | None:
     """The graph, kept up until `opening` ends; its server may be away by now, and come later."""
     if url is None:
         return None
-    graph = GraphBeside(url, name, store.ledger)
+    graph = GraphBeside(url, name, canon)
     opening.push_async_callback(graph.close)
     try:
         await graph.open()

@@ -6,28 +6,19 @@ server as well.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from neo4j import (
-    AsyncDriver,
-    AsyncGraphDatabase,
-    AsyncManagedTransaction,
-    AsyncSession,
-    Query,
-    unit_of_work,
-)
+from neo4j import AsyncDriver, AsyncGraphDatabase, Query
 
-from canonry.log.ports.world import forget, scope
-from canonry.stores.neo4j.faults import DRIVER_FAULTS, Torn, as_canonry, closed, is_passing
+from canonry.log.ports.world import scope
+from canonry.stores.neo4j.faults import DRIVER_FAULTS, as_canonry, closed, is_passing
 from canonry.stores.neo4j.preparing import prepared
 from canonry.values.errors import BrokenInvariant
 
-T = TypeVar("T")
 GraphRow: TypeAlias = list[Any]
-GraphWork: TypeAlias = Callable[[AsyncManagedTransaction], Awaitable[T]]
 
 CONNECTIONS: Final = 16
 DEADLINE: Final = 30.0
@@ -133,59 +124,23 @@ class Neo4jDatabase:
         Raises:
             Unavailable: as `canonry.stores.neo4j.faults` says.
         """
-        return await self.read(statement, values, list, seconds=seconds)
-
-    async def read(
-        self,
-        statement: str,
-        values: Mapping[str, Any] | None,
-        made: Callable[[list[GraphRow]], T],
-        *,
-        seconds: float | None = None,
-    ) -> T:
-        """What is `made` of the rows of a statement, which may find that they are `Torn`."""
-
-        async def ask(session: AsyncSession, seconds: float) -> T:
-            query = Query(statement, timeout=seconds)
-            result = await session.run(query, {"store": self.name, **(values or {})})
-            return made(await result.values())
-
-        return await self._attempt(ask, seconds)
-
-    async def writing(self, work: GraphWork[T]) -> T:
-        """What `work` writes, all or nothing, however long the call has; durable on return.
-
-        Raises:
-            Unavailable: as `canonry.stores.neo4j.faults` says.
-        """
-
-        async def write(session: AsyncSession, seconds: float) -> T:
-            return await session.execute_write(unit_of_work(timeout=seconds)(work))
-
-        try:
-            return await self._attempt(write, WRITING)
-        finally:
-            forget()
-
-    async def _attempt(
-        self, work: Callable[[AsyncSession, float], Awaitable[T]], most: float | None = None
-    ) -> T:
-        """Do `work`, and again where it failed in passing, within the time that the call has."""
         loop = asyncio.get_running_loop()
         call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
-        ends = loop.time() + (self._deadline if most is None else most)
-        if call is not None and most is None:
+        ends = loop.time() + (self._deadline if seconds is None else seconds)
+        if call is not None and seconds is None:
             ends = call.ends
+        told = {"store": self.name, **(values or {})}
         with self._begun() as driver:
             for left in reversed(range(ATTEMPTS_MAX)):
-                seconds = max(ends - loop.time(), 0.001)
+                time = max(ends - loop.time(), 0.001)
                 try:
                     async with (
-                        asyncio.timeout(seconds + _GRACE),
+                        asyncio.timeout(time + _GRACE),
                         driver.session(database=self._database) as session,
                     ):
-                        return await work(session, seconds)
-                except (Torn, *DRIVER_FAULTS) as error:
+                        result = await session.run(Query(statement, timeout=time), told)
+                        return await result.values()
+                except DRIVER_FAULTS as error:
                     over = loop.time() + pause > min(ends, patience)
                     if not left or over or self._driver is None or not is_passing(error):
                         raise as_canonry(error) from error
@@ -210,11 +165,3 @@ class Neo4jDatabase:
             self._busy -= 1
             if not self._busy:
                 self._idle.set()
-
-
-async def fetched(
-    db: AsyncManagedTransaction, statement: str, values: Mapping[str, Any]
-) -> list[GraphRow]:
-    """The rows that a statement gives within a transaction."""
-    result = await db.run(statement, dict(values))
-    return list(await result.values())

@@ -19,14 +19,10 @@ DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEn
 """Everything that the driver raises of its own accord."""
 
 
-class Torn(Exception):  # noqa: N818 - no error yet: the next look may show a whole
-    """What was read does not agree with itself, because a commit was just being applied."""
-
-
 def is_passing(error: Exception) -> bool:
     """Whether the same once more may go another way."""
     match error:
-        case Torn() | exceptions.ConstraintError():
+        case exceptions.ConstraintError():
             return True
         case TimeoutError():
             return False
@@ -38,12 +34,10 @@ def is_passing(error: Exception) -> bool:
             return isinstance(error, OSError)
 
 
-def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
     """The error that tells a caller what `error` means."""
     title = _title(error)
     match error:
-        case Torn():
-            return altered()
         case TimeoutError():
             return late()
         case exceptions.AuthError():
@@ -89,15 +83,6 @@ def newer() -> BrokenInvariant:
     """The error of a Canonry that is too old for its graph."""
     message = "a later version of Canonry has written into this graph; update this one"
     return BrokenInvariant("store.newer", message)
-
-
-def altered() -> BrokenInvariant:
-    """What is raised where rows lead to things that are not there."""
-    message = (
-        "a stored row is not what was written: run `canonry verify`; `canonry rebuild` makes the "
-        "views anew if the records are whole, else restore a backup"
-    )
-    return BrokenInvariant("store.altered", message)
 
 
 def _title(error: Exception) -> str:

@@ -1,6 +1,6 @@
-"""Preparing a graph: the constraints and indexes that it is asked by, made where they are missing.
+"""Preparing a graph: the constraints and indexes that it is written by, where they are missing.
 
-Labels with a line before them are what Canonry finds things by; the others are for people too.
+Labels with a line before them say where the graph stands; the others are for people.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,41 +10,33 @@ from canonry.stores.neo4j.faults import newer
 
 AskGraph: TypeAlias = Callable[[str, Mapping[str, Any] | None], Awaitable[list[list[Any]]]]
 
-FORMAT: Final = 1
-"""The form of nodes and edges; a graph of another form is emptied and filled from the records."""
+FORMAT: Final = 2
+"""The form of nodes and edges; of form 1 there are nodes beside, by which it answered questions."""
 
 _UNIQUE: Final = (
     ("Thing", "store", "id"),
     ("_Cursor", "store", "space"),
-    ("_Date", "key"),
-    ("_Row", "run", "rank", "later", "id"),
-    ("_Run", "run"),
     ("_Store", "store"),
-    ("_Text", "key"),
-    ("_Version", "store", "id", "since"),
 )
 _FOUND_BY: Final = (
     ("Thing", "store", "space", "kind"),
-    ("_Date", "event"),
-    ("_Date", "store", "current", "rank", "event"),
-    ("_Date", "store", "source"),
-    ("_Run", "store", "list", "owner"),
-    ("_Text", "store", "text"),
-    ("_Date", "by"),
-    ("_Row", "by"),
-    ("_Text", "by"),
     ("Entity", "name"),
     ("Fact", "name"),
     ("Event", "name"),
 )
 _KNOWN: Final = "SHOW INDEXES YIELD name WHERE name STARTS WITH 'canonry_' RETURN name"
 _FORMAT: Final = "MERGE (s:_Store {store: $store}) ON CREATE SET s.format = $format RETURN s.format"
+_BESIDE: Final = """
+MATCH (n:_Date|_Row|_Run|_Text|_Version) WHERE n.store = $store
+WITH n LIMIT 10000 DELETE n RETURN count(n)
+"""
+_RAISED: Final = "MATCH (s:_Store {store: $store}) SET s.format = $format"
 LABELS: Final = tuple(dict.fromkeys(label for label, *_ in _UNIQUE))
 """Every node bears one of these."""
 
 
 async def prepared(ask: AskGraph) -> None:
-    """Let the graph have what it is asked by.
+    """Let the graph have what it is written by, and nothing that only former versions need.
 
     Raises:
         BrokenInvariant: `store.newer`.
@@ -59,6 +51,10 @@ async def prepared(ask: AskGraph) -> None:
     ((found,),) = await ask(_FORMAT, {"format": FORMAT})
     if found > FORMAT:
         raise newer()
+    if found < FORMAT:
+        while await ask(_BESIDE, None) != [[0]]:
+            pass
+        await ask(_RAISED, {"format": FORMAT})
 
 
 def _constraint(told: Sequence[str]) -> tuple[str, str]:

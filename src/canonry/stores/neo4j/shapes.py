@@ -1,8 +1,7 @@
 """Shapes: what people see of a thing in a graph, as labels, properties and edges.
 
-Nothing is answered from them: that is done from the stored `body` and from rows. Words that agents
-choose freely become properties, never labels or types of edges, of which a graph keeps each for
-ever.
+Canonry answers nothing from them. Words that agents choose freely become properties, never labels
+or types of edges, of which a graph keeps each for ever.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,0 +1,195 @@
+"""The graph is what the records lead to, however they reach it; whatever else it shows is found."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.stores.following.following import Projector, folded
+from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
+from canonry.testing.conformance import Backend
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.testing.worlds import Scribe
+from canonry.values.errors import BrokenInvariant, Conflict
+from canonry.values.ids import SpaceId
+from tests.conformance.neo4j_store import URL, graphs, kinds
+from tests.conformance.test_memory import open_memory
+from tests.faults.relay import relayed_url
+
+pytestmark = pytest.mark.anyio
+HARMS = {
+    "a fact says something else": (
+        "MATCH (t:Fact) WHERE t.store = $store SET t.body = replace(t.body, 'is small', 'is large')"
+    ),
+    "a thing has another name on the screen": (
+        "MATCH (t:Entity) WHERE t.store = $store SET t.name = 'Sauron'"
+    ),
+    "a thing is missing": "MATCH (t:Axiom) WHERE t.store = $store DETACH DELETE t",
+    "a thing has another label": "MATCH (t:Event) WHERE t.store = $store SET t:Fact",
+    "edges are missing": "MATCH (t:Fact)-[r]->() WHERE t.store = $store DELETE r",
+    "an edge says something else": (
+        "MATCH (t:Entity)-[r]->() WHERE t.store = $store AND r.rel_type IS NOT NULL"
+        " SET r.rel_type = 'HATES'"
+    ),
+}
+STRAY = "CREATE (t:Thing:Fact {store: $store, id: 'stray', kind: 'fact', body: '{}'})"
+BESIDE = """
+UNWIND ['_Date', '_Row', '_Run', '_Text', '_Version'] AS label
+CREATE (n:$(label) {store: $store, key: $store, run: $store, rank: 1, later: 1, id: 'x', since: 1})
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """A log in memory, the graph that shows it, and the spaces that were written."""
+
+    log: Backend
+    database: Neo4jDatabase
+    spaces: list[SpaceId]
+
+    @property
+    def graph(self) -> Neo4jGraph:
+        return Neo4jGraph(self.database)
+
+    def projector(self) -> Projector:
+        canon = self.log.canon
+        return Projector(ledger=canon.ledger, state=canon.state, others=(self.graph,))
+
+    async def things(self) -> dict[str, Thing]:
+        """Everything that the log is about, as it is now."""
+        found: dict[str, Thing] = {}
+        for space in self.spaces:
+            log = await self.log.canon.ledger.read(space, after=ORIGIN, limit=1_000)
+            found |= await self.log.canon.state.things(needs(e for c in log for e in c.entries))
+        return found
+
+    async def differing(self) -> set[str]:
+        """What of the graph is not what the log leads to."""
+        things = await self.things()
+        shown = {i async for page in self.graph.ids() for i in page}
+        return set(await self.graph.differing(things, sorted(shown | things.keys())))
+
+
+@pytest.fixture
+async def followed() -> AsyncIterator[Followed]:
+    async with graphs() as opened:
+        log = await open_memory()
+        spaces = list(await write_chronicle(log))
+        yield Followed(log=log, database=await opened.database(), spaces=spaces)
+
+
+async def test_a_graph_that_catches_up_shows_what_the_records_lead_to(followed: Followed) -> None:
+    assert await followed.differing() == set(await followed.things())
+
+    await followed.projector().catch_up()
+
+    assert await followed.differing() == set()
+    assert (await kinds(followed.database)).keys() == (await followed.things()).keys()
+
+
+async def test_applying_again_changes_nothing(followed: Followed) -> None:
+    for space in followed.spaces:
+        log = await followed.log.canon.ledger.read(space, after=ORIGIN, limit=1_000)
+        made = folded(log, {})
+        for each in made:
+            await followed.graph.apply([each])
+            await followed.graph.apply([each])
+        await followed.graph.apply(made)
+        assert await followed.graph.cursor(space) == log[-1].position
+
+    assert await followed.differing() == set()
+
+
+async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed) -> None:
+    scribe = Scribe(followed.log.canon)
+
+    async def write() -> None:
+        for n in range(10):
+            await scribe.make(a_fact(f"late fact {n}"))
+
+    await asyncio.gather(write(), *(followed.projector().catch_up() for _ in range(3)))
+    await followed.projector().catch_up()
+
+    assert await followed.differing() == set()
+
+
+async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> None:
+    log = await followed.log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
+    made = folded(log, {})
+
+    with pytest.raises(Conflict) as refused:
+        await followed.graph.apply(made[1:])
+
+    assert refused.value.code == "view.gap"
+    assert await followed.graph.cursor(MIDDLE_EARTH) == ORIGIN
+    assert await kinds(followed.database) == {}
+    await followed.projector().reach(MIDDLE_EARTH, Position(2))
+    assert await followed.graph.cursor(MIDDLE_EARTH) >= 2
+
+
+async def test_each_harm_is_found_and_filling_the_graph_again_repairs_it(
+    followed: Followed,
+) -> None:
+    await followed.projector().catch_up()
+    for harm, statement in HARMS.items():
+        await followed.database.rows(statement)
+        assert await followed.differing() != set(), harm
+
+        await followed.graph.empty()
+        await followed.projector().catch_up()
+
+        assert await followed.differing() == set(), harm
+    await followed.database.rows(STRAY)
+    assert await followed.differing() == {"stray"}
+
+
+async def test_the_graph_tells_what_it_runs_on(followed: Followed) -> None:
+    await followed.projector().catch_up()
+
+    told = await followed.graph.facts()
+
+    assert str(told["graph"]).startswith("Neo4j Kernel 5.26")
+    assert told["graph things"] == len(await followed.things())
+
+
+async def test_applying_is_two_round_trips_however_much_changes(followed: Followed) -> None:
+    log = await followed.log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+    async with relayed_url(URL) as (relay, url):
+        database = Neo4jDatabase(url, followed.database.name)
+        await database.open()
+        before = relay.trips
+        await Neo4jGraph(database).apply(folded(log, {}))
+        assert relay.trips - before == 2
+        await database.close()
+
+
+async def test_a_graph_of_a_former_version_keeps_what_it_shows_and_loses_what_answered(
+    followed: Followed,
+) -> None:
+    await followed.projector().catch_up()
+    await followed.database.rows(BESIDE)
+    await followed.database.rows("MATCH (s:_Store {store: $store}) SET s.format = 1")
+
+    again = Neo4jDatabase(URL, followed.database.name)
+    await again.open()
+
+    left = "MATCH (n) WHERE n.store = $store AND NOT n:Thing RETURN DISTINCT labels(n)"
+    assert sorted(await again.rows(left)) == [[["_Cursor"]], [["_Store"]]]
+    assert await again.rows("MATCH (s:_Store {store: $store}) RETURN s.format") == [[2]]
+    await again.close()
+    assert await followed.differing() == set()
+
+
+async def test_a_graph_of_a_later_version_is_refused(followed: Followed) -> None:
+    await followed.database.rows("MATCH (s:_Store {store: $store}) SET s.format = 3")
+    again = Neo4jDatabase(URL, followed.database.name)
+
+    with pytest.raises(BrokenInvariant) as refused:
+        await again.open()
+
+    assert refused.value.code == "store.newer"
