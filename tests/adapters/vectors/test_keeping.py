@@ -331,3 +331,21 @@ def test_r8_an_index_that_is_cut_kills_nobody(tmp_path: Path, name: str) -> None
     )
 
     assert (done.returncode, done.stdout.splitlines()) == (0, ["True", "['e00901']"]), done.stderr
+
+
+async def test_pages_that_are_damaged_are_noticed_by_who_reads_the_whole_file(
+    tmp_path: Path,
+) -> None:
+    vectors = FolderVectors(tmp_path)
+    await take_in(vectors, many(500))
+    await vectors.check()
+    await vectors.close()
+    path = tmp_path / "recall.db"
+    whole = path.read_bytes()
+    middle = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
+
+    with pytest.raises(Unavailable) as caught:
+        await vectors.check()
+
+    assert caught.value.code == "vectors.corrupt"

@@ -37,7 +37,8 @@ WAITING: Final = 4096
 """So many vectors may wait for the next published file, or an eighth of the last one."""
 
 _SHARE: Final = 8
-_SEARCHED_EXACTLY: Final = 200_000
+_IN_MEMORY: Final = 200_000
+"""So many vectors that are in no published file are searched; more would fill the memory."""
 
 
 P = ParamSpec("P")
@@ -119,6 +120,16 @@ class FolderVectors(Vectors):
                 )
                 for m, model, cursor in rows.models(db)
             ]
+
+    @_beside
+    def check(self) -> None:
+        """Read the whole file of the rows.
+
+        Raises:
+            Unavailable: `vectors.corrupt`, it is damaged.
+        """
+        with self._rows.reading() as db:
+            rows.check(db)
 
     @override
     @_beside
@@ -239,7 +250,7 @@ class FolderVectors(Vectors):
         with opened.lock:
             if not opened.tail.blocks:
                 waiting = rows.count(db, m, after=opened.tail.after)
-                if waiting > _SEARCHED_EXACTLY:
+                if waiting > _IN_MEMORY:
                     message = "the vector index is being built; search by words meanwhile"
                     raise Unavailable("vectors.unavailable", message)
             opened.tail.read_on(db)

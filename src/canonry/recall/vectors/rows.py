@@ -222,6 +222,19 @@ def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
     return int(row[0] or 0)
 
 
+def check(db: apsw.Connection) -> None:
+    """Read everything.
+
+    Raises:
+        Unavailable: `vectors.corrupt`, pages are damaged, or a vector has another size.
+    """
+    wrong = (
+        "SELECT count(*) FROM vectors JOIN models USING (m) WHERE length(vector) <> 2 * dimensions"
+    )
+    if list[Any](db.execute("PRAGMA quick_check(1)")) != [("ok",)] or _number(db, wrong):
+        raise corrupt()
+
+
 def identity(db: apsw.Connection) -> str:
     """What tells this file from every other one; files that are made from it repeat it."""
     row: Any = db.execute("SELECT id FROM identity").fetchone()
