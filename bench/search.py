@@ -4,7 +4,7 @@ Everything goes through the use case, on the embedded store and the embedded ind
 embedder alone draws its vectors. One space holds almost all passages; a small one lies beside it,
 and once more alone in another folder. Questions are stretches of speech of 5 to 40 words; of each
 the best of five rounds counts. The large number comes from `CANONRY_BENCH_PASSAGES` (default 10^5);
-its budgets are stated for 4*10^5.
+its budgets are stated for that number.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 Vectors are drawn around topics, two to a vector, and spread over directions as sentences are. One
 space holds almost all of them; a small one lies beside it, and once more alone in another folder.
-The number comes from `CANONRY_BENCH_VECTORS` (default 10^5); the budget is stated for 4*10^5.
+The number comes from `CANONRY_BENCH_VECTORS` (default 10^5), up to 2*10^5.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ DIMENSIONS, TOPICS, STRAYING, SPREAD, BLOCK = 384, 1_000, 0.65, 0.45, 10_000
 QUERIES, LIMIT, SMALL, BATCH = 200, 10, 1_000, 2_000
 LARGE, LITTLE = SpaceId("large"), SpaceId("little")
 MODEL = EmbeddingModel(name="bench", version="1", dimensions=DIMENSIONS)
-RECALL_MIN, FLOOR_RATIO_MAX, SPACE_RATIO_MAX = 0.97, 0.5, 1.5
+RECALL_MIN, LARGE_MAX, SPACE_RATIO_MAX = 1.0, 30.0, 1.5  # ms for 10^5
 COLD_MAX, RESIDENT_MAX = 1.0, 600.0
 
 Floats = NDArray[np.float32]
@@ -44,7 +44,8 @@ def run() -> list[Row]:
 
 async def _measured(count: int) -> list[Row]:
     sentences = Sentences()
-    known, queries = sentences.draw(count), sentences.draw(QUERIES)
+    known = sentences.draw(count).astype(np.float16).astype(np.float32)  # as they are stored
+    queries = sentences.draw(QUERIES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         large, alone = FolderVectors(folder / "large"), FolderVectors(folder / "alone", waiting=1)
@@ -65,16 +66,16 @@ async def _measured(count: int) -> list[Row]:
         await large.close()
         await alone.close()
     ratio = median(times) / median(exact)
-    size = f"{count:,} vectors"
+    size, most = f"{count:,} vectors", LARGE_MAX * max(1.0, count / 100_000)
     return [
         _row("share of the exact ten nearest", shared, "", RECALL_MIN, size),
-        _row("search, median", 1e3 * median(times), "ms", None, size),
+        _row("search, median", 1e3 * median(times), "ms", most, size),
         _row("search, 99 of 100", 1e3 * percentile(times, 0.99), "ms", None, size),
         _row(
             "search against NumPy exact",
             ratio,
             "x",
-            FLOOR_RATIO_MAX,
+            None,
             f"{1e3 * median(exact):.1f} ms",
         ),
         _row("small space, inside against alone", _ratio(inside, outside), "x", SPACE_RATIO_MAX),
@@ -86,14 +87,13 @@ async def _measured(count: int) -> list[Row]:
 
 
 def _row(what: str, value: float, unit: str, budget: float | None, note: str = "") -> Row:
-    best_high = budget == RECALL_MIN
     return Row(
         section=SECTION,
         what=what,
         value=value,
         unit=unit,
         budget=budget,
-        at_least=best_high,
+        at_least=what.startswith("share"),
         note=note,
     )
 
@@ -175,7 +175,7 @@ def _floor(known: Floats, queries: Floats) -> tuple[list[float], list[float]]:
     times, worst = [], []
     for query in queries:
         begun = time.perf_counter()
-        likeness = known @ query
+        likeness = np.vecdot(known, query)  # on one core
         nearest = np.argpartition(-likeness, LIMIT)[:LIMIT]
         times.append(time.perf_counter() - begun)
         worst.append(float(likeness[nearest].min()))

@@ -1,16 +1,19 @@
 """Indexing in the background: who fails notices when the cause is taken away; work is shared."""
 
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
-from canonry.app import indexing
+from canonry.app import examination, indexing
+from canonry.app.examination import Diagnosis, look_at_recall
 from canonry.app.indexing import BackgroundIndexing
-from canonry.app.recalling import RECALL_FILE
+from canonry.app.recalling import MANY_VECTORS, RECALL_FILE
 from canonry.stores.memory.vectors import MemoryVectors
 from canonry.testing.things import ident
 from tests.server.recall_world import becomes
-from tests.usecases.recall_scenario import Noting, a_scenario
+from tests.usecases.recall_scenario import Noting, a_scenario, index
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +45,49 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
 
         assert "The dragon sleeps on gold." in "".join(await becomes(made, "a vector"))
         await background.stop()
+
+
+async def test_more_vectors_than_a_folder_searches_well_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (indexing, examination):
+        monkeypatch.setattr(module, "SEARCHED_WELL", 1)
+    told: list[str] = []
+
+    async def first() -> str | None:
+        return told[0] if told else None
+
+    async with a_scenario(tmp_path) as world:
+        await world.say("The dragon sleeps on gold.", "We sail at dawn.")
+        recall = world.recall()
+        recall.asked.set()
+        background = BackgroundIndexing(world.stage.canon, recall, world.folder, told.append)
+        background.start()
+        said = await becomes(first, "what is told")
+        await background.stop()
+        diagnosis = Diagnosis()
+        await look_at_recall(diagnosis, recall, world.folder, "here")
+
+    count = diagnosis.store["recall_vectors"]
+    assert said == f"each search compares {count} vectors: {MANY_VECTORS}"
+    assert MANY_VECTORS in [hint.help for hint in diagnosis.hints]
+    assert told == [said]
+
+
+async def test_the_doctor_notices_vectors_that_no_search_has_met_yet(tmp_path: Path) -> None:
+    async with a_scenario(tmp_path) as world:
+        await world.say("The dragon sleeps on gold.")
+        recall = world.recall()
+        await index(recall)
+        await (await recall.opened()).vectors.close()
+        with closing(apsw.Connection(str(world.folder / RECALL_FILE))) as db:
+            db.execute("UPDATE vectors SET vector = x'00'")
+        diagnosis = Diagnosis()
+        await look_at_recall(diagnosis, recall, world.folder, "here")
+
+    assert [wrong.help for wrong in diagnosis.wrong] == [
+        "search goes on by words; `canonry rebuild --only vectors` makes it anew"
+    ]
 
 
 async def test_two_machines_on_one_index_share_the_work(

@@ -10,7 +10,13 @@ from typing import Final
 
 from canonry.app.file_modes import open_to_others
 from canonry.app.packages import load_toolsets
-from canonry.app.recalling import RECALL_FILE, origin_of, recall_folder
+from canonry.app.recalling import (
+    MANY_VECTORS,
+    RECALL_FILE,
+    SEARCHED_WELL,
+    origin_of,
+    recall_folder,
+)
 from canonry.app.serving import advice_on, served
 from canonry.app.settings import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
@@ -110,6 +116,8 @@ async def _look_at_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> 
     waiting = sum(max(0, head - cursor.at(space)) for space, head in heads.items())
     diagnosis.store["recall_vectors"] = 0 if mine is None else mine.count
     diagnosis.store["recall_commits_waiting"] = waiting
+    if await asyncio.to_thread((folder / RECALL_FILE).is_file):
+        await _look_at_folder(diagnosis, folder, 0 if mine is None else mine.count)
     older = [each.model for each in statuses if each is not mine]
     if older:
         diagnosis.hint(
@@ -121,6 +129,19 @@ async def _look_at_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> 
             f"{waiting} commits are not indexed by meaning yet",
             "a server does it in the background; or `canonry rebuild --only vectors` now",
         )
+
+
+async def _look_at_folder(diagnosis: Diagnosis, folder: Path, count: int) -> None:
+    from canonry.recall.vectors import FolderVectors  # noqa: PLC0415 - loads an engine
+
+    vectors = FolderVectors(folder)
+    try:
+        await vectors.check()
+    finally:
+        await vectors.close()
+    if count > SEARCHED_WELL:
+        what = f"each search compares {count:,} vectors, more than {SEARCHED_WELL:,}"
+        diagnosis.hint(what, MANY_VECTORS)
 
 
 def _told(model: EmbeddingModel) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from canonry.app.recalling import RECALL_FILE
+from canonry.app.recalling import MANY_VECTORS, RECALL_FILE, SEARCHED_WELL
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, index_ahead
@@ -47,6 +47,7 @@ class BackgroundIndexing:
         self._task: asyncio.Task[None] | None = None
         self._fault: str | None = None
         self._failures = 0
+        self._weighed = False
 
     def start(self) -> None:
         """Begin to watch; it costs nothing until something is searched or written."""
@@ -147,9 +148,23 @@ class BackgroundIndexing:
                 file = file or self._file()
                 self._tell(None)
                 self._failures = 0
-                if done.idle and not await indexer.tend():
-                    cursor = await self._wait(cursor, file)
+                if done.idle:
+                    tended = await indexer.tend()
+                    if tended or not self._weighed:
+                        await self._weigh()
+                    if not tended:
+                        cursor = await self._wait(cursor, file)
             self._recall.indexed_anew()
+
+    async def _weigh(self) -> None:
+        """Tell when the folder holds more vectors than it searches well."""
+        self._weighed = True
+        if self._file() is None:
+            return  # the index lies elsewhere
+        statuses = await (await self._recall.opened()).vectors.status()
+        count = max((status.count for status in statuses), default=0)
+        if count > SEARCHED_WELL:
+            self._report(f"each search compares {count:,} vectors: {MANY_VECTORS}")
 
     async def _help(self) -> None:
         """Another machine indexes too: embed what lies ahead of it, until nothing does."""

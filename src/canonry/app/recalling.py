@@ -25,6 +25,9 @@ from canonry.values.ids import SpaceId
 FOLDER: Final = "recall"
 RECALL_FILE: Final = "recall.db"
 NONE: Final = "none"
+SEARCHED_WELL: Final = 200_000
+"""So many vectors are searched in time in the folder, where each search compares them all."""
+MANY_VECTORS: Final = "a store in PostgreSQL with pgvector, or Qdrant, searches so many faster"
 _SHARE: Final = 0.5
 """So much of a call's time the model may take at most: the rest is for going on by words."""
 

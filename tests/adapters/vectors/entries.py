@@ -4,6 +4,7 @@ import math
 import random
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.vectors import (
@@ -44,6 +45,12 @@ def an_entry(name: str, vector: Vector, **given: object) -> VectorEntry:
 def many(number: int, *, first: int = 0, **given: object) -> list[VectorEntry]:
     """Entries in all directions, numbered."""
     return [an_entry(f"e{i:05}", drawn(i), **given) for i in range(first, first + number)]
+
+
+def as_stored(entry: VectorEntry) -> VectorEntry:
+    """The entry with its vector in half precision."""
+    halves = struct.pack("<16e", *struct.unpack("<16f", entry.vector))
+    return replace(entry, vector=struct.pack("<16f", *struct.unpack("<16e", halves)))
 
 
 async def take_in(

@@ -8,13 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import apsw
 import pytest
 
 from canonry.recall.vectors import FolderVectors
 from canonry.values.errors import BrokenInvariant, Unavailable
-from tests.adapters.vectors.entries import MODEL, an_entry, found, many, take_in, unit
+from tests.adapters.vectors.entries import (
+    ELSEWHERE,
+    MODEL,
+    an_entry,
+    as_stored,
+    drawn,
+    exactly,
+    found,
+    many,
+    take_in,
+    unit,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -125,6 +137,25 @@ async def test_a_damaged_version_is_as_good_as_none_and_is_replaced(
     assert await vectors.tend(MODEL)
     assert await found(vectors, unit(1.0)) == wanted
     assert [status.waiting for status in await vectors.status()] == [0]
+
+
+async def test_an_index_of_the_clustered_kind_opens_whole_and_is_replaced(tmp_path: Path) -> None:
+    with ZipFile(Path(__file__).with_name("former.zip")) as former:
+        former.extractall(tmp_path)
+    assert versions(tmp_path) == ["recall-1-00000002.index"]
+    vectors = FolderVectors(tmp_path)
+    entries = [entry for entry in many(43) if entry.id != "e00003"]
+    everything = [*entries, *many(5, first=100, space=ELSEWHERE)]
+    wanted = exactly([as_stored(entry) for entry in everything], drawn(9), 99)
+
+    for published in (False, True):
+        assert await found(vectors, drawn(9), limit=99) == wanted
+        assert [(s.count, s.cursor) for s in await vectors.status()] == [(47, "8")]
+        assert await vectors.tend(MODEL) is not published
+
+    assert versions(tmp_path) == ["recall-1-00000003.index"]
+    assert [status.waiting for status in await vectors.status()] == [0]
+    await vectors.close()
 
 
 async def test_a_version_made_from_other_rows_is_not_used(tmp_path: Path) -> None:
@@ -300,3 +331,21 @@ def test_r8_an_index_that_is_cut_kills_nobody(tmp_path: Path, name: str) -> None
     )
 
     assert (done.returncode, done.stdout.splitlines()) == (0, ["True", "['e00901']"]), done.stderr
+
+
+async def test_pages_that_are_damaged_are_noticed_by_who_reads_the_whole_file(
+    tmp_path: Path,
+) -> None:
+    vectors = FolderVectors(tmp_path)
+    await take_in(vectors, many(500))
+    await vectors.check()
+    await vectors.close()
+    path = tmp_path / "recall.db"
+    whole = path.read_bytes()
+    middle = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
+
+    with pytest.raises(Unavailable) as caught:
+        await vectors.check()
+
+    assert caught.value.code == "vectors.corrupt"

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from canonry.readmodels.ports.vectors import Vector, VectorBatch
-from canonry.recall.vectors import FolderVectors, purging
-from canonry.recall.vectors.codes import encoded
+from canonry.recall.vectors import FolderVectors, owner
 from canonry.recall.vectors.rows import halves
 from canonry.values.errors import Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
@@ -25,8 +24,8 @@ OTHER = replace(MODEL, version="0")
 
 def traces(vector: Vector) -> tuple[bytes, bytes]:
     """A vector as the rows and as the published files hold it."""
-    numbers = np.frombuffer(halves(vector), dtype="<f2").astype(np.float32)
-    return halves(vector), encoded(numbers[None, :]).values.tobytes()
+    numbers = np.frombuffer(halves(vector), dtype="<f2")
+    return halves(vector), numbers.astype("<f4").tobytes()
 
 
 def held(folder: Path, vector: Vector = SECRET) -> list[str]:
@@ -39,12 +38,9 @@ def held(folder: Path, vector: Vector = SECRET) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scanned_whole", [8, 1000])
-async def test_what_was_removed_or_replaced_leaves_every_file(
-    tmp_path: Path, scanned_whole: int
-) -> None:
-    vectors = FolderVectors(tmp_path, waiting=4, scanned_whole=scanned_whole)
-    neighbour = FolderVectors(tmp_path, waiting=4, scanned_whole=scanned_whole)
+async def test_what_was_removed_or_replaced_leaves_every_file(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=4)
+    neighbour = FolderVectors(tmp_path, waiting=4)
     everything = many(400)
     everything[200] = an_entry("secret", SECRET)
     await take_in(vectors, everything)
@@ -106,7 +102,7 @@ async def test_a_model_that_is_dropped_takes_its_files_along(tmp_path: Path) -> 
 async def test_purging_waits_for_who_publishes_and_says_when_it_waits_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purging, "_TRIES", 2)
+    monkeypatch.setattr(owner, "_TRIES", 2)
     vectors = FolderVectors(tmp_path)
     await take_in(vectors, [an_entry("secret", SECRET)], cursor="1")
     await vectors.remove(["secret"])

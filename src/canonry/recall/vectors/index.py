@@ -1,4 +1,4 @@
-"""The embedded index: published vectors are searched by clusters, newer ones one by one.
+"""The embedded index: every vector is compared, in a mapped file or, if newer, in memory.
 
 Every candidate is looked up among the rows before it is returned. So a vector that another process
 removed or replaced is never found, whichever version of the published file is mapped.
@@ -7,7 +7,7 @@ removed or replaced is never found, whichever version of the published file is m
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from threading import Lock
@@ -25,22 +25,20 @@ from canonry.readmodels.ports.vectors import (
     VectorStatus,
 )
 from canonry.recall.vectors import rows
-from canonry.recall.vectors.faults import translated
-from canonry.recall.vectors.owner import owning
-from canonry.recall.vectors.published import Published
-from canonry.recall.vectors.publishing import SCANNED_WHOLE, publish
-from canonry.recall.vectors.purging import overwrite, owning_in_the_end, unfinished
+from canonry.recall.vectors.blocks import Tail
+from canonry.recall.vectors.owner import owning, owning_in_the_end, unfinished
+from canonry.recall.vectors.published import Published, publish, published_of
 from canonry.recall.vectors.searching import Search
-from canonry.recall.vectors.tail import Tail
 from canonry.values.errors import BrokenInvariant, Unavailable
 
 FILE: Final = "recall.db"
 LOCK: Final = "recall.lock"
 WAITING: Final = 4096
-"""So many vectors may wait for the next version of the index, or an eighth of the last one."""
+"""So many vectors may wait for the next published file, or an eighth of the last one."""
 
 _SHARE: Final = 8
-_SEARCHED_EXACTLY: Final = 200_000
+_IN_MEMORY: Final = 200_000
+"""So many vectors that are in no published file are searched; more would fill the memory."""
 
 
 P = ParamSpec("P")
@@ -49,7 +47,7 @@ R = TypeVar("R")
 
 def _beside(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """The same beside the event loop, raising the errors of the port in place of the engine's."""
-    translating = translated()(work)
+    translating = rows.translated()(work)
 
     @wraps(work)
     async def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,16 +73,10 @@ class _Opened:
 class FolderVectors(Vectors):
     """Vectors in a folder that several processes may share."""
 
-    def __init__(
-        self, folder: Path, *, waiting: int = WAITING, scanned_whole: int = SCANNED_WHOLE
-    ) -> None:
-        """Use the folder, which is made when something is written.
-
-        A space with more than `scanned_whole` vectors is searched by clusters.
-        """
+    def __init__(self, folder: Path, *, waiting: int = WAITING) -> None:
+        """Use the folder, which is made when something is written."""
         self._folder = folder
         self._waiting = waiting
-        self._scanned_whole = scanned_whole
         self._rows = rows.VectorRows(folder / FILE)
         self._lock = Lock()
         self._opened: dict[int, _Opened] = {}
@@ -128,6 +120,16 @@ class FolderVectors(Vectors):
                 )
                 for m, model, cursor in rows.models(db)
             ]
+
+    @_beside
+    def check(self) -> None:
+        """Read the whole file of the rows.
+
+        Raises:
+            Unavailable: `vectors.corrupt`, it is damaged.
+        """
+        with self._rows.reading() as db:
+            rows.check(db)
 
     @override
     @_beside
@@ -207,7 +209,7 @@ class FolderVectors(Vectors):
     def _publish(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
         last = max(self._versions(m), default=(0, None))[0]
         target = self._folder / f"recall-{m}-{last + 1:08}.index"
-        publish(db, m, model, target, scanned_whole=self._scanned_whole)
+        publish(db, m, model, target)
 
     def _remove_versions(self, m: int, *, kept: int = 1) -> None:
         """Remove the published files of a model, but keep so many of the newest."""
@@ -230,12 +232,15 @@ class FolderVectors(Vectors):
         gone = opened.published.gone(rows.numbers(db, m))
         if len(gone):
             self._publish(db, m, model)
-            overwrite(opened.path, gone, opened.published.width)
+            opened.published.overwrite(opened.path, gone)
         self._remove_versions(m)
 
     def _due(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> bool:
-        published = self._open(db, m, model).published
-        size, newest = (0, 0) if published is None else (len(published), published.newest)
+        opened = self._open(db, m, model)
+        published = opened.published
+        if published is None and opened.path is not None:
+            return True  # damaged, or of a former kind
+        size, newest = (0, 0) if published is None else (len(published.block), published.newest)
         waiting = rows.count(db, m, after=newest)
         removed = size + waiting - rows.count(db, m)
         return max(waiting, removed) > max(self._waiting, size // _SHARE)
@@ -243,9 +248,9 @@ class FolderVectors(Vectors):
     def _current(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
         opened = self._open(db, m, model)
         with opened.lock:
-            if not len(opened.tail):
+            if not opened.tail.blocks:
                 waiting = rows.count(db, m, after=opened.tail.after)
-                if waiting > _SEARCHED_EXACTLY:
+                if waiting > _IN_MEMORY:
                     message = "the vector index is being built; search by words meanwhile"
                     raise Unavailable("vectors.unavailable", message)
             opened.tail.read_on(db)
@@ -257,7 +262,7 @@ class FolderVectors(Vectors):
             _, path = max(self._versions(m), default=(0, None))
             opened = self._opened.get(m)
             if opened is None or not opened.stands(path):
-                published = None if path is None else _whole(path, rows.identity(db), model)
+                published = None if path is None else published_of(path, rows.identity(db), model)
                 after = 0 if published is None else published.newest
                 opened = _Opened(path, published, Tail(m, after, model.dimensions))
                 self._opened[m] = opened
@@ -281,15 +286,6 @@ class FolderVectors(Vectors):
         with self._lock:
             self._opened.clear()
         self._rows.close()
-
-
-def _whole(path: Path, origin: str, model: EmbeddingModel) -> Published | None:
-    try:
-        published = Published(path)
-    except (Unavailable, OSError, ValueError, KeyError):
-        return None
-    fits = published.origin == origin and published.model == asdict(model)
-    return published if fits else None
 
 
 def _remove(path: Path) -> None:

@@ -1,8 +1,10 @@
 """Rows: the vectors in a SQLite file of their own, as half-precision floats.
 
-The numbers of rows only grow: whoever has read the rows up to a number goes on after it.
+The numbers of rows only grow: whoever has read the rows up to a number goes on after it. What
+SQLite and files raise is turned into the two errors of the port here.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -13,12 +15,16 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from canonry.readmodels.ports.vectors import EmbeddingModel, VectorBatch
-from canonry.recall.vectors.codes import Floats, Numbers
-from canonry.recall.vectors.faults import corrupt
 from canonry.values.errors import Unavailable
 
+Floats: TypeAlias = NDArray[np.float32]
+Numbers: TypeAlias = NDArray[np.int64]
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_MEND: Final = "the vector index is damaged or of another version: run `canonry rebuild`"
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
@@ -151,6 +157,30 @@ class VectorRows:
         return _Connected(db=db, file=_file_at(self._path))
 
 
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Canonry's errors in place of the driver's and the system's."""
+    try:
+        yield
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, apsw.MismatchError) as error:
+        raise corrupt() from error
+    except apsw.BusyError as error:
+        message = "another process holds the vector index; try again"
+        raise Unavailable("vectors.unavailable", message) from error
+    except apsw.FullError as error:
+        raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
+    except (apsw.Error, OSError, MemoryError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
+        message = "the vector index cannot be read or written: make room, or check its folder"
+        raise Unavailable("vectors.unavailable", message) from error
+
+
+def corrupt() -> Unavailable:
+    """The error for what only a rebuild mends."""
+    return Unavailable("vectors.corrupt", _MEND)
+
+
 def _file_at(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
@@ -190,6 +220,19 @@ def _upgrade(db: apsw.Connection) -> None:
 def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
     row: Any = db.execute(sql, bound).fetchone()
     return int(row[0] or 0)
+
+
+def check(db: apsw.Connection) -> None:
+    """Read everything.
+
+    Raises:
+        Unavailable: `vectors.corrupt`, pages are damaged, or a vector has another size.
+    """
+    wrong = (
+        "SELECT count(*) FROM vectors JOIN models USING (m) WHERE length(vector) <> 2 * dimensions"
+    )
+    if list[Any](db.execute("PRAGMA quick_check(1)")) != [("ok",)] or _number(db, wrong):
+        raise corrupt()
 
 
 def identity(db: apsw.Connection) -> str:

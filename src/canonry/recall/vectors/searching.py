@@ -1,4 +1,4 @@
-"""A search: candidates from the published index and the tail, looked up, scored again, ordered."""
+"""A search: the nearest vectors of the published file and the tail, if they are still rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -8,21 +8,17 @@ import numpy as np
 
 from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
 from canonry.recall.vectors import rows
-from canonry.recall.vectors.codes import Numbers
-from canonry.recall.vectors.published import Nearest, Published
-from canonry.recall.vectors.tail import Tail
+from canonry.recall.vectors.blocks import Block, Place, Tail, chosen
+from canonry.recall.vectors.published import Published
+from canonry.recall.vectors.rows import Numbers
 from canonry.values.json_values import decode_json
 
 _SPARE: Final = 32
 _SPARE_SHARE: Final = 8
-"""So many candidates more than hits are asked for, or that share of them: codes are a little off,
-and some candidates are gone."""
+"""So many candidates more than hits are asked for, or that share of them: some are gone."""
 
 _FURTHER: Final = 4
 _BLOCKS: Final = (64, 384)
-_EXACT: Final = 64
-"""A query for more hits than these has them scored by their codes, whose likeness is off by a few
-thousandths: whoever asks for hundreds ranks them further, and reading their vectors costs most."""
 
 # One row for many: each row that is handed over is a chance to wait for another thread.
 _LOOK_UP: Final = {
@@ -30,7 +26,6 @@ _LOOK_UP: Final = {
     f" WHERE n IN ({', '.join('?' * size)}) AND scene IS NOT ?"
     for size in _BLOCKS
 }
-_VECTOR: Final = "SELECT vector FROM vectors WHERE n = ?"
 
 _Found: TypeAlias = tuple[int, str, int]
 """The number of a row, its id and its part."""
@@ -57,14 +52,15 @@ class Search:
 
     def hits(self) -> Sequence[VectorHit]:
         """The nearest passages; more candidates are taken until enough of them are still rows."""
-        limit, effort = self._query.limit, 1
+        limit = self._query.limit
         wanted = limit + max(_SPARE, limit // _SPARE_SHARE)
         while True:
-            likeness, complete = self._candidates(wanted, effort)
+            likeness, complete = self._candidates(wanted)
             found = list(self._looked_up(list(likeness)))
             if complete or len(found) >= limit:
-                return self._ordered(found, likeness)
-            wanted, effort = wanted * _FURTHER, effort * _FURTHER
+                ordered = sorted([(-likeness[n], i, part) for n, i, part in found])
+                return [VectorHit(i, part, -nearness) for nearness, i, part in ordered[:limit]]
+            wanted *= _FURTHER
 
     def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
         """The rows among these that still exist, in no order.
@@ -94,41 +90,25 @@ class Search:
             numbers = sourced if numbers is None else numbers & sourced
         return None if numbers is None else np.array(sorted(numbers), dtype=np.int64)
 
-    def _candidates(self, wanted: int, effort: int) -> tuple[dict[int, float], bool]:
-        """Rows by number with their similarity, nearest first; and whether there are no others."""
-        query, among = self._query, self._among
-        collection = str(query.collection)
-        spaces = None if query.spaces is None else frozenset(str(s) for s in query.spaces)
-        halves: list[Nearest] = [
-            self._tail.nearest(self._vector, collection, spaces, limit=wanted, among=among)
+    def _candidates(self, wanted: int) -> tuple[dict[int, float], bool]:
+        """Rows by number with their similarity; and whether there are no others."""
+        collection, spaces = str(self._query.collection), self._query.spaces
+        named = None if spaces is None else frozenset(map(str, spaces))
+        tail, published = self._tail, self._published
+        blocks: list[tuple[Block, Mapping[Place, int]]]
+        blocks = [(block, tail.places) for block in tail.blocks]
+        if published is not None:
+            blocks.append((published.block, published.places))
+        parts = [
+            block.nearest(self._vector, at, self._among, wanted)
+            for block, places in blocks
+            if (at := chosen(places, collection, named))
         ]
-        if self._published is not None:
-            halves.append(
-                self._published.nearest(
-                    self._vector, collection, spaces, limit=wanted, effort=effort
-                )
-                if among is None
-                else self._published.among(self._vector, collection, spaces, among, limit=wanted)
-            )
-        numbers = np.concatenate([half.numbers for half in halves])
-        likeness = np.concatenate([half.similarities for half in halves]).clip(-1.0, 1.0)
+        if not parts:
+            return {}, True
+        numbers = np.concatenate([part.numbers for part in parts])
+        likeness = np.concatenate([part.similarities for part in parts]).clip(-1.0, 1.0)
         nearest = np.lexsort((numbers, -likeness))[:wanted]
-        complete = all(half.complete for half in halves) and len(numbers) <= wanted
+        complete = all(part.complete for part in parts) and len(numbers) <= wanted
         pairs = zip(numbers[nearest].tolist(), likeness[nearest].tolist(), strict=True)
         return dict(pairs), complete
-
-    def _ordered(
-        self, found: Sequence[_Found], likeness: Mapping[int, float]
-    ) -> Sequence[VectorHit]:
-        limit = self._query.limit
-        if limit <= _EXACT:
-            likeness = self._exact([n for n, _, _ in found])
-        ordered = sorted([(-likeness[n], i, part) for n, i, part in found])
-        return [VectorHit(i, part, -nearness) for nearness, i, part in ordered[:limit]]
-
-    def _exact(self, numbers: Sequence[int]) -> Mapping[int, float]:
-        """The similarity of rows by their stored vectors."""
-        found: list[Any] = [self._db.execute(_VECTOR, (n,)).fetchone() for n in numbers]
-        vectors = rows.floats([row[0] for row in found], len(self._vector))
-        likeness = np.vecdot(vectors, self._vector).clip(-1.0, 1.0)
-        return dict(zip(numbers, likeness.tolist(), strict=True))
