@@ -436,7 +436,7 @@ def _making(
         return step(caller, "source")
     named = given.doc_id or digest_of(excerpts)
     key = " ".join(("source", source_type, named, str(given.place), *given.audience))
-    return replace(caller, idempotency_key=key)
+    return replace(caller, idempotency_key=key, request="")
 
 
 async def _source_among(
