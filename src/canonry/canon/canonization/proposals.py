@@ -96,8 +96,7 @@ class StagingGuard:
 
 # Create a proposal: stage a change with its evidence; it is not canon before it is judged.
 #
-# Who decides may have it said better first: that is staged beside it, as if it had been so from
-# the
+# Who decides may have it said better first: that is staged beside it, as if it had been so from the
 # beginning.
 
 

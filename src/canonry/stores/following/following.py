@@ -135,8 +135,7 @@ class _FollowingView:
 # The projector: brings views to where the log is; any process may run it, also several at once.
 #
 # It holds nothing that must not be lost. What a view shows is in the view's own cursor, and
-# applying
-# a commit again changes nothing.
+# applying a commit again changes nothing.
 
 """Commits that are read and applied together."""
 
