@@ -1,4 +1,4 @@
-"""What the tests reached of each package, in lines and branches; `make coverage` prints and judges."""
+"""What the tests reached of each package, by lines and branches; `make coverage` judges it."""
 
 import json
 import sys
