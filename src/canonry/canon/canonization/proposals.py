@@ -444,9 +444,6 @@ def _decision(verdict: KeeperVerdict, caller: Caller) -> DecisionDraft:
     )
 
 
-"""With the value that it is asked by."""
-
-
 async def list_proposals(
     canon: Canon, caller: Caller, query: ProposalQuery, *, universe_id: str | None = None
 ) -> Page[Proposal]:

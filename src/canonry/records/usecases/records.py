@@ -73,9 +73,6 @@ __all__ = [
 ]
 
 
-"""With the values that lists are asked by."""
-
-
 async def list_entities(
     canon: Canon, caller: Caller, user_id: str | None, query: EntityQuery
 ) -> Page[Entity]:
