@@ -55,7 +55,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 coverage: $(VENV)/dev.done ## Say what the last `make test MEASURE=1` reached; fail below the floor
 	@$(BIN)/python -m tests.meta.coverage_figures
 
-check: $(VENV)/dev.done ## Check style, types and rings (about a minute)
+check: $(VENV)/dev.done ## Check style, types and imports (about a minute)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

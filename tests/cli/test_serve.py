@@ -164,7 +164,7 @@ def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:
         "import sys, canonry.cli.serve, canonry.server.stdio\n"
         "from canonry.app.packages import load_faces\n"
         "print(load_faces(['narrative', 'narrative'])[0].server_name)\n"
-        "heavy = ('canonry.usecases', 'canonry.stores', 'canonry.gateway.call')\n"
+        "heavy = ('canonry.canon.commands', 'canonry.stores', 'canonry.gateway.call')\n"
         "print([name for name in sys.modules if name.startswith(heavy)])\n"
     )
     done = subprocess.run(

@@ -8,7 +8,11 @@ from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
 
-PACKAGES = ("canonry.canon.ports", "canonry.testing")
+PACKAGES = (
+    *("canonry.log.ports", "canonry.readmodels.ports", "canonry.canon.ports"),
+    *("canonry.recall.ports", "canonry.records.ports", "canonry.world.ports"),
+    *("canonry.models.speaker", "canonry.testing"),
+)
 
 
 def api_page(note: str) -> str:
@@ -23,7 +27,9 @@ def api_page(note: str) -> str:
 
 def _package(name: str) -> Iterator[str]:
     package = import_module(name)
-    names = sorted(each.name for each in walk_packages(package.__path__, f"{name}."))
+    names = sorted(
+        each.name for each in walk_packages(getattr(package, "__path__", ()), f"{name}.")
+    )
     for module in map(import_module, [name, *names]):
         if not any(part.startswith("_") for part in module.__name__.split(".")):
             yield from _module(module)

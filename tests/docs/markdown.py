@@ -21,6 +21,11 @@ class Block:
     marks: frozenset[str]
     text: str
 
+    @property
+    def file(self) -> str:
+        """The file of the checkout that the block creates, or edits where it is a difference."""
+        return next((mark[7:-1] for mark in self.marks if mark.startswith('title="')), "")
+
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT).as_posix()}:{self.line}"
 

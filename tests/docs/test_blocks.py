@@ -12,11 +12,22 @@ import pytest
 from tests.docs.markdown import ROOT, Block, blocks
 
 LANGUAGES = frozenset(
-    {"bash", "console", "cypher", "json", "python", "toml", "text", "markdown", "sql"}
+    {
+        "bash",
+        "console",
+        "cypher",
+        "diff",
+        "json",
+        "python",
+        "toml",
+        "text",
+        "markdown",
+        "mermaid",
+        "sql",
+    }
 )
 RUNNABLE = [block for block in blocks() if "run" in block.marks]
 SCRIPTS = [block for block in RUNNABLE if block.language == "python"]
-TESTS = [block for block in blocks("python") if "test" in block.marks]
 SHELL = [block for block in RUNNABLE if block.language in {"bash", "console"}]
 SHELL_PAGES = sorted({block.path for block in SHELL})
 SECONDS = 150
@@ -79,16 +90,6 @@ def test_python_that_is_marked_run_runs(block: Block, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("block", TESTS, ids=str)
-def test_a_test_file_passes_in_a_folder_of_its_own(block: Block, tmp_path: Path) -> None:
-    (tmp_path / "test_block.py").write_text(block.text, encoding="utf-8")
-    strict = ["--strict-markers", "-W", "error", "-p", "no:cacheprovider", "-p", "no:slipcover"]
-
-    done = run([sys.executable, "-m", "pytest", *strict, "test_block.py"], tmp_path)
-
-    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-
-
 @pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: page.stem)
 def test_commands_of_a_page_that_are_marked_run_run_in_turn(page: Path, tmp_path: Path) -> None:
     script = "\n".join(commands(block) for block in SHELL if block.path == page)
@@ -100,6 +101,5 @@ def test_commands_of_a_page_that_are_marked_run_run_in_turn(page: Path, tmp_path
 
 def test_the_documents_show_something_that_runs() -> None:
     assert SCRIPTS
-    assert TESTS
     assert SHELL
     assert len(RUNNABLE) == len(SCRIPTS) + len(SHELL), "only bash, console and python can run"

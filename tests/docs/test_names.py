@@ -13,7 +13,7 @@ from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
 """Where a path that begins with one of these must exist, from the checkout's root."""
-INNER = tuple(f"{name}/" for name in (ROOT / "src" / "canonry").iterdir())
+INNER = tuple(f"{path.name}/" for path in (ROOT / "src" / "canonry").iterdir() if path.is_dir())
 """Packages: a path that begins with one of these is meant inside the package."""
 PLACEHOLDER = re.compile(r"[<>{}*…]|\.\.\.|YYYY|NNNN")
 COMMAND = re.compile(r"(?m)(?:^|[\s;|&(])(canonry(?: +[^\n|;&>#]*)?)")

@@ -1,4 +1,4 @@
-"""What the tests reached of each ring, in lines and branches; `make coverage` prints and judges."""
+"""What the tests reached of each package, by lines and branches; `make coverage` judges it."""
 
 import json
 import sys
@@ -65,48 +65,49 @@ def by_module(report: Mapping[str, Any]) -> dict[str, Reached]:
     return found
 
 
-def by_ring(modules: Mapping[str, Reached]) -> dict[str, Reached]:
-    """The sums of the rings."""
-    rings: dict[str, Reached] = {}
+def by_package(modules: Mapping[str, Reached]) -> dict[str, Reached]:
+    """The sums of the packages."""
+    packages: dict[str, Reached] = {}
     nothing = Reached(lines=0, lines_passed=0, branches=0, branches_passed=0)
     for path, reached in modules.items():
         if "/" in path:
-            ring = path.split("/")[0]
-            rings[ring] = rings.get(ring, nothing) + reached
-    return rings
+            package = path.split("/")[0]
+            packages[package] = packages.get(package, nothing) + reached
+    return packages
 
 
-def below(rings: Mapping[str, Reached]) -> list[str]:
-    """The rings of which too little was reached, or nothing measured."""
+def below(packages: Mapping[str, Reached]) -> list[str]:
+    """The packages of which too little was reached, or nothing measured."""
     return [
-        ring
-        for ring, floor in FLOORS.items()
-        if ring not in rings or min(rings[ring].of_branches, rings[ring].of_lines) < floor
+        package
+        for package, floor in FLOORS.items()
+        if package not in packages
+        or min(packages[package].of_branches, packages[package].of_lines) < floor
     ]
 
 
 def _table(modules: Mapping[str, Reached]) -> Iterator[str]:
-    rings = by_ring(modules)
-    yield f"{'ring':<12} {'branches':>9} {'lines':>9} {'floor':>7}"
-    for ring, reached in sorted(rings.items()):
-        floor = f"{FLOORS[ring]:.0f} %" if ring in FLOORS else ""
-        yield f"{ring:<12} {reached.of_branches:>7.2f} % {reached.of_lines:>7.2f} % {floor:>7}"
-    for ring in below(rings):
-        yield f"too little of {ring} is reached by the tests; most is missing in"
+    packages = by_package(modules)
+    yield f"{'package':<12} {'branches':>9} {'lines':>9} {'floor':>7}"
+    for package, reached in sorted(packages.items()):
+        floor = f"{FLOORS[package]:.0f} %" if package in FLOORS else ""
+        yield f"{package:<12} {reached.of_branches:>7.2f} % {reached.of_lines:>7.2f} % {floor:>7}"
+    for package in below(packages):
+        yield f"too little of {package} is reached by the tests; most is missing in"
         missing = {
             path: reached.branches - reached.branches_passed + reached.lines - reached.lines_passed
             for path, reached in modules.items()
-            if path.startswith(f"{ring}/")
+            if path.startswith(f"{package}/")
         }
         for path in sorted(missing, key=lambda path: -missing[path])[:_NAMED_MOST]:
             yield f"  {path}: {missing[path]} lines and branches"
 
 
 def main() -> int:
-    """Print the figures of the last measured run; 1 when a ring is below its floor."""
+    """Print the figures of the last measured run; 1 when a package is below its floor."""
     modules = by_module(json.loads(MEASURED.read_bytes()))
     print("\n".join(_table(modules)))  # noqa: T201 - a command prints
-    return 1 if below(by_ring(modules)) else 0
+    return 1 if below(by_package(modules)) else 0
 
 
 if __name__ == "__main__":

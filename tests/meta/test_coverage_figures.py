@@ -1,10 +1,10 @@
-"""The figures of the coverage: summed by ring, and judged by lines and by branches."""
+"""The figures of the coverage: summed by package, and judged by lines and by branches."""
 
 from typing import Any
 
 import pytest
 
-from tests.meta.coverage_figures import FLOORS, below, by_module, by_ring
+from tests.meta.coverage_figures import FLOORS, below, by_module, by_package
 
 
 def a_file(lines: int, passed: int, branches: int, taken: int) -> dict[str, Any]:
@@ -18,14 +18,14 @@ def a_file(lines: int, passed: int, branches: int, taken: int) -> dict[str, Any]
     }
 
 
-def a_report(**rings: dict[str, Any]) -> dict[str, Any]:
-    whole = {ring: a_file(100, 100, 100, 100) for ring in FLOORS} | rings
-    files = {f"src/canonry/{ring}/room/module.py": file for ring, file in whole.items()}
+def a_report(**packages: dict[str, Any]) -> dict[str, Any]:
+    whole = {package: a_file(100, 100, 100, 100) for package in FLOORS} | packages
+    files = {f"src/canonry/{package}/room/module.py": file for package, file in whole.items()}
     return {"files": {"src/canonry/__init__.py": a_file(1, 0, 0, 0), **files}}
 
 
 def judged(report: dict[str, Any]) -> list[str]:
-    return below(by_ring(by_module(report)))
+    return below(by_package(by_module(report)))
 
 
 def test_modules_of_a_ring_count_by_their_size() -> None:
@@ -36,10 +36,10 @@ def test_modules_of_a_ring_count_by_their_size() -> None:
         }
     }
 
-    (ring,) = by_ring(by_module(report)).items()
+    (package,) = by_package(by_module(report)).items()
 
-    assert ring[0] == "canon"
-    assert (ring[1].of_lines, ring[1].of_branches) == (90.0, 75.0)
+    assert package[0] == "canon"
+    assert (package[1].of_lines, package[1].of_branches) == (90.0, 75.0)
 
 
 @pytest.mark.parametrize(

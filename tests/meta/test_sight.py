@@ -94,7 +94,7 @@ def asking_everywhere(tree: ast.AST) -> Iterator[int]:
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in python_files(*(f"src/canonry/{ring}" for ring in ANSWERING)):
+    for path in python_files(*(f"src/canonry/{package}" for package in ANSWERING)):
         yield name_of(path), ast.parse(path.read_text(encoding="utf-8"))
 
 

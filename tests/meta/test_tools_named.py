@@ -35,6 +35,15 @@ OWNERS = {
     name: frozenset(each.name for each in _TOOLSETS if name in {tool.name for tool in each.tools})
     for name in {tool.name for each in _TOOLSETS for tool in each.tools}
 }
+PLACES = {
+    "assistant/": "canon",
+    "narrative/toolset/": "narrative",
+    "records/toolset/": "truth",
+    "world/toolset/": "world",
+    "catalog/toolset/": "catalog",
+    "catalog/operator/": "operator",
+}
+"""The folders of toolsets; no message elsewhere names a tool."""
 
 
 def names_in(text: str) -> Iterator[str]:
@@ -70,9 +79,9 @@ def messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def owner_of(path: Path) -> str:
-    """The toolset that a file belongs to, if it does."""
-    parts = path.relative_to(PACKAGE).parts
-    return parts[1] if parts[0] == "toolsets" and len(parts) > 2 else ""
+    """The toolset that a file belongs to; files that several toolsets use belong to none."""
+    name = path.relative_to(PACKAGE).as_posix()
+    return next((toolset for place, toolset in PLACES.items() if name.startswith(place)), "")
 
 
 def served_to(name: str, path: Path) -> bool:
@@ -90,6 +99,11 @@ def test_h5_no_message_names_a_tool_of_another_toolset() -> None:
     ]
 
     assert wrong == []
+
+
+def test_each_toolset_has_a_folder() -> None:
+    assert sorted(PLACES.values()) == sorted(TOOLSETS)
+    assert [place for place in PLACES if not (PACKAGE / place).is_dir()] == []
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,7 @@ from canonry.values.ids import SpaceId
 # Moving a store: its log and its files, exactly as they were, into a store of another kind.
 #
 # The log goes through an export, so that what arrives is what an export of the source would
-# restore,
-# and what was interrupted goes on where it stopped.
+# restore, and what was interrupted goes on where it stopped.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

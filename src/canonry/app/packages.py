@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from canonry.gateway.tool import Toolset
 
 
-# What each package brings to the server; a package that is left out brings nothing.
-#
 # Names are "module:attribute", so that nothing is imported before it is asked for.
 
 

@@ -188,8 +188,7 @@ def _is_database(text: str) -> bool:
 
 # Settings: one file, the environment and the command line become one checked value.
 #
-# The command line wins over the environment, the environment over the file, the file over
-# defaults.
+# The command line wins over the environment, the environment over the file, the file over defaults.
 
 CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
 DEBUG_VARIABLE: Final = "CANONRY_DEBUG"

@@ -117,9 +117,9 @@ async def keep_text(
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500
 SHOWN_MAX: Final = 20
+"""So many of what came of it are listed; all are kept."""
 _ENTITY_PATH: Final = 2
 """So many slashes has the path of an entity, and one more that of its field."""
-"""So many of what came of it are listed; all are kept."""
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)

@@ -50,8 +50,7 @@ def unsheltered(cell: str) -> str:
 
 # Files of a catalog that are read: one JSON object of arrays, or one CSV file an array.
 #
-# What a file says is either understood as it stands or refused: nothing that is said twice, cut
-# off
+# What a file says is either understood as it stands or refused: nothing that is said twice, cut off
 # or in the wrong place is guessed at.
 
 LIST_MARK: Final = ";"

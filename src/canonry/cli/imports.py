@@ -38,13 +38,10 @@ from canonry.values.provenance import CanonLevel
 # Transcript files: which shapes are understood, and how they become transcripts.
 #
 # Understood are a list of `{"speaker": ..., "text": ...}`, the same as `turns` of an object that
-# may
-# also have a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`, turns counted from
-# 0),
-# each of which may say when it was said by `said_at`, `timestamp`, `time` or `date`,
-# and the CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json`
-# with
-# the summary's chunks and the span of turns that each is about.
+# may also have a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`, turns counted from
+# 0), each of which may say when it was said by `said_at`, `timestamp`, `time` or `date`, and the
+# CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json` with the
+# summary's chunks and the span of turns that each is about.
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
 """Who leads the game, if nobody says."""

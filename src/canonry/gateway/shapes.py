@@ -21,8 +21,7 @@ from canonry.values.moments import render_instant
 
 # Shapes: the fields of a reply, declared once; its schema and its value are made of the same.
 #
-# `FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a
-# fact
+# `FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a fact
 # is answered: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
 
 Read = Callable[[Any], Any]

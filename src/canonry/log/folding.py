@@ -33,8 +33,7 @@ from canonry.values.provenance import remembered
 # Keys: what a verdict rests on and what an entry touches, as names; they also tag cached replies.
 #
 # An append is refused only where a commit after the verdict touches a key that the verdict read.
-# `ANY` stands for the whole space: reading it conflicts with everything, touching it with
-# everyone.
+# `ANY` stands for the whole space: reading it conflicts with everything, touching it with everyone.
 
 ANY: Final = "*"
 SPACES: Final = "spaces"

@@ -22,8 +22,8 @@ from canonry.values.errors import Unavailable
 # Connections that cost little: bytes and time are bounded in every phase, and idle ones are shed.
 #
 # Uvicorn bounds neither the head of a request nor the time in which it or its body arrives, and
-# counts connections only in order to refuse requests; see `0023-connections-are-bounded-below-
-# asgi`.
+# counts connections only in order to refuse requests; see
+# `0023-connections-are-bounded-below-asgi`.
 
 _IDLE: Final = 0
 _HEAD: Final = 1

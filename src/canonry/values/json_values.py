@@ -12,8 +12,7 @@ from canonry.values.errors import InvalidInput
 
 # JSON as values: one text for equal values, and values of a type read back out of it.
 #
-# In canonical JSON keys are sorted, letters composed, and whole numbers written without a
-# fraction.
+# In canonical JSON keys are sorted, letters composed, and whole numbers written without a fraction.
 
 T = TypeVar("T")
 

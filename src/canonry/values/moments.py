@@ -120,11 +120,9 @@ def _malformed(path: str, advice: str) -> InvalidInput:
 # Moments: when something begins to hold, by its place in the stories and by the world's time.
 #
 # There is one order of everything that happens, whoever was canonized first. Its places are those
-# of
-# the stories (story, scene, turn); what was written outside of all scenes comes after whatever had
-# been told by then. The world's time, where it is known, goes before the place; what has none
-# happens
-# in the present of its place, which is the latest time that was reached until there.
+# of the stories (story, scene, turn); what was written outside of all scenes comes after whatever
+# had been told by then. The world's time, where it is known, goes before the place; what has none
+# happens in the present of its place, which is the latest time that was reached until there.
 
 T = TypeVar("T")
 

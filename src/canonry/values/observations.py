@@ -196,15 +196,13 @@ def by_specificity(held: Held) -> tuple[int, float, int, int, int, str]:
 
 # Winners: the observations of a field that stand under at least one merge policy.
 #
-# They do not depend on the policy that is asked for, so that a schema may change its policy
-# without
-# anything being folded again. Usually one observation wins in every order, and is the only
-# element.
+# They do not depend on the policy that is asked for, so that a schema may change its policy without
+# anything being folded again. Usually one observation wins in every order, and is the only element.
 #
 # The element `""` is the last in time; `priority` and `specific` are there where another
-# observation
-# wins in those orders. The items of arrays are elements of their own, as far as they are of the
-# highest priority present; corrections are never mixed with others, so that they keep no items.
+# observation wins in those orders. The items of arrays are elements of their own, as far as they
+# are of the highest priority present; corrections are never mixed with others, so that they keep no
+# items.
 
 LAST: Final = ""
 PRIORITY: Final = "priority"

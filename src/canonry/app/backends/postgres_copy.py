@@ -127,9 +127,8 @@ async def ended(following: asyncio.Task[None]) -> None:
 # A store in PostgreSQL that each machine answers from a copy of its own, which follows the log.
 #
 # The server folds and keeps the views all the same, for machines without a copy. What a copy
-# changes
-# is how often a call waits: it looks once whether anything was touched, and asks the folder the
-# rest.
+# changes is how often a call waits: it looks once whether anything was touched, and asks the folder
+# the rest.
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,7 @@ class StagingGuard:
 
 # Create a proposal: stage a change with its evidence; it is not canon before it is judged.
 #
-# Who decides may have it said better first: that is staged beside it, as if it had been so from
-# the
+# Who decides may have it said better first: that is staged beside it, as if it had been so from the
 # beginning.
 
 
@@ -443,9 +442,6 @@ def _decision(verdict: KeeperVerdict, caller: Caller) -> DecisionDraft:
         canonical_id=verdict.canonical_id,
         decided_by=caller.actor.agent_id,
     )
-
-
-"""With the value that it is asked by."""
 
 
 async def list_proposals(

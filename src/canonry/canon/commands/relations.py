@@ -50,8 +50,7 @@ from canonry.values.provenance import Authority, Evidence, may_end
 # Create a relation directly: what it takes over from ends in the same commit.
 #
 # Of relations that can hold once only (a place, an owner), of those that oppose each other, and of
-# those of one type between the same two, the one that begins later takes over from the earlier
-# one,
+# those of one type between the same two, the one that begins later takes over from the earlier one,
 # whichever was written first.
 
 _UNFOUNDED: Final = "nothing shows this: name what does in evidence_refs"

@@ -95,8 +95,7 @@ async def _named(canon: Canon, new: NewSource) -> list[SourceId]:
 # Ingest a source: read its document, cut it into snippets, and keep those that are not there yet.
 #
 # A snippet's id follows from its source, the document's text and its place, so that the same
-# document
-# adds nothing, whoever brings it and in which file; an interrupted ingestion goes on when
+# document adds nothing, whoever brings it and in which file; an interrupted ingestion goes on when
 # repeated.
 
 SNIPPETS_PER_COMMIT: Final = 250
@@ -289,8 +288,7 @@ def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | N
 
 # Import documents: each a source of a universe, and its text as snippets.
 #
-# A name is no identity: every second folder has a `rules.md`. A document is known by the id that
-# it
+# A name is no identity: every second folder has a `rules.md`. A document is known by the id that it
 # is given, else by its content, else by where it lies.
 
 

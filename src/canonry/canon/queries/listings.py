@@ -61,9 +61,6 @@ async def query_axioms(
     return await canon.state.axioms(space, limit=limit, offset=offset)
 
 
-"""With the value that it is asked by."""
-
-
 async def query_entities(
     canon: Canon, caller: Caller, query: EntityQuery, *, universe_id: str | None
 ) -> Page[Entity]:
@@ -75,8 +72,6 @@ async def query_entities(
     spaces = await covered_spaces(canon, caller, universe_id)
     return await canon.state.entities(revised(query, spaces=spaces))
 
-
-"""With the value that it is asked by."""
 
 Query = TypeVar("Query", FactQuery, EventQuery, RelationQuery)
 
@@ -115,9 +110,6 @@ async def query_facts(
     return await canon.state.facts(await narrowed(canon, caller, query, universe_id, entity_id))
 
 
-"""With the value that it is asked by."""
-
-
 async def query_events(
     canon: Canon,
     caller: Caller,
@@ -134,9 +126,6 @@ async def query_events(
     if query.scene_id is not None:
         await require(canon, caller, Scene, query.scene_id)
     return await canon.state.events(await narrowed(canon, caller, query, universe_id, entity_id))
-
-
-"""With the value that it is asked by."""
 
 
 async def query_relations(

@@ -35,8 +35,7 @@ from canonry.values.provenance import CanonLevel
 
 # Find what is named: the thing behind an id, a name, or how either begins; never a guess.
 #
-# An entity goes by any of its names and addresses, a scene, a story and a document by their
-# titles,
+# An entity goes by any of its names and addresses, a scene, a story and a document by their titles,
 # a fact by its statement.
 
 Titled: TypeAlias = Scene | Story | Source

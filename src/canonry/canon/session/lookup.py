@@ -147,8 +147,7 @@ def require_lawful(broken: Iterable[Axiom]) -> None:
 # Covered spaces: what a query may look at; nobody finds what they may not see.
 #
 # Where stories are told, whoever asks of no universe in particular asks of all of them; what lies
-# in
-# somebody's account or in a catalog's project is found there alone by whoever names it.
+# in somebody's account or in a catalog's project is found there alone by whoever names it.
 
 
 async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) -> Spaces:

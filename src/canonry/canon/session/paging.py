@@ -53,8 +53,7 @@ async def newest_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequ
 # Pacing: heavy work lets others have a turn, by its weight, and tells its caller how far it is.
 #
 # Pure work over values that nobody changes is done beside the event loop, where a deadline passes
-# without it; work on many items is done in turns, at which whoever gives up or is stopped is
-# heard.
+# without it; work on many items is done in turns, at which whoever gives up or is stopped is heard.
 
 LIGHT: Final = 20_000
 """Work up to this weight is done at once: a thread costs more than it."""

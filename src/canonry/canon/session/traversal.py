@@ -21,8 +21,7 @@ from canonry.values.ids import EntityId
 # Traverse related entities: from one over its current relations, hop by hop, each of them once.
 #
 # A relation of a merged entity counts as its survivor's, those that a merge has laid over each
-# other
-# are one, and one that it has turned onto itself is passed over.
+# other are one, and one that it has turned onto itself is passed over.
 
 NODES_MAX: Final = 1_000
 EDGES_MAX: Final = 5_000

@@ -368,8 +368,7 @@ def of_one_project(rows: Iterable[CatalogRow]) -> Mapping[str, list[CatalogRow]]
 
 # Judge catalog relations: both ends are there, of the kinds that the type joins, and once only.
 #
-# A relation never changes what it says: one that is told otherwise ends, and the next takes its
-# id.
+# A relation never changes what it says: one that is told otherwise ends, and the next takes its id.
 
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"

@@ -58,8 +58,7 @@ from canonry.values.ids import EntityId, NewId, Space, SpaceDraft, SpaceId
 
 # Arrange catalog rows for their commits: whoever takes another's place goes with the other.
 #
-# Two items that swap their slugs, or two relations that swap what they join, are right together
-# and
+# Two items that swap their slugs, or two relations that swap what they join, are right together and
 # wrong one after the other. Projects change one after the other, in turn.
 
 CHUNK: Final = 500

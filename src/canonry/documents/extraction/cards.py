@@ -162,8 +162,7 @@ def _addresses(people: Sequence[Mapping[str, str]]) -> str:
 
 # Address books: tables whose columns say that each row is somebody, whichever service wrote them.
 #
-# A column is known by what it is called in any of the languages; where several hold one thing,
-# such
+# A column is known by what it is called in any of the languages; where several hold one thing, such
 # as addresses of mail, the first that says something counts and the others are kept beside it.
 
 _HEADER_WITHIN: Final = 8

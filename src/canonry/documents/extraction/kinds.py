@@ -14,8 +14,7 @@ from canonry.values.languages import languages, written_in
 # Which type of document a text is: by its heading and its labels together, with the reasons.
 #
 # One word is no evidence: a label counts only where its value is of the kind that it promises, and
-# a
-# heading only beside such a label, so that a note which mentions an invoice stays a note.
+# a heading only beside such a label, so that a note which mentions an invoice stays a note.
 
 _EVIDENCE: Final[Mapping[str, Mapping[str, int]]] = {
     "invoice": {

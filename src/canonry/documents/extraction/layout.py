@@ -17,8 +17,7 @@ from canonry.records.notation.parties import parties_in
 # Layout: what stands where on a page, as lines of labels and values, and as tables.
 #
 # A page comes as text in which gaps are blanks, so that columns stand below each other. What is
-# left
-# and right of a gap is not one line; a label's value is to its right, or else below it.
+# left and right of a gap is not one line; a label's value is to its right, or else below it.
 
 _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
@@ -171,8 +170,7 @@ def _has_digit(text: str) -> bool:
 # Lists: what a file writes into one place becomes the items that the field of its type holds.
 #
 # Records that are handed over as data are taken as they are; only files have no other way to write
-# a
-# list than commas.
+# a list than commas.
 
 _NAMED: Final = frozenset({"parties", "companies"})
 _APART: Final = re.compile(r"[,;\n]")

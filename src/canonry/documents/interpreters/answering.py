@@ -25,8 +25,7 @@ from canonry.values.errors import InvalidInput
 # What a language model is asked, and how its answer is checked; a model's word is not trusted.
 #
 # Whatever others wrote, the document, its name and the types that former documents brought about,
-# stands between marks that the model is told to take as data: an instruction in it is a part of
-# it.
+# stands between marks that the model is told to take as data: an instruction in it is a part of it.
 
 CODE_VERSION: Final = "4"
 """Rises with any change of what is asked or of how an answer is read."""

@@ -27,8 +27,7 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 # Stems: words without their endings, so that "climbed" finds "climbing".
 #
-# The language of a text is told by its stop words; a text without any counts as English. A query
-# is
+# The language of a text is told by its stop words; a text without any counts as English. A query is
 # stemmed in every language that it may be in, because a short text gives little evidence.
 
 DEFAULT: Final = "english"

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 # Visible text: what would steer a screen, hide or turn around the text beside it is spelled out.
 #
-# Everything that is printed, drawn or logged passes through here. The spelling is the one that
-# JSON
+# Everything that is printed, drawn or logged passes through here. The spelling is the one that JSON
 # has for a character, so that JSON passes through and still says exactly the same.
 
 _UNSEEN: Final = re.compile(
@@ -76,8 +75,7 @@ def as_word(text: str) -> str:
 # Look-alikes: a text as the eye takes it, so that twins in other letters have one skeleton.
 #
 # A skeleton follows UTS #39; it is compared and never shown. The table of confusable characters
-# comes
-# from a package and is only read once a text needs more than ASCII.
+# comes from a package and is only read once a text needs more than ASCII.
 
 _ASCII: Final = str.maketrans(
     {"0": "O", "1": "l", "I": "l", "|": "l", "`": "'", '"': "''", "m": "rn", "%": "º/₀"}

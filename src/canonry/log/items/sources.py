@@ -133,8 +133,7 @@ class InterpretationRun(RunDraft):
 
 # Accounts: a person's own canon; every id in it follows from the user and from what was said.
 #
-# The same document, record or edge of the same user has the same id on every machine, and never
-# the
+# The same document, record or edge of the same user has the same id on every machine, and never the
 # id of another user's.
 
 NAMESPACE: Final = "6f2f0a3e-3d0f-5d0c-9d3a-8f5d1c0a7b42"

@@ -42,8 +42,7 @@ class Identities(Protocol):
 #
 # An engine may stop by itself what runs longer. It may also answer the same question of one call
 # twice without asking its server again, until the call looks where a log stands or writes: a
-# verdict
-# rests on nothing that was read before.
+# verdict rests on nothing that was read before.
 
 
 @dataclass(slots=True)

@@ -34,8 +34,7 @@ from canonry.values.provenance import CanonLevel
 # Identity keys: what makes two records one entity, by the explicit rules of their schema.
 #
 # A key is never a guess: where no rule fits, the record's whole content is its identity, so that
-# two
-# different records stay two entities.
+# two different records stay two entities.
 
 CONTENT: Final = "content"
 """The rule of a record that no other rule fits."""

@@ -10,8 +10,7 @@ from canonry.values.moments import Instant
 
 # Entity schemas: what fields a type of entity has, how they merge, and what tells two apart.
 #
-# A schema is never changed; a newer version takes over from the instant at which it was
-# registered.
+# A schema is never changed; a newer version takes over from the instant at which it was registered.
 
 BUILT_IN: Final = SpaceId("")
 """The space of the schemas that come with Canonry: they are in every account and in no log."""

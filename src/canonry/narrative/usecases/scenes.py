@@ -255,9 +255,6 @@ async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
     return the_made(await create_story(canon, step(caller, "story"), new), StoryDraft).id
 
 
-"""With the value that it is asked by."""
-
-
 async def query_scenes(
     canon: Canon, caller: Caller, query: SceneQuery, *, universe_id: str | None
 ) -> Page[Scene]:

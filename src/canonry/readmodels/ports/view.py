@@ -13,8 +13,7 @@ from canonry.values.ids import SpaceId
 # What every view is: it shows what commits made of things, up to a cursor, and may lag behind.
 #
 # A view may be kept by another engine than the ledger's, in another process, on another machine.
-# The
-# projector of `canonry.stores.following` then brings it to where the log is.
+# The projector of `canonry.stores.following` then brings it to where the log is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

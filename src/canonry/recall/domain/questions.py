@@ -23,8 +23,7 @@ from canonry.values.policy import RankingWeights
 # Questions: what of a question is compared by meaning, and what it denies.
 #
 # Its words are looked up as they are. Its meaning is that of a sentence, and the name of somebody
-# who
-# speaks makes every greeting of them alike to it.
+# who speaks makes every greeting of them alike to it.
 
 _LEAST: Final = 3
 """So many words that say something are left of a question without its names, or these stay."""
@@ -190,10 +189,8 @@ def _weight(sentence: str, worth: Mapping[str, float]) -> float:
 #
 # Who greets somebody, or asks the same, shares words with a question and says nothing else; what
 # answers it says more. So the rare words that the best passages say, and the question does not,
-# count
-# a little, the less the broader the question. Which passages are the first stays as it is; only
-# their
-# order changes, and not where the best says the question word for word.
+# count a little, the less the broader the question. Which passages are the first stays as it is;
+# only their order changes, and not where the best says the question word for word.
 
 FIRST: Final = 5
 """So many passages are ordered again, whatever the limit."""

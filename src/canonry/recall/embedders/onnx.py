@@ -209,12 +209,10 @@ def _package_folders(model: PinnedModel) -> list[Path]:
 # The default embedder: a sentence model on the CPU, from a file of an installed package.
 #
 # Texts go through the network together only where they have as many tokens as each other: nothing
-# is
-# padded then, and every number is made by the same steps as if the text went alone, so that its
+# is padded then, and every number is made by the same steps as if the text went alone, so that its
 # vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
 # that, which is tried before the first passages, each goes alone. Such runs go side by side, in
-# threads, the longest texts first, so that all threads end together. A text longer than the
-# model's
+# threads, the longest texts first, so that all threads end together. A text longer than the model's
 # window is read in windows that overlap, and its vector is their mean.
 
 _OVERLAP: Final = 32

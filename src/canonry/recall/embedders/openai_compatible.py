@@ -215,8 +215,7 @@ class OpenAICompatibleEmbedder(Embedder):
 # A reranker behind any endpoint that speaks the common protocol for it.
 #
 # Cohere began it, and Jina, vLLM, llama.cpp and Infinity speak it too: documents in, results with
-# an
-# index and a relevance out. Text Embeddings Inference says texts and scores for the same.
+# an index and a relevance out. Text Embeddings Inference says texts and scores for the same.
 
 
 class RerankingDialect(StrEnum):

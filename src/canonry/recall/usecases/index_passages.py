@@ -302,11 +302,9 @@ async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -
 
 # Index ahead: what another process will come to is embedded for it, so that several share work.
 #
-# Whoever follows the log moves the index's cursor. Whoever comes second embeds what lies further
-# on
+# Whoever follows the log moves the index's cursor. Whoever comes second embeds what lies further on
 # and leaves the cursor where it is, so that the first one finds it known and passes over it;
-# neither
-# has to know of the other, and whoever dies leaves nothing to tidy up.
+# neither has to know of the other, and whoever dies leaves nothing to tidy up.
 
 STEPS: Final = 16
 """So many steps lie between the cursor and the end of what is looked at."""

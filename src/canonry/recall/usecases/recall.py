@@ -223,8 +223,7 @@ def _asked_for(query: TextQuery, entry: VectorEntry) -> bool:
 
 # Recall by meaning: passages near to a question, also those that were written a moment ago.
 #
-# A search reads the log past the index, embeds the newest passages itself, and keeps them in
-# memory
+# A search reads the log past the index, embeds the newest passages itself, and keeps them in memory
 # until the index has them: at most `FRESH` passages, within `PATIENCE` seconds. Where that was not
 # enough, `behind` says so.
 

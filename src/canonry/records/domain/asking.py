@@ -85,8 +85,7 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
 # Filters: which records a question is about, by what their fields say.
 #
 # Numbers are compared as decimals, exactly as they were told. Dates are compared as far as the
-# bound
-# goes, so that `to: 2025-03` is the whole of March.
+# bound goes, so that `to: 2025-03` is the whole of March.
 
 _MONEY: Final = re.compile(r"(^|_)(amount|total|subtotal|price|balance|cost|fee|value)(_|$)")
 _DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?", re.ASCII)
@@ -278,8 +277,7 @@ def _require_order(low: Any, high: Any, path: str) -> None:
 # Sums: counts and exact sums of records by what their fields say and by period.
 #
 # Amounts of different currencies are never added up. What is said of a field and is no value is
-# left
-# out, and told.
+# left out, and told.
 
 CURRENCY: Final = "currency"
 MISSING: Final = "missing"

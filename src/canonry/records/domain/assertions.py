@@ -32,8 +32,7 @@ from canonry.values.observations import Fragment
 # Assertions: what one record says of one entity, by its schema, with all keys that it gives.
 #
 # Reading a record needs nothing but the record and the schema, so that it is done once, however
-# often
-# the canon has to be looked at.
+# often the canon has to be looked at.
 
 OTHER_DETAILS: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"

@@ -14,8 +14,7 @@ from canonry.values.errors import InvalidInput
 
 # Interpretations: which entities an interpreter finds in a file, before a schema has judged them.
 #
-# Nothing here is canon: fields are as the interpreter read them, and `unread` keeps what it saw
-# and
+# Nothing here is canon: fields are as the interpreter read them, and `unread` keeps what it saw and
 # would not decide, so that nothing of a document is lost to a guess.
 
 _TOGETHER: Final = 1_000

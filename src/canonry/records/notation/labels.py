@@ -15,8 +15,7 @@ from canonry.values.languages import notion_of, plain_letters
 
 # Labels: the lines of a document that say what a value is, in several languages.
 #
-# A label stands for a notion, such as `due` for *Due Date*, *Zahlbar bis* and *Vencimiento*; what
-# a
+# A label stands for a notion, such as `due` for *Due Date*, *Zahlbar bis* and *Vencimiento*; what a
 # notion means for a field depends on the type of the document.
 
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+\u2022]\s+|#{1,6}\s+|>\s?|\|\s*)*")

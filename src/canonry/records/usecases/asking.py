@@ -238,8 +238,7 @@ def schema_named(table: RecordTable, entity_type: str) -> EntitySchema | None:
 
 # Search records: those of the own account by words, by what is like them, and by their fields.
 #
-# Every record that has all of the words comes first; what recall finds beside those, by other
-# forms
+# Every record that has all of the words comes first; what recall finds beside those, by other forms
 # of the words or by meaning, comes after them.
 
 LIKE_MAX: Final = 50

@@ -53,8 +53,7 @@ from canonry.values.provenance import Authority
 
 # Edit aliases: the names and addresses that somebody goes by, and those that never were theirs.
 #
-# What is added is one word among others, so that later sources add to it. What is taken away
-# leaves
+# What is added is one word among others, so that later sources add to it. What is taken away leaves
 # the list, which is the user's own from then on, and leads to the entity no longer.
 
 EDITED_MAX: Final = 100

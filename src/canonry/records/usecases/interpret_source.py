@@ -169,8 +169,7 @@ def _counts(run: InterpretationRun) -> bool:
 # Restate a run: what an interpreter once read out of a file is said again, as the last word.
 #
 # Nothing is interpreted anew, so that whoever brings an old file again needs no quota, and a
-# language
-# model cannot change its mind.
+# language model cannot change its mind.
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset(), found=0)

@@ -73,9 +73,6 @@ __all__ = [
 ]
 
 
-"""With the values that lists are asked by."""
-
-
 async def list_entities(
     canon: Canon, caller: Caller, user_id: str | None, query: EntityQuery
 ) -> Page[Entity]:
@@ -437,8 +434,7 @@ async def earlier_addressees(
 # Similar entities: what a user's canon has already of those that records may be about.
 #
 # They are taken one by one, whoever answers for them today: a record is about the one that bears
-# its
-# key, so that a merge that is taken back gives everything back.
+# its key, so that a merge that is taken back gives everything back.
 
 _FOUND_MAX: Final = 20
 """So many entities that bear one identifier are compared."""

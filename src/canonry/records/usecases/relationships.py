@@ -55,8 +55,7 @@ from canonry.values.provenance import Authority, CanonLevel
 # Derived edges: an entity refers to whomever its fields name, for as long as they name them.
 #
 # An edge that a field made stands while the entity's own word names whom it leads to, whichever
-# source said that, in whatever order things arrived; it holds on when the field returns. One that
-# a
+# source said that, in whatever order things arrived; it holds on when the field returns. One that a
 # user has asked for depends on no field.
 
 FIELD: Final = "field"

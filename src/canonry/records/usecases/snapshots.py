@@ -27,8 +27,7 @@ from canonry.values.observations import Accumulator, Observation
 # Read a snapshot: an entity as it is shown now, as it was at an instant, or as it was known then.
 #
 # `at` asks about what had been seen by then, in whatever order it became known; `known_at` asks
-# about
-# what stood in the log by then. A merge counts from the instant at which it was recorded.
+# about what stood in the log by then. A merge counts from the instant at which it was recorded.
 
 _PAGES_MAX: Final = 40
 

@@ -176,8 +176,7 @@ async def _brought_by_others(
 
 # Withdraw a source: what it said is taken back, as if nobody had ever brought it.
 #
-# What others said stands, with the names and edges that only this source had written down for
-# them.
+# What others said stands, with the names and edges that only this source had written down for them.
 # The log keeps everything, so that bringing the same again is bringing it for the first time.
 
 _NAME: Final = f"{PROPERTY_PREFIX}name"

@@ -20,8 +20,7 @@ from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, Unava
 # Blobs in a folder, each in a file that is named by its hash and written once.
 #
 # A blob is written under another name, synced, and then renamed, and the folder is synced as well:
-# a
-# file with a digest for its name is whole.
+# a file with a digest for its name is whole.
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _FAN_OUT: Final = 2

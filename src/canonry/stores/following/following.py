@@ -30,6 +30,7 @@ from canonry.values.ids import SpaceId
 P = TypeVar("P")
 
 PAGE: Final = 100
+"""Commits that are read and applied together."""
 
 Purge = Callable[[SpaceId, Sequence[str]], Awaitable[int]]
 """Erases from the copy what is about these targets."""
@@ -135,10 +136,7 @@ class _FollowingView:
 # The projector: brings views to where the log is; any process may run it, also several at once.
 #
 # It holds nothing that must not be lost. What a view shows is in the view's own cursor, and
-# applying
-# a commit again changes nothing.
-
-"""Commits that are read and applied together."""
+# applying a commit again changes nothing.
 
 LOOKS_EVERY: Final = 0.5
 """Seconds between two looks at a log that nobody tells of."""

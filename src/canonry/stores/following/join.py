@@ -40,8 +40,8 @@ from canonry.values.moments import Instant
 #
 # Before anybody judges, or is told what was touched, the state stands where the log does. After an
 # append it is brought there, and other views before they are asked or the call ends; where one
-# cannot
-# be, whoever reads next waits. A view that is dead for longer refuses reads, and never a commit.
+# cannot be, whoever reads next waits. A view that is dead for longer refuses reads, and never a
+# commit.
 
 _FEW: Final = 200
 """Of so few spaces, or so few commits, a server tells at once where each stands."""

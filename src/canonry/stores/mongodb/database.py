@@ -128,8 +128,8 @@ def closed() -> Unavailable:
 # The newest commits of logs as this process knows them, so that an append need not ask for them.
 #
 # All of them are with a majority, so that none is ever taken back: they were read so, or what
-# follows
-# them was acknowledged so. Whether a log ends there yet the insert of the next place finds out.
+# follows them was acknowledged so. Whether a log ends there yet the insert of the next place finds
+# out.
 
 _COMMITS: Final = 64
 _SPACES: Final = 100

@@ -40,8 +40,7 @@ from canonry.values.moments import Instant
 
 # Appending: what waits is judged, sealed and inserted together at the end of a log.
 #
-# The first attempt rests on what this process knows of the end, and asks for nothing: unique
-# places
+# The first attempt rests on what this process knows of the end, and asks for nothing: unique places
 # and ids refuse it where others were quicker, or where a draft is there already. Then it looks.
 
 ATTEMPTS_MAX: Final = 100
@@ -252,9 +251,8 @@ def _known(stored: StoredCommit, own: frozenset[str]) -> Appended:
 # The log in MongoDB: a commit is one document, and its place in the log is its `_id`.
 #
 # So whoever inserts a place first has it, and nothing rests on a transaction. Who comes second
-# looks
-# at what was touched meanwhile, and takes the next place. What waits in one process is inserted
-# together.
+# looks at what was touched meanwhile, and takes the next place. What waits in one process is
+# inserted together.
 
 
 class MongoLedger(Ledger):

@@ -260,8 +260,8 @@ def _swapped_apart(stem: str) -> Iterable[str]:
 # Keyword search in OpenSearch: its index finds candidates and counts words, the formula ranks.
 #
 # A commit is written in two steps: its passages, each safe to write again, and then the cursor,
-# which
-# shows together with them. Whoever reads in between may see passages early, and never wrong ones.
+# which shows together with them. Whoever reads in between may see passages early, and never wrong
+# ones.
 
 DEADLINE: Final = 30.0
 """So many seconds a question may take where no call says less."""

@@ -221,10 +221,8 @@ async def _record(
 # Appending in one trip, where this process knows the log and what the drafts look at.
 #
 # Drafts are judged, sealed and folded before anything is asked. One statement among those that
-# write
-# makes sure that all this rested on is still so, and fails otherwise, so that nothing of it
-# happens;
-# then the group is appended as if nothing had been known.
+# write makes sure that all this rested on is still so, and fails otherwise, so that nothing of it
+# happens; then the group is appended as if nothing had been known.
 
 # What is erased leaves a thing changed and the log as long as it was: so things are compared too.
 _STILL_SO: Final = (

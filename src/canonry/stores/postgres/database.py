@@ -103,8 +103,7 @@ def altered() -> BrokenInvariant:
 
 # The database: a pool of connections to one server, and the few ways in which they are used.
 #
-# Statements that wait for nothing of each other travel together, in pipelines. Whoever is
-# cancelled
+# Statements that wait for nothing of each other travel together, in pipelines. Whoever is cancelled
 # or runs past the deadline has the statement stopped on the server as well.
 
 T = TypeVar("T")

@@ -413,8 +413,7 @@ class Check:
 
 # Upkeep of a store in PostgreSQL: long work has a connection of its own and stops nobody for long.
 #
-# What the server keeps besides (its write-ahead log, replicas and their backups) belongs to
-# whoever
+# What the server keeps besides (its write-ahead log, replicas and their backups) belongs to whoever
 # runs it; purging rewrites the tables, and no more can be said from here.
 
 Copy = Callable[[Path, UpkeepProgress], Awaitable[Mapping[SpaceId, tuple[int, str]]]]

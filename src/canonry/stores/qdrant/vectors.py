@@ -179,9 +179,8 @@ def _unavailable(error: Exception) -> Unavailable:
 # What is kept of each model: where its points lie, how far the log is read, and whose turn it is.
 #
 # Qdrant has no transactions, but it updates one point under a condition. A batch takes a turn by
-# such
-# an update, every point that it writes bears the turn's number and gives way to none of an earlier
-# one, and the cursor moves only while the turn is still the batch's own.
+# such an update, every point that it writes bears the turn's number and gives way to none of an
+# earlier one, and the cursor moves only while the turn is still the batch's own.
 
 T = TypeVar("T")
 MODELS_MAX: Final = 1_000
@@ -382,10 +381,8 @@ def _told(payload: Mapping[str, Any]) -> KeptModel:
 # Vectors in Qdrant: the points of each model in a collection of their own, filtered by payload.
 #
 # Qdrant indexes by itself what is taken in, and searches exactly until then. It has no
-# transactions:
-# a process that dies within a batch leaves points of it to be found, early and not wrong, and
-# whoever
-# indexes next begins at the cursor, which has not moved, and writes them again.
+# transactions: a process that dies within a batch leaves points of it to be found, early and not
+# wrong, and whoever indexes next begins at the cursor, which has not moved, and writes them again.
 
 DEADLINE: Final = 30.0
 """So many seconds a question may take where no call says less."""

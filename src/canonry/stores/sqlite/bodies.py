@@ -65,13 +65,11 @@ def unpack_keys(packed: bytes) -> "array[int]":
 # Bodies: a thing as a row holds it, with a checksum that is compared whenever it is read.
 #
 # A bit that flips on a disk changes a name into another name, and the row still reads well. The
-# checksum covers the kind too. It is CRC-32, which sees every change of up to 32 bits in a row;
-# who
+# checksum covers the kind too. It is CRC-32, which sees every change of up to 32 bits in a row; who
 # alters a row on purpose is found by `verify`, which has the records to compare with.
 #
 # Entities, observations and sources are mostly names of fields. They are packed against
-# `bodies.txt`,
-# which has these once; it changes with `VIEWS_VERSION` alone.
+# `bodies.txt`, which has these once; it changes with `VIEWS_VERSION` alone.
 
 _WIDTH: Final = 4
 _RIGHT: Final = 0x2144DF1C

@@ -156,9 +156,8 @@ class Checkpoints:
 # The turnstile: processes that write take turns, in two steps, so that nobody is passed for ever.
 #
 # Whoever wants to write first waits at `next.lock`, holds it while waiting for `turn.lock`, and
-# lets
-# it go once inside. A process that has just left therefore queues behind one that already waits.
-# The operating system opens the locks of a process that dies.
+# lets it go once inside. A process that has just left therefore queues behind one that already
+# waits. The operating system opens the locks of a process that dies.
 
 _FIRST_PAUSE: Final = 0.0001
 _LONGEST_PAUSE: Final = 0.002

@@ -19,9 +19,9 @@ from canonry.world.models.generation import cost_of
 # Telemetry: what models were asked for and what became of it, counted by the hour.
 #
 # Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an
-# outcome.
-# What is told of it are sums, apart for each space. It lives as long as the process; what models
-# were asked for before it began is counted again from the records (`usecases.world.telemetry`).
+# outcome. What is told of it are sums, apart for each space. It lives as long as the process; what
+# models were asked for before it began is counted again from the records
+# (`usecases.world.telemetry`).
 
 HOUR: Final = 3_600 * SECOND
 HOURS_MAX: Final = 24 * 31

@@ -28,8 +28,7 @@ from canonry.values.ids import SpaceId
 
 # The directory: on which server each space lives, kept on the first one and trusted for a second.
 #
-# Whoever has asked what has moved trusts the answer for `LEASE` seconds, and asks again after
-# that.
+# Whoever has asked what has moved trusts the answer for `LEASE` seconds, and asks again after that.
 # Whoever moves a space lets nobody write at the new place before so many seconds are over, so that
 # nobody reads at the old place what was written at the new one.
 
@@ -293,11 +292,9 @@ class Shards:
 
 # Routes: for each question of a port, which servers are asked, and how answers become one.
 #
-# A question is a method with the names of its arguments, so that one route serves many of them:
-# who
+# A question is a method with the names of its arguments, so that one route serves many of them: who
 # names a space is asked at its home; who asks for a page of several spaces is given one that was
-# put
-# together from the first pages of all, in the order that the port states.
+# put together from the first pages of all, in the order that the port states.
 
 P = TypeVar("P")
 

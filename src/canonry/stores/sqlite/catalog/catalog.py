@@ -38,8 +38,7 @@ from canonry.values.ids import Space, SpaceId
 # The graph around an entity of a catalog, found step by step in the order of the reply.
 #
 # A table holds the neighbours of each entity in that order, so that a step reads little more than
-# it
-# keeps, however many neighbours there are. Edges are looked up between the nodes that were kept.
+# it keeps, however many neighbours there are. Edges are looked up between the nodes that were kept.
 
 _PAGE: Final = 64
 _NODE: Final = "SELECT place, id FROM catalog_nodes WHERE thing = ?"

@@ -28,8 +28,7 @@ from canonry.values.ids import Space
 #
 # SQLite's trigram index finds texts that few entities have. A text that many have, or one of fewer
 # than three characters, is sought by reading the texts of the project in the order of the reply:
-# some
-# 50 ms for 10^5 of them, and the page is among the first.
+# some 50 ms for 10^5 of them, and the page is among the first.
 
 FEW: Final = 1_000
 """So many texts of all projects at most are looked up one by one."""

@@ -35,8 +35,7 @@ from canonry.values.json_values import decode_json
 # Placing: the scene and place of passages that another index found, read from this index alone.
 #
 # Hundreds are placed for each search, so their things are not decoded; only what waits to be
-# indexed
-# is.
+# indexed is.
 
 _AT_ONCE: Final = 64
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
@@ -96,9 +95,8 @@ def _waiting(db: apsw.Connection, ids: frozenset[str], query: TextQuery) -> Iter
 #
 # FTS5 ranks with figures of the whole table. Here it only picks the best candidates of each space;
 # their scores come from BM25 over the figures of the spaces asked for, and of nothing else.
-# Frequent
-# terms do not pick candidates as long as rarer ones do, because their lists are long; they still
-# count in the scores of what is found.
+# Frequent terms do not pick candidates as long as rarer ones do, because their lists are long; they
+# still count in the scores of what is found.
 
 # One row for all: each row that is handed over is a chance to wait for another thread.
 _FIND: Final = (

@@ -143,8 +143,8 @@ def _later(rule: str, reason: str, wait: int) -> Rejection:
 # Gate 3, invariants: the actions are played through in their order upon what is known.
 #
 # The first one that the world does not allow refuses all. Whatever a proposal may overturn is
-# state:
-# where somebody is, who has what, how they are; never lore, the builders' exits, or the dead.
+# state: where somebody is, who has what, how they are; never lore, the builders' exits, or the
+# dead.
 
 Play: TypeAlias = Callable[[Stage, Any], Rejection | None]
 

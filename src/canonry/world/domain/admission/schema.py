@@ -18,8 +18,7 @@ from canonry.world.domain.admission.kit import Rejection, refusal
 
 # The envelope of a proposal, strict: its types are the schema that is published and judged by.
 #
-# A field that is not declared here is refused, and so is one in snake case: the published names
-# are
+# A field that is not declared here is refused, and so is one in snake case: the published names are
 # in camel case. What a character or an item is called may be its id or its key.
 
 T = TypeVar("T")

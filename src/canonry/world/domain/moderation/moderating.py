@@ -14,8 +14,7 @@ from canonry.language.texts.visible import without_sightless
 # Writing: a text as words to be compared, whatever was done to them so that nobody compares them.
 #
 # Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was written
-# stays
-# beside it, and so does its place.
+# stays beside it, and so does its place.
 
 TEXT_MAX: Final = 20_000
 """So many characters are looked at: nobody says more at once."""

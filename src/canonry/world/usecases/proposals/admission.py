@@ -148,10 +148,8 @@ def _over_budget(
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true.
 #
 # Three things happen one after the other, and each by itself leaves the world in order: the
-# verdict;
-# the record of it, which is the audit and without which nothing follows; and one commit with all
-# that
-# was proposed. Who stops between the last two is found by `settle`.
+# verdict; the record of it, which is the audit and without which nothing follows; and one commit
+# with all that was proposed. Who stops between the last two is found by `settle`.
 
 _LEFT_BEHIND: Final = MINUTE
 """What was admitted so long ago and not applied, nobody is applying any more."""

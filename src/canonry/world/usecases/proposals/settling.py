@@ -196,8 +196,8 @@ def counted(new_id: NewId) -> NewId:
 # Settling: what is recorded as admitted and due becomes true, in its order, each exactly once.
 #
 # A record that is admitted says that the gates let it pass then. The world is asked once more
-# before
-# anything is written, so that whatever happened in between refuses it, and its record says so.
+# before anything is written, so that whatever happened in between refuses it, and its record says
+# so.
 
 SETTLED_MAX: Final = 1_000
 """So many are settled in one go; more wait for the next time that the clock advances."""
