@@ -110,7 +110,7 @@ def narrowed(
                 for tool in each.tools
                 if not (contract_only and tool.extension)
                 and (tool.read_only or not read_only)
-                and (only is None or _fits(tool.name, only))
+                and (only is None or any(fnmatchcase(tool.name, pattern) for pattern in only))
             ),
         )
         for each in whole
@@ -152,10 +152,6 @@ def catalogue(
             for alias in tool.aliases
         ),
     )
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _require_known(toolsets: Sequence[Toolset], only: Sequence[str] | None) -> None:

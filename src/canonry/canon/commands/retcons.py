@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any
 
 from canonry.canon.judging.making import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
@@ -221,7 +220,9 @@ async def _tag_undone(
     instead: str | None,
 ) -> _Undone:
     """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
-    if fact.fact_type is not FactType.STATE or not _is_tag(fact.properties):
+    if fact.fact_type is not FactType.STATE or not (
+        fact.properties.keys() >= {"entity_id", "tag", "holds"}
+    ):
         return _Undone()
     tag, holds = fact.properties["tag"], fact.properties["holds"]
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
@@ -298,10 +299,6 @@ def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> 
         if holds and other in entity.state_tags
     ]
     return excluded_by(tag, canon.policy.exclusive_tags, begun)
-
-
-def _is_tag(properties: Mapping[str, Any]) -> bool:
-    return properties.keys() >= {"entity_id", "tag", "holds"}
 
 
 async def retcon_relation(

@@ -128,7 +128,11 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
     mine = [each for each in line if each.from_id in family_of(owner)]
     moment = Moment(at=transfer.at, place=NOW.place)
     before, after = split_at(moment, mine, lambda each: each.moment)
-    ended = [each for each in before if _ended_later(each, transfer.at)]
+    ended = [
+        each
+        for each in before
+        if (transfer.at is not None and each.until is not None and (each.until > transfer.at))
+    ]
     if after or ended:
         message = "how much they have was told of a later time already; give a later at"
         later = [each.id for each in (*after, *ended)]
@@ -142,10 +146,6 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
         )
         raise Conflict("quantity.uncounted", message, conflicts=whole)
     return _Holding(owner=owner, relations=held)
-
-
-def _ended_later(relation: Relation, at: Instant | None) -> bool:
-    return at is not None and relation.until is not None and relation.until > at
 
 
 def _require_may_give(transfer: QuantityTransfer, given: _Holding) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, TypeAlias, TypeGuard
+from typing import Any, Final, Generic, TypeAlias
 from typing import TypeVar as TypingTypeVar
 
 from typing_extensions import TypeVar
@@ -191,7 +191,11 @@ async def _for_its_audience(
     """What is told to whom, and what lines come to be for those who know more of them."""
     told = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
-    moved |= {e.thing.id: entry_audience(e) for e in change.entries if _is_secret(e)}
+    moved |= {
+        e.thing.id: entry_audience(e)
+        for e in change.entries
+        if (isinstance(e, Made) and entry_audience(e) != EVERYBODY)
+    }
     secrets = moved or await canon.store_of_all.state.compartments()
     if not secrets and not joins(change.entries):
         return under(change.entries, told or EVERYBODY), SettledLines()
@@ -208,11 +212,6 @@ async def _for_its_audience(
 
     await extend_slice(canon, Slice(space=space), wanting)
     return entries, found
-
-
-def _is_secret(entry: Entry) -> TypeGuard[Made]:
-    """Whether it makes a thing that not everybody may see."""
-    return isinstance(entry, Made) and entry_audience(entry) != EVERYBODY
 
 
 async def audiences_of(canon: Canon, ids: Iterable[str]) -> Mapping[str, Audience]:

@@ -27,7 +27,7 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
     except ValueError:
         pass
     else:
-        if not _lost_its_id(message, line):
+        if not (isinstance(message, types.JSONRPCNotification) and b'"id"' in line):
             return message
     try:
         value = json.loads(line)
@@ -49,11 +49,6 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
 def refusal(problem: str, request: object) -> bytes:
     """The answer to a request that is none of the protocol."""
     return _refusal(types.INVALID_REQUEST, f"Invalid request: {problem}", request)
-
-
-def _lost_its_id(message: types.JSONRPCMessage, line: bytes) -> bool:
-    """Whether the parser may have taken a request for a notification, because of its odd id."""
-    return isinstance(message, types.JSONRPCNotification) and b'"id"' in line
 
 
 def _refusal(code: int, message: str, request: object) -> bytes:

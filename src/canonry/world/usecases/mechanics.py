@@ -102,12 +102,10 @@ def _caster(player: Entity, held: Sequence[str], marks: frozenset[str]) -> Caste
         marks=marks,
         held=tuple(held),
         spells=frozenset(map(str.casefold, _texts(spells))) if isinstance(spells, list) else None,
-        slots=_counts(slots) if isinstance(slots, Mapping) else None,
+        slots={str(level): n for level, n in slots.items() if isinstance(n, int)}
+        if isinstance(slots, Mapping)
+        else None,
     )
-
-
-def _counts(slots: Mapping[str, Any]) -> Mapping[str, int]:
-    return {str(level): n for level, n in slots.items() if isinstance(n, int)}
 
 
 def _texts(value: Any) -> tuple[str, ...]:
