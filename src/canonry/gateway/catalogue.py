@@ -9,9 +9,8 @@ from urllib.parse import unquote
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.contract import keep_to_contract
-from canonry.gateway.limits import Limits
+from canonry.gateway.limits import Limits, meant, pointer, shown
 from canonry.gateway.replies import Result, as_text, replied
-from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compiled_when_called
 from canonry.language.texts.visible import STORED_IS_DATA, as_word

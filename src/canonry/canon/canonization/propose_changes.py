@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_proposals import read_candidates
+from canonry.canon.canonization.canonize_scene import read_candidates
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
 from canonry.canon.canonization.proposals import StagedContent, StagingGuard, Suggestion
 from canonry.canon.judging.candidates import linked
@@ -23,7 +23,7 @@ from canonry.log.commits import Position, stamped
 from canonry.log.entries import Made, Thing
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import Scene, Turn
-from canonry.values.audience import audience_in
+from canonry.values.audience import Audience, audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, Reference
 from canonry.values.ids import NewId, ProposalId, SpaceId, derived_id
@@ -150,9 +150,7 @@ async def _staged(
                 authority=asked.authority,
                 proposed_by=caller.actor.agent_id,
                 status=ProposalStatus.PENDING,
-                audience=audience_in(
-                    asked.content.get("audience", "everyone"), path=f"/claims/{n}/for"
-                ),
+                audience=_for_whom(asked, n),
             )
         )
     staged = list(map(_as_staged, drafts, range(len(drafts))))
@@ -176,6 +174,11 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
     if not isinstance(scene, Scene):
         return None, None
     return scene, max(turns, key=lambda turn: turn.index, default=None)
+
+
+def _for_whom(asked: Suggestion, number: int) -> Audience:
+    """Who may know of it; what it names and cites may narrow that."""
+    return audience_in(asked.content.get("audience", "everyone"), path=f"/claims/{number}/for")
 
 
 def _as_staged(draft: ProposalDraft, number: int) -> StagedContent:

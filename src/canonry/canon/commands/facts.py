@@ -20,9 +20,9 @@ from canonry.canon.session.commit_change import (
     Receipt,
     audience_for,
     commit_change,
+    judged_by,
     known_to,
 )
-from canonry.canon.session.extend_slice import judged_by
 from canonry.canon.session.involved import require_involved, require_standing, standing_beside
 from canonry.canon.session.lookup import (
     require,

@@ -13,8 +13,7 @@ from canonry.canon.judging.tag_facts import superseded
 from canonry.canon.judging.undone_tags import undone
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, known_to
-from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, judged_by, known_to
 from canonry.canon.session.involved import require_standing
 from canonry.canon.session.lookup import require, require_evidence
 from canonry.log.commits import ORIGIN, Position

@@ -24,7 +24,7 @@ from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.items.sources import Source
 from canonry.narrative.toolset.shapes import ENTITY
 from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.turns import TurnPage, get_turns
+from canonry.narrative.usecases.stories import TurnPage, get_turns
 from canonry.values.errors import NotFound
 from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import render_instant

@@ -59,9 +59,8 @@ from canonry.recall.domain.context import (
     trimmed,
     without_repeats,
 )
-from canonry.recall.usecases.find_passages import FoundPassage, find_passages
+from canonry.recall.usecases.find_passages import FoundPassage, find_passages, shortened
 from canonry.recall.usecases.search import degraded_of
-from canonry.recall.usecases.shortening import shortened
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel

@@ -43,10 +43,10 @@ from canonry.world.toolset.shapes import (
     word,
 )
 from canonry.world.toolset.speech import asking_tool
-from canonry.world.usecases.arcs.generate_arc import WantedArc, generate_arc
+from canonry.world.usecases.check_narration import Narrated, check_narration
 from canonry.world.usecases.contexts import CanonicalFact, get_canonical_fact
+from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import FoundLore, NewLore, record_lore, search_lore
-from canonry.world.usecases.narration.check_narration import Narrated, check_narration
 from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 _TEXT_MAX: Final = 512

@@ -10,8 +10,8 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Tick
 from canonry.values.errors import NotSupported
+from canonry.world.domain.checks import person_of
 from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, objections
-from canonry.world.domain.standing import person_of
 from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Rulebook
 from canonry.world.usecases.speech import held_by, location_of
