@@ -27,7 +27,7 @@ from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.moments import render_instant
 from canonry.values.policy import AdmissionLimits
 from canonry.values.provenance import Authority
-from canonry.world.domain.admission.duplication import content_of
+from canonry.world.domain.admission.safety import content_of
 from canonry.world.domain.admission.schema import Proposed, read_proposal
 from canonry.world.domain.merging import WORLD_KEY, thing_id_of
 from canonry.world.usecases.proposals.admission import propose, verdict_on

@@ -22,7 +22,7 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.judging.comparing.conflicts import Stated
 from canonry.canon.judging.comparing.rivals import rivals_of
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.commit_change import judged_by
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability

@@ -22,8 +22,14 @@ from canonry.readmodels.ranking import (
     rank_passages,
 )
 from canonry.recall.domain.questions import FIRST as AGAIN
-from canonry.recall.domain.questions import TELLING, ordered_again, said_beside, without_names
-from canonry.recall.domain.times import nearness, read_times
+from canonry.recall.domain.questions import (
+    TELLING,
+    nearness,
+    ordered_again,
+    read_times,
+    said_beside,
+    without_names,
+)
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.moments import Instant
 from canonry.values.policy import RankingWeights

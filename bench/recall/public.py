@@ -28,7 +28,7 @@ from typing import Any
 
 from bench.recall.conversations import Conversation, Question, Said
 from bench.recall.final import NOW, final_orders
-from canonry.recall.domain.times import read_times
+from canonry.recall.domain.questions import read_times
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.moments import Instant
 

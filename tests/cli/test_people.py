@@ -11,7 +11,7 @@ import click
 import pytest
 
 from canonry.cli import main
-from canonry.cli.people.commands import TOOLS
+from canonry.cli.people import TOOLS
 from tests.cli.run import SOURCE, Done, canonry
 
 PEOPLE = ("find", "show", "why", "timeline", "changes", "proposals", "decide")

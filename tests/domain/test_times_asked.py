@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.recall.domain.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
+from canonry.recall.domain.questions import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
 from canonry.values.calendars.reckoning import (
     GREGORIAN,
     Calendar,

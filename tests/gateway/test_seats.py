@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.gateway.seats import KEPT, Full, Seats
+from canonry.gateway.rates import KEPT, Full, Seats
 
 
 def test_there_is_room_until_there_is_none() -> None:

@@ -53,7 +53,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
         "world/domain",
         "stores",
         "server/bodies.py",
-        "server/messages",
+        "server/messages.py",
     ),
     "hypothesis pytest": ("testing",),
 }

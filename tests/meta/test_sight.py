@@ -35,10 +35,8 @@ LOOKING_BEYOND: Final = {
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
     "canon/commands/retcons.py": "asks what those knew before who know of the relation",
-    "canon/session/space_kinds.py": "knows which spaces are accounts, which sight rests on",
     "canon/session/lookup.py": "asks the kinds of all spaces, and leaves out accounts",
     "canon/session/account.py": "is the sight of the truth tools: the own account, and universes",
-    "canon/session/extend_slice.py": "gates judge by the canon as it is, whoever proposes",
     "recall/usecases/recall.py": "hands the state to the index of meanings",
     "canon/session/passage_parts.py": "embeds the passages of all spaces",
     "recall/usecases/index_passages.py": "embeds the passages of all spaces",
@@ -55,7 +53,7 @@ LOOKING_BEYOND: Final = {
     "records/usecases/files.py": "checks the files of all users, for an operator",
     "canon/upkeep/erase.py": "erases in any space, for an operator",
     "records/usecases/withdrawing.py": "keeps to rules in all accounts, for an operator",
-    "world/usecases/leave_behind.py": "looks after what erasing leaves, for an operator",
+    "world/usecases/world_ties.py": "looks after what erasing leaves, for an operator",
 }
 
 

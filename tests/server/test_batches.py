@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.server.messages.batches import BATCH_MAX, BATCHING
+from canonry.server.messages import BATCH_MAX, BATCHING
 from tests.gateway.sample import LAMP
 from tests.server.http_sessions import AS_KEEPER, Session
 from tests.server.lamp_process import VERSIONS, Message, Wire, lamp_process

@@ -10,7 +10,7 @@ from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import Telemetry, usage_report
-from canonry.world.usecases.telemetry.recounting import recount_usage
+from canonry.world.usecases.recounting import recount_usage
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import a_table
 

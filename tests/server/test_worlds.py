@@ -13,8 +13,8 @@ from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
+from canonry.server.middleware import about, narrowed, world_in
 from canonry.server.options import ServerOptions
-from canonry.server.worlds import about, narrowed, world_in
 from canonry.values.ids import SpaceId
 from canonry.world.toolset import WORLD
 from tests.server.lamp_process import ENVELOPE, MODERN

@@ -21,8 +21,7 @@ from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulat
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.models.admissions import Admissions
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.settling import settle

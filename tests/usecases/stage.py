@@ -12,7 +12,7 @@ from canonry.canon.judging.making import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.tag_changes import TagsChanged, change_tags
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.commit_change import judged_by
 from canonry.log.entries import Born
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.proposals import ProposalStatus, ProposalType

@@ -4,8 +4,8 @@ from canonry.log.commits import Position
 from canonry.testing.things import ident
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
-from canonry.world.domain.admission.duplication import SaidBefore
-from canonry.world.models.admissions import CONTEXTS_MAX, WORLDS_MAX, Admissions, Admitted, Lately
+from canonry.world.domain.admission.safety import SaidBefore
+from canonry.world.models.services import CONTEXTS_MAX, WORLDS_MAX, Admissions, Admitted, Lately
 
 WORLD = SpaceId(ident("world"))
 

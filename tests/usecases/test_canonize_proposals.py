@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.decide_proposals import BATCH, Judged
 from canonry.log.items.proposals import ProposalStatus
 from canonry.testing.things import ident

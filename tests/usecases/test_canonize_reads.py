@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import SceneCompleted
 from canonry.log.ports.ledger import Ledger

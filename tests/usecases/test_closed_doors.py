@@ -9,7 +9,7 @@ from canonry.canon.commands.facts import NewAxiom, create_axiom
 from canonry.canon.commands.sources import excerpts_of
 from canonry.canon.judging.slices import Slice, ThingLookup
 from canonry.canon.session import get_entity_as_of as folding
-from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice
+from canonry.canon.session.commit_change import LOADS_MAX, extend_slice
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
 from canonry.language.texts.excerpts import Part
 from canonry.log.items.facts import AxiomDomain

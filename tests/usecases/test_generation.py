@@ -7,21 +7,19 @@ from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.models.generation import (
-    KEPT_MAX,
-    Generated,
-    GenerationRequest,
-    ToolBudget,
-    cost_of,
-    model_for,
-)
 from canonry.world.models.telemetry import (
     HOUR,
     HOURS_MAX,
+    KEPT_MAX,
     MODELS_MAX,
     SPACES_MAX,
+    Generated,
+    GenerationRequest,
     Invocation,
     Telemetry,
+    ToolBudget,
+    cost_of,
+    model_for,
     usage_report,
 )
 

@@ -24,8 +24,7 @@ from canonry.world.usecases.contexts import (
     get_player_context,
 )
 from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
-from canonry.world.usecases.move_mover import Move, move_mover
-from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Grade

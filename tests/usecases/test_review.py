@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import ConflictWaived, ProposalDeferred
 from canonry.log.items.proposals import Grade, ProposalStatus

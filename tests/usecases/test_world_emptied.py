@@ -15,8 +15,7 @@ from canonry.world.domain.atlas import Item
 from canonry.world.domain.merging import layer_id_of, lore_id_of, thing_id_of
 from canonry.world.usecases.contexts import INVENTORY_MAX, get_player_context
 from canonry.world.usecases.lore import declare_version
-from canonry.world.usecases.move_mover import Move, move_mover
-from canonry.world.usecases.transfer_item import Transfer, transfer_item
+from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part
 from canonry.world.usecases.worlds import BoundWorld, find_world

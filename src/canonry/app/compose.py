@@ -89,6 +89,6 @@ def _reader() -> DocumentReader:
         from canonry.documents.readers import LocalReader  # noqa: PLC0415 - it can be left out
 
         return LocalReader()
-    from canonry.app.plain_reader import PlainReader  # noqa: PLC0415 - as before
+    from canonry.app.filing import PlainReader  # noqa: PLC0415 - as before
 
     return PlainReader()

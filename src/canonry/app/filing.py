@@ -1,9 +1,11 @@
-"""Filing as the settings say: where files lie, what interprets them, and whose paths are read."""
+"""Files of a store: where they lie, who may read them, and the reader of plain text."""
 
 import asyncio
 import contextlib
 import os
+import stat
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, ValuesView
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,8 @@ from typing_extensions import override
 
 from canonry.app.packages import is_installed, require_package
 from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
+from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
+from canonry.language.texts.excerpts import Box, DocumentType, Part
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
@@ -232,3 +236,106 @@ def _fresh_key(identities: Identities) -> bytes:
     while len(key) < KEY_BYTES:
         key += identities.salt()
     return key[:KEY_BYTES]
+
+
+# File modes: what Canonry writes can be read by its owner alone; Windows has rights of its own.
+#
+# The mask of the process does it for every file and folder, whoever in the process makes them.
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OURS: Final = ("canon.db*", "recall*", "blobs", "files", "files.key", "scratch", "*.lock")
+_POSIX: Final = os.name == "posix"
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Whatever this process makes within is closed to everybody else."""
+    before = os.umask(_OTHERS) if _POSIX else 0
+    try:
+        yield
+    finally:
+        if _POSIX:
+            os.umask(before)
+
+
+def open_to_others(data: Path) -> Sequence[Path]:
+    """What others may read of the store in `data`, made by an older version or a looser mask.
+
+    The folder itself is among it only where nothing lies in it that is not the store's.
+    """
+    if not _POSIX or not data.is_dir():
+        return ()
+    ours = {each for pattern in _OURS for each in data.glob(pattern)}
+    found = [*ours, *(each for folder in ours if folder.is_dir() for each in folder.rglob("*"))]
+    if ours and ours.issuperset(data.iterdir()):
+        found.append(data)
+    return sorted(each for each in found if _is_open(each))
+
+
+def close_to_others(paths: Sequence[Path]) -> None:
+    """Take every right from others; the owner's stay as they are.
+
+    Raises:
+        OSError: one of them belongs to somebody else, or its disk cannot be written.
+    """
+    for path in paths:
+        with suppress(FileNotFoundError):  # a server tidied it away meanwhile
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
+
+
+def _is_open(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        return not stat.S_ISLNK(mode) and bool(mode & _OTHERS)
+    return False
+
+
+_PLAIN_READER_OTHERS: Final = "install the package canonry.documents for other files"
+
+
+class PlainReader(DocumentReader):
+    """Takes a text as one part."""
+
+    @override
+    async def read(
+        self, data: bytes, kind: DocumentType, *, charset: str | None = None
+    ) -> Sequence[Part]:
+        if kind is DocumentType.PDF:
+            raise InvalidInput(
+                "document.unsupported", f"only text is read here; {_PLAIN_READER_OTHERS}"
+            )
+        return (Part(text=_text_of(data, charset)),)
+
+    @override
+    def kind_of(self, data: bytes, hint: FileHint) -> FileType:
+        _text_of(data, hint.charset)
+        return FileType.MARKDOWN if hint.media == FileType.MARKDOWN else FileType.PLAIN
+
+    @override
+    async def examine(self, data: bytes, hint: FileHint) -> Reading:
+        parts = (Part(text=_text_of(data, hint.charset)),)
+        return Reading(kind=self.kind_of(data, hint), name=hint.name, parts=parts)
+
+    @override
+    async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
+        raise InvalidInput("document.no-page", f"no pages are drawn here; {_PLAIN_READER_OTHERS}")
+
+
+def _text_of(data: bytes, charset: str | None) -> str:
+    if len(data) > FILE_BYTES_MAX:
+        message = f"the file has {len(data)} bytes; at most {FILE_BYTES_MAX} are read"
+        raise InvalidInput("document.too-large", message, limit=FILE_BYTES_MAX)
+    try:
+        text = data.decode(charset or "utf-8-sig")
+    except (LookupError, UnicodeError) as error:
+        message = (
+            f"the text is not {charset or 'utf-8'}; save it as UTF-8, or {_PLAIN_READER_OTHERS}"
+        )
+        raise InvalidInput("document.encoding", message) from error
+    if "\0" in text:
+        raise InvalidInput(
+            "document.not-text", f"the file holds NUL, so it is no text; {_PLAIN_READER_OTHERS}"
+        )
+    if not text.strip():
+        raise InvalidInput("document.empty", "there is no text in the document")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

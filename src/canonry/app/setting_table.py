@@ -27,7 +27,7 @@ from canonry.app.setting_kinds import (
     unknown_setting,
     wrong_value,
 )
-from canonry.server.token_settings import ALGORITHMS
+from canonry.server.options import ALGORITHMS
 from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
 

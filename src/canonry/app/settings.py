@@ -14,7 +14,7 @@ import platformdirs
 
 from canonry.app.setting_kinds import SettingKind, parse_address, unknown_setting, wrong_value
 from canonry.app.setting_table import DEFAULT, POLICY, SETTINGS, Settings, policy_from, user_data
-from canonry.server.token_settings import EVERY_SPACE
+from canonry.server.options import EVERY_SPACE
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.policy import Policy

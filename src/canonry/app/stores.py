@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote, urlsplit
 
 from canonry.app.filing import set_up
-from canonry.app.recalling import recall_for, reranking_for
+from canonry.app.recalling import recall_for, reranking_for, voiced
 from canonry.app.settings import (
     MONGODB_PASSWORD_VARIABLE,
     NEO4J_PASSWORD_VARIABLE,
@@ -16,7 +16,6 @@ from canonry.app.settings import (
     QDRANT_KEY_VARIABLE,
     Settings,
 )
-from canonry.app.speaking import voiced
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.vectors import Vectors
 from canonry.readmodels.ports.view import Upkeep

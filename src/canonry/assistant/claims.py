@@ -9,8 +9,8 @@ from typing import Any, Final
 from canonry.assistant.desk import ANYTHING, Desk, checked, named, names, require_few, takes
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned, may_mean
+from canonry.gateway.limits import meant
 from canonry.gateway.shapes import TEXT, Field, enum
-from canonry.gateway.text import meant
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
 from canonry.log.items.proposals import Proposal, ProposalType

@@ -19,7 +19,7 @@ from canonry.assistant.desk import (
     wanted,
 )
 from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars, placed
-from canonry.assistant.records import described, raw_fields
+from canonry.assistant.recording import described, raw_fields
 from canonry.assistant.rows import ONE, ROWS, Row, cut, fitted, reply_schema, row_of, rows_of
 from canonry.assistant.searching import found_rows, looked_for
 from canonry.canon.queries.listings import (
@@ -49,7 +49,7 @@ from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.turns import get_turns
+from canonry.narrative.usecases.stories import get_turns
 from canonry.recall.usecases.find_things import FoundKind, holds
 from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.errors import InvalidInput

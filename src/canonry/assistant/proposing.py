@@ -29,7 +29,7 @@ from canonry.assistant.desk import (
 from canonry.assistant.recording import record_claims
 from canonry.assistant.rows import Row, cut, reply_schema
 from canonry.assistant.telling import keep_text
-from canonry.canon.canonization.canonize_proposals import canonize_proposals, preview_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals, preview_proposals
 from canonry.canon.canonization.decide_proposals import ProposalVerdict
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import (
@@ -37,7 +37,12 @@ from canonry.canon.canonization.propose_changes import (
     propose_changes,
     require_changes,
 )
-from canonry.canon.commands.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep, require_possible
+from canonry.canon.commands.universes import (
+    UpkeepAsked,
+    accept_upkeep,
+    ask_upkeep,
+    require_possible,
+)
 from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.statement_negated import GATE as STATEMENT_NEGATED

@@ -19,7 +19,7 @@ from canonry.assistant.desk import (
 )
 from canonry.assistant.everywhere import desks_of, found_in, of_each
 from canonry.assistant.rows import Row, filled, fitted, reply_schema, rows_of
-from canonry.canon.canonization.canonize_proposals import canonize_proposals
+from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
 from canonry.canon.canonization.decide_proposals import waive_conflict
 from canonry.canon.canonization.proposals import (
@@ -31,7 +31,7 @@ from canonry.canon.canonization.proposals import (
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
-from canonry.canon.commands.upkeep import accept_upkeep
+from canonry.canon.commands.universes import accept_upkeep
 from canonry.canon.session.account import Account, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon

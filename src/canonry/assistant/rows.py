@@ -18,8 +18,8 @@ from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.upkeep import Correcting, Merging, Retconning, read_upkeep
 from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import DESCRIPTION, FRAGMENT_PREFIX, policy_of
-from canonry.recall.usecases.find_relations import relation_text
 from canonry.recall.usecases.find_things import about
+from canonry.recall.usecases.search import relation_text
 from canonry.recall.usecases.when_said import when_said
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX

@@ -7,7 +7,7 @@ from typing import Final
 
 from canonry.assistant.desk import Desk, Wanted, known_at, wanted
 from canonry.assistant.everywhere import MORE, SPACES_MAX, placed
-from canonry.assistant.records import fields_saying, records_saying
+from canonry.assistant.recording import fields_saying, records_saying
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, filled, fitted, rows_of
 from canonry.canon.canonization.proposals import ProposalQuery, list_proposals

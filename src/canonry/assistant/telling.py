@@ -40,7 +40,7 @@ from canonry.narrative.usecases.scenes import (
     query_scenes,
     story_of_late,
 )
-from canonry.narrative.usecases.turns import TurnRequest, append_turn
+from canonry.narrative.usecases.stories import TurnRequest, append_turn
 from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import FileIngested, ingest_file

@@ -12,7 +12,7 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
-from canonry.app.file_modes import private_files
+from canonry.app.filing import private_files
 from canonry.app.packages import missing_commands
 from canonry.cli.screen import take_streams
 from canonry.language.texts.visible import visible_line
@@ -27,7 +27,7 @@ from canonry.values.errors import (
     Unavailable,
 )
 
-_PEOPLE: Final = "canonry.cli.people.commands"
+_PEOPLE: Final = "canonry.cli.people"
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),
     "connect": (
@@ -52,9 +52,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),
     "backup": ("canonry.cli.upkeep:backup", "Copy the store while it serves."),
     "restore": ("canonry.cli.upkeep:restore", "Put a backup into an empty folder."),
-    "move": ("canonry.cli.moving.store:move", "Move a store into a database, or back."),
+    "move": ("canonry.cli.export:move", "Move a store into a database, or back."),
     "move-space": (
-        "canonry.cli.moving.store:move_space",
+        "canonry.cli.export:move_space",
         "Move a space to another server.",
     ),
     "erase": ("canonry.cli.erase:erase", "Erase what was said of somebody, for good."),
@@ -128,7 +128,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from canonry.gateway.text import meant, shown  # noqa: PLC0415 - only for slips
+            from canonry.gateway.limits import meant, shown  # noqa: PLC0415 - only for slips
 
             ctx.fail(f"there is no command '{shown(args[0])}'{meant(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

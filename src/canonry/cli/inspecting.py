@@ -52,7 +52,7 @@ async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
         from canonry.app.serving import gateway_for, served  # noqa: PLC0415 - as in serve
         from canonry.app.stores import open_store, open_store_to_look  # noqa: PLC0415 - as in serve
         from canonry.assistant import CANON  # noqa: PLC0415 - as in serve
-        from canonry.cli.people.commands import the_operator  # noqa: PLC0415 - as in serve
+        from canonry.cli.people import the_operator  # noqa: PLC0415 - as in serve
         from canonry.inspector.app import inspector_app  # noqa: PLC0415 - as in serve
         from canonry.inspector.doors import OneLink, link_key  # noqa: PLC0415 - as in serve
         from canonry.server.http import serve_pages  # noqa: PLC0415 - as in serve

@@ -74,7 +74,7 @@ def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
     _properties(tool.input_schema)
     for part in ("example", "input_schema", "output_schema"):
         click.echo(f"\n{part.replace('_', ' ')}")
-        click.echo(_indented(data[part]))
+        click.echo("\n".join(f"  {line}" for line in json.dumps(data[part], indent=2).splitlines()))
 
 
 def _properties(schema: Any) -> None:
@@ -166,8 +166,3 @@ def _place(run: Callable[..., Any]) -> str:
 
 def _print_json(value: Any) -> None:
     click.echo(encode_json(value).decode())
-
-
-def _indented(value: Any) -> str:
-
-    return "\n".join(f"  {line}" for line in json.dumps(value, indent=2).splitlines())

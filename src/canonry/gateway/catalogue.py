@@ -9,9 +9,8 @@ from urllib.parse import unquote
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.contract import keep_to_contract
-from canonry.gateway.limits import Limits
+from canonry.gateway.limits import Limits, meant, pointer, shown
 from canonry.gateway.replies import Result, as_text, replied
-from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compiled_when_called
 from canonry.language.texts.visible import STORED_IS_DATA, as_word
@@ -110,7 +109,7 @@ def narrowed(
                 for tool in each.tools
                 if not (contract_only and tool.extension)
                 and (tool.read_only or not read_only)
-                and (only is None or _fits(tool.name, only))
+                and (only is None or any(fnmatchcase(tool.name, pattern) for pattern in only))
             ),
         )
         for each in whole
@@ -152,10 +151,6 @@ def catalogue(
             for alias in tool.aliases
         ),
     )
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _require_known(toolsets: Sequence[Toolset], only: Sequence[str] | None) -> None:

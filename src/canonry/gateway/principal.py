@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller, LastUsed, Progress, no_progress
-from canonry.gateway.text import is_clean, shown
+from canonry.gateway.limits import is_clean, shown
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.values.audience import Viewer, character, player
 from canonry.values.errors import InvalidInput, NotAllowed

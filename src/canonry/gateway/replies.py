@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from canonry.canon.session.caller import Caller
-from canonry.gateway.text import meant, shown
+from canonry.gateway.limits import meant, shown
 from canonry.gateway.tool import ErrorBody, File, Noted, Reply, Toolset
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 
-from canonry.gateway.text import meant, pointer, shown
+from canonry.gateway.limits import meant, pointer, shown
 from canonry.gateway.tool import Schema
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid

@@ -14,8 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from canonry.gateway.call import Gateway
 from canonry.inspector.doors import AMBIGUOUS, Door, Hall, OneLink, Refused, Visit, Visitor
-from canonry.inspector.drawing import PageFrame, Texts, draw, language_of
-from canonry.inspector.headers import GuardedHeaders
+from canonry.inspector.drawing import GuardedHeaders, PageFrame, Texts, draw, language_of
 from canonry.inspector.pages import deciding, reading
 from canonry.values.errors import NotAllowed
 from canonry.values.ids import is_uuid

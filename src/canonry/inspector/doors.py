@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from canonry.assistant.desk import recorded_time
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal, require_complete
+from canonry.gateway.rates import Seats
 from canonry.gateway.replies import Result
-from canonry.gateway.seats import Seats
 from canonry.gateway.tool import Run
 from canonry.inspector.drawing import PageFrame, Texts, draw
 from canonry.log.ports.world import Clock, Identities

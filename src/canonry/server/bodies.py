@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.server.messages.batches import BATCHING, Batch, BatchedResponse, read_batch
+from canonry.server.messages import BATCHING, Batch, BatchedResponse, read_batch
 from canonry.server.sessions import (
     REVISION,
     SESSION,

@@ -23,12 +23,11 @@ from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
 from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
-from canonry.server.middleware import HostGuard, Throttle, open_to
+from canonry.server.middleware import PATH, HostGuard, Throttle, about, narrowed, open_to, world_in
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
 from canonry.server.sessions import Sessions
 from canonry.server.stdio import Close
-from canonry.server.worlds import PATH, about, narrowed, world_in
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
 from canonry.world.web.api import Api

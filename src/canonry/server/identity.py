@@ -17,9 +17,8 @@ from starlette.types import Scope
 from canonry.gateway.principal import Principal, is_name
 from canonry.log.items.sources import user_id_of
 from canonry.models.outside_services import OutsideServices
-from canonry.server.auth.issuer_keys import IssuerKeys
-from canonry.server.options import BearerOptions
-from canonry.server.token_settings import ALGORITHMS, EVERY_SPACE, SECRET_BYTES
+from canonry.server.issuer_keys import IssuerKeys
+from canonry.server.options import ALGORITHMS, EVERY_SPACE, SECRET_BYTES, BearerOptions
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority

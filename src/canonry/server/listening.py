@@ -15,7 +15,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from canonry.gateway.seats import KEPT, Full, Seats
+from canonry.gateway.rates import KEPT, Full, Seats
 from canonry.server.options import LOOPBACK, HttpLimits
 from canonry.values.errors import Unavailable
 

@@ -58,12 +58,9 @@ class LineLog:
                 while True:
                     waiting.append(self._lines.popleft())
             with suppress(OSError):
-                _write_all(self._descriptor, _shown(b"".join(waiting)))
-
-
-def _shown(lines: bytes) -> bytes:
-    """The lines so that a terminal shows them; JSON says the same with what is escaped here."""
-    return visible(lines.decode(errors="replace")).encode()
+                _write_all(
+                    self._descriptor, visible(b"".join(waiting).decode(errors="replace")).encode()
+                )
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

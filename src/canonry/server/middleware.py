@@ -1,8 +1,10 @@
-"""Guards around every request: hosts, origins and rates."""
+"""Middleware of the HTTP server, and worlds by path."""
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -17,6 +19,7 @@ from typing_extensions import override
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.values.ids import SpaceId, is_uuid
 
 NO_OBJECT: Final = "dev.canonry/no-object"
 """Stands in the parameters of a call for arguments that were no object."""
@@ -203,3 +206,36 @@ def _allowed(value: bytes, grammar: re.Pattern[str], names: frozenset[str]) -> b
     port = found["port"]
     name = text if port is None else text.removesuffix(f":{port}")
     return text in names or name + _ANY_PORT in names
+
+
+PATH: Final = "/mcp/world"
+_NAMED: Final[ContextVar[SpaceId | None]] = ContextVar("world", default=None)
+
+
+def world_in(path: str) -> SpaceId | None:
+    """The world that a path names, if it does."""
+    folder, _, name = path.rpartition("/")
+    return SpaceId(name.lower()) if folder == PATH and is_uuid(name) else None
+
+
+@contextmanager
+def about(world: SpaceId) -> Iterator[None]:
+    """Within the block requests are about this world."""
+    token = _NAMED.set(world)
+    try:
+        yield
+    finally:
+        _NAMED.reset(token)
+
+
+def narrowed(principal: Principal) -> Principal:
+    """The principal as bound to the world that the request names.
+
+    Whoever is bound to another world already sees nothing through this path.
+    """
+    named = _NAMED.get()
+    if named is None:
+        return principal
+    if principal.world not in {None, named}:
+        return replace(principal, world=named, spaces=frozenset())
+    return replace(principal, world=named)

@@ -1,4 +1,4 @@
-"""What an operator may decide about the transports; every value has a safe default."""
+"""What an operator may decide about the transports, and what tokens may say."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -78,3 +78,16 @@ class ServerOptions:
     dialogue_seconds: float = 2.5
     limits: HttpLimits = field(default_factory=HttpLimits)
     bearer: BearerOptions | None = field(default=None)
+
+
+SECRET_BYTES: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
+"""The least length of a shared secret, by RFC 7518, section 3.2."""
+
+EVERY_SPACE: Final = "*"
+"""Among the spaces of a token it stands for all of them."""
+
+ALGORITHMS: Final = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "ES256K", "EdDSA"),
+    *SECRET_BYTES,
+)

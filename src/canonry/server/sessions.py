@@ -12,7 +12,7 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from canonry.gateway.seats import KEPT, Full, Seats
+from canonry.gateway.rates import KEPT, Full, Seats
 from canonry.server.options import HttpLimits
 
 SESSION: Final = MCP_SESSION_ID_HEADER.encode()

@@ -19,8 +19,7 @@ from mcp.shared.message import SessionMessage
 from canonry.gateway.face import Face
 from canonry.server.greeting import Handlers, greet
 from canonry.server.logs import LineLog, capture_library_logs
-from canonry.server.messages.batches import BATCHING, Batch, BatchedLines, read_batch
-from canonry.server.messages.lines import decode, encode
+from canonry.server.messages import BATCHING, Batch, BatchedLines, decode, encode, read_batch
 from canonry.server.options import ServerOptions
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from canonry.canon.upkeep.erase import ErasureHooks
 from canonry.gateway.audit import CallCounter
 from canonry.world.models.services import WorldServices
 from canonry.world.rules.srd import SrdRulebook
-from canonry.world.toolset.call_counts import TelemetryCounter
-from canonry.world.usecases.leave_behind import leave_behind
+from canonry.world.toolset.toolset import TelemetryCounter
 from canonry.world.usecases.proposals.staging_gates import WorldStagingGuard
+from canonry.world.usecases.world_ties import leave_behind
 
 
 def add_to(canon: Canon) -> Canon:

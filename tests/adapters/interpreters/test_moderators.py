@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
+from canonry.app.recalling import voiced
 from canonry.app.settings import load_settings
-from canonry.app.speaking import voiced
 from canonry.models.endpoint import ModelEndpoint
 from canonry.world.models.services import WorldServices
 from canonry.world.moderators.endpoint import EndpointModerator

@@ -12,7 +12,7 @@ from canonry.canon.judging.candidates import read_candidate
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.gates import GATES
 from canonry.canon.judging.slices import Slice
-from canonry.canon.session.extend_slice import extend_slice
+from canonry.canon.session.commit_change import extend_slice
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import (
     EntitiesMerged,

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES
-from canonry.gateway.outlines import outline
+from canonry.gateway.contract import outline
 from canonry.gateway.shapes import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed

@@ -7,7 +7,7 @@ import pytest
 from canonry.gateway.tool import ANYONE, Prompt
 from canonry.language.texts.visible import STORED_IS_DATA
 from canonry.narrative.toolset import NARRATIVE
-from canonry.narrative.toolset.prompts import PROMPTS
+from canonry.narrative.toolset.toolset import PROMPTS
 from tests.toolsets.narrative.kit import a_principal, an_empty_world
 
 TOOLS = {tool.name: tool for tool in NARRATIVE.tools}

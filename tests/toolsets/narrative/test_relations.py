@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session import extend_slice
+from canonry.canon.session import commit_change as extend_slice
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

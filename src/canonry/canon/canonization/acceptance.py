@@ -1,14 +1,9 @@
-"""Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
+"""The acceptance of a proposal: what it becomes, and what falls or ends against it."""
 
-What is canon already is not made twice: the proposal then becomes more evidence for it.
-"""
-
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from canonry.canon.canonization.desk import Acceptance, WritingDesk, already_known
-from canonry.canon.canonization.rivals import with_rivals
 from canonry.canon.judging.candidates import Candidate, Unreadable, time_of
 from canonry.canon.judging.content_shapes import words_of_time
 from canonry.canon.judging.contents import (
@@ -18,7 +13,7 @@ from canonry.canon.judging.contents import (
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.canon.judging.gates.kit import Verdict
+from canonry.canon.judging.gates.kit import Rival, Verdict
 from canonry.canon.judging.making import (
     Backing,
     SpokenTime,
@@ -38,19 +33,162 @@ from canonry.canon.judging.relation_lines import (
 )
 from canonry.canon.judging.retold_events import retold, telling_of
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import TagHeld, as_held, still_stands
+from canonry.canon.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
 from canonry.canon.judging.tag_changes import TagsChanged, change_tags
 from canonry.canon.judging.tag_facts import superseded
-from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, ThingDraft
+from canonry.canon.judging.undone_tags import undone
+from canonry.log.entries import (
+    CausesLinked,
+    Entry,
+    EventRetconned,
+    EvidenceLinked,
+    FactRetconned,
+    Made,
+    RelationRetconned,
+    ThingDraft,
+)
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact, FactDraft
+from canonry.log.items.facts import Event, Fact, FactDraft
 from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
-from canonry.values.ids import EventId, FactId, NewId
+from canonry.values.fields import Reference
+from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
 from canonry.values.moments import SECOND, Instant, arranged, comes_after, overlaps
-from canonry.values.observations import Observation
-from canonry.values.provenance import may_end, strongest
+from canonry.values.observations import Observation, ObservationDraft
+from canonry.values.provenance import Evidence, may_end, strongest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """The thing that the proposal became, and the entries that make it so.
+
+    `known` is what it says already, where nothing but evidence was new.
+    """
+
+    canonical_id: str
+    entries: tuple[Entry, ...]
+    known: str | None = None
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The ids of what came into being; observations are part of their entities."""
+        things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
+        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingDesk:
+    """What is at hand while a proposal is written up."""
+
+    candidate: Candidate
+    verdict: Verdict
+    view: SliceView
+    new_id: NewId
+    backing: Backing
+
+    def entity(self, reference: Reference) -> Entity:
+        """The entity that a reference names.
+
+        Raises:
+            BrokenInvariant: `canonization.unresolved`, the gates let something through.
+        """
+        found = self.view.entity(reference)
+        if found is None:
+            message = f"an accepted proposal names {reference}, which no gate has found"
+            raise BrokenInvariant("canonization.unresolved", message)
+        return found
+
+    def entities(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
+        """The ids of the entities that these name, each once."""
+        return tuple(dict.fromkeys(self.entity(one).id for one in references))
+
+    def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
+        """The ids of the events that these name, but for those that fall."""
+        found = [self.view.referred(one) for one in references]
+        fallen = self.verdict.retcons
+        return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
+
+
+def already_known(desk: WritingDesk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
+    """Nothing new but the evidence."""
+    more = [one for one in desk.candidate.evidence if one not in held]
+    links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
+    return Acceptance(canonical_id=thing_id, entries=links, known=thing_id)
+
+
+def with_rivals(
+    desk: WritingDesk, acceptance: Acceptance, *, subject: EntityId | None = None
+) -> Acceptance:
+    """Let fall and end what the verdict says.
+
+    The tags of `subject` have been changed already, and the facts about them have been ended.
+    """
+    by = acceptance.canonical_id
+    entries: list[Entry] = list(acceptance.entries)
+    for rival in desk.verdict.retcons:
+        entries.extend(_retcon(desk, rival, by, subject))
+    for rival in desk.verdict.supersedes:
+        if not isinstance(rival, TagHeld):
+            entries.extend(_supersede(desk, rival, by))
+    return replace(acceptance, entries=tuple(entries))
+
+
+def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) -> Iterator[Entry]:
+    reason = desk.verdict.rationale
+    if isinstance(rival, TagHeld):
+        if rival.entity_id != subject:
+            yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
+        changes_state = isinstance(desk.candidate.content, StateChangeContent)
+        replaced_by = FactId(by) if changes_state else None
+        for fact_id in rival.facts:
+            yield FactRetconned(fact_id=fact_id, replaced_by=replaced_by, reason=reason)
+        return
+    thing = desk.view.thing(rival)
+    match thing:
+        case Fact():
+            yield FactRetconned(fact_id=thing.id, replaced_by=FactId(by), reason=reason)
+            yield from _untold(desk, thing)
+        case Relation():
+            same_kind = isinstance(desk.candidate.content, RelationshipContent)
+            replaced = RelationId(by) if same_kind else None
+            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced, reason=reason)
+        case Event():
+            yield EventRetconned(event_id=thing.id, replaced_by=None, reason=reason)
+        case _:
+            return
+
+
+def _untold(desk: WritingDesk, fact: Fact) -> Iterator[Entry]:
+    """The state that a retconned fact told holds no longer."""
+    tag, entity_id = fact.properties.get("tag"), fact.properties.get("entity_id")
+    entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
+    if entity is None or fact.properties.get("holds") is not True:
+        return
+    change = {one.tag: one for one in changes_of(entity)}.get(str(tag))
+    if change is not None and change.holds:
+        held = TagHeld(entity_id=entity.id, tag=str(tag), change=change, facts=(fact.id,))
+        yield from _undone(desk, held, f"retcon:{fact.id}")
+
+
+def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
+    """The tag never held; those whose place it had taken hold again."""
+    entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
+    yield from undone(
+        desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
+    )
+
+
+def _supersede(desk: WritingDesk, rival: str, by: str) -> Iterator[Entry]:
+    """End the fact that held until now; without a time nobody knows when that was."""
+    thing = desk.view.thing(rival)
+    if isinstance(thing, Fact):
+        yield superseded(thing, desk.candidate.at, FactId(by))
+
+
+# Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
+#
+# What is canon already is not made twice: the proposal then becomes more evidence for it.
 
 _DERIVES: Final = "DERIVES_FROM"
 

@@ -19,8 +19,14 @@ from canonry.canon.judging.ordering import dependencies_of
 from canonry.canon.judging.slices import Lookup, Slice, ThingLookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.extend_slice import LOADS_MAX, extend_slice, load_more
+from canonry.canon.session.commit_change import (
+    LOADS_MAX,
+    Change,
+    Receipt,
+    commit_change,
+    extend_slice,
+    load_more,
+)
 from canonry.canon.session.lookup import require
 from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from canonry.canon.canonization.acceptance import accept
-from canonry.canon.canonization.desk import Acceptance
+from canonry.canon.canonization.acceptance import Acceptance, accept
 from canonry.canon.judging.candidates import Candidate, Unreadable
 from canonry.canon.judging.contents import (
     EntityContent,

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_proposals import read_candidates
+from canonry.canon.canonization.canonize_scene import read_candidates
 from canonry.canon.canonization.complete_scene import require_canonical
 from canonry.canon.canonization.judgement import Judgement, overrule
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
@@ -13,8 +13,13 @@ from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.slices import Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, require_active
-from canonry.canon.session.extend_slice import extend_slice
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    commit_change,
+    extend_slice,
+    require_active,
+)
 from canonry.canon.session.lookup import covered_spaces, require, require_evidence, require_universe
 from canonry.canon.session.spoken_times import in_words
 from canonry.log.entries import Entry, Made, ProposalDecided, SceneExtended

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_proposals import read_candidates
+from canonry.canon.canonization.canonize_scene import read_candidates
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
 from canonry.canon.canonization.proposals import StagedContent, StagingGuard, Suggestion
 from canonry.canon.judging.candidates import linked

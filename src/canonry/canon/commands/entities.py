@@ -17,10 +17,10 @@ from canonry.canon.session.commit_change import (
     Receipt,
     audience_for,
     commit_change,
+    judged_by,
     known_to,
     stored,
 )
-from canonry.canon.session.extend_slice import judged_by
 from canonry.canon.session.involved import require_standing
 from canonry.canon.session.lookup import (
     require,

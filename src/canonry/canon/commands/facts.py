@@ -20,9 +20,9 @@ from canonry.canon.session.commit_change import (
     Receipt,
     audience_for,
     commit_change,
+    judged_by,
     known_to,
 )
-from canonry.canon.session.extend_slice import judged_by
 from canonry.canon.session.involved import require_involved, require_standing, standing_beside
 from canonry.canon.session.lookup import (
     require,
@@ -134,7 +134,11 @@ async def _same_statements(
     canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
 ) -> tuple[str, ...]:
     stated = await canon.state.facts_stating(backing.space, {new.statement})
-    same = [fact.id for fact in stated if _says_the_same(fact, involved)]
+    same = [
+        fact.id
+        for fact in stated
+        if (fact.level is CanonLevel.CANON and set(fact.involved) == set(involved))
+    ]
     return (f"facts say the same already: {', '.join(same[:_NAMED_MAX])}",) if same else ()
 
 
@@ -146,10 +150,6 @@ def _rivals(new: NewFact, involved: tuple[EntityId, ...], view: SliceView) -> tu
         for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
     )
     return (*rivals, *unread(view, claim))
-
-
-def _says_the_same(fact: Fact, involved: tuple[EntityId, ...]) -> bool:
-    return fact.level is CanonLevel.CANON and set(fact.involved) == set(involved)
 
 
 # Create an event directly, with the events that it brought about; told twice earns a warning.

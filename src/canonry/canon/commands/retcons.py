@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any
 
 from canonry.canon.judging.making import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
@@ -14,8 +13,7 @@ from canonry.canon.judging.tag_facts import superseded
 from canonry.canon.judging.undone_tags import undone
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, known_to
-from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, judged_by, known_to
 from canonry.canon.session.involved import require_standing
 from canonry.canon.session.lookup import require, require_evidence
 from canonry.log.commits import ORIGIN, Position
@@ -221,7 +219,9 @@ async def _tag_undone(
     instead: str | None,
 ) -> _Undone:
     """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
-    if fact.fact_type is not FactType.STATE or not _is_tag(fact.properties):
+    if fact.fact_type is not FactType.STATE or not (
+        fact.properties.keys() >= {"entity_id", "tag", "holds"}
+    ):
         return _Undone()
     tag, holds = fact.properties["tag"], fact.properties["holds"]
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
@@ -298,10 +298,6 @@ def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> 
         if holds and other in entity.state_tags
     ]
     return excluded_by(tag, canon.policy.exclusive_tags, begun)
-
-
-def _is_tag(properties: Mapping[str, Any]) -> bool:
-    return properties.keys() >= {"entity_id", "tag", "holds"}
 
 
 async def retcon_relation(

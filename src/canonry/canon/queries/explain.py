@@ -144,7 +144,13 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
         thing=thing,
         commit=commit,
         proposal=proposal,
-        evidence=tuple(await trace_evidence(canon, caller, _cited(thing, seen))),
+        evidence=tuple(
+            await trace_evidence(
+                canon,
+                caller,
+                [*thing.evidence, *(evidence for each in seen for evidence in each.evidence)],
+            )
+        ),
         observations=tuple(seen),
         fall=await _fall(canon, thing),
         audience=audience,
@@ -191,10 +197,6 @@ async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Pr
         wanted = decided[0] if decided else None
     found = None if wanted is None else await canon.within(thing.space).thing(wanted)
     return found if isinstance(found, Proposal) else None
-
-
-def _cited(thing: Explained, seen: Iterable[Observation]) -> list[Evidence]:
-    return [*thing.evidence, *(evidence for each in seen for evidence in each.evidence)]
 
 
 async def _fall(canon: Canon, thing: Explained) -> Fall | None:

@@ -338,9 +338,7 @@ def _bearers(
         entities = [e for e in entities if written in map(plain_signs, e.names)]
     called = [e for e in entities if folded(e.name) == each.form]
     called = called or [e for e in entities if each.form in e.known_as]
-    called = called or [e for e in entities if each.form in _other_forms(e)]
+    called = called or [
+        e for e in entities if each.form in {other_form(e.entity_type, name) for name in e.names}
+    ]
     return {e.id: e for e in called}
-
-
-def _other_forms(entity: Entity) -> set[str | None]:
-    return {other_form(entity.entity_type, name) for name in entity.names}

@@ -5,8 +5,7 @@ from typing import Any, TypeVar, cast
 
 from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.caller import Caller
-from canonry.canon.session.sight import Seeing, Sight
-from canonry.canon.session.space_kinds import SpaceKinds
+from canonry.canon.session.sight import Seeing, Sight, SpaceKinds
 from canonry.log.entries import Entry
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities

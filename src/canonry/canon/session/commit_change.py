@@ -1,33 +1,174 @@
-"""Commit a change: prepare it, append it, and prepare it anew after a conflict."""
+"""Commit a change: load what the gates ask for, append it, and prepare it anew after a conflict."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, TypeAlias, TypeGuard
-from typing import TypeVar as TypingTypeVar
+from typing import Any, Final, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
 from canonry.canon.judging.settling import SettledLines, joins, settled, touches
-from canonry.canon.judging.slices import Lookup, Slice
+from canonry.canon.judging.slices import (
+    AxiomsLookup,
+    ConflictLookup,
+    EventsLookup,
+    Lookup,
+    NameLookup,
+    RelationsLookup,
+    Slice,
+    SliceView,
+    StatementLookup,
+    ThingLookup,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.extend_slice import extend_slice
 from canonry.canon.session.lookup import require_same_space
+from canonry.canon.session.paging import every_item, every_match
+from canonry.language.clauses.keys import most_under
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
-from canonry.log.entries import AudienceChanged, Entry, Made, ThingDraft
-from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
+from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
 from canonry.log.schemas.narrative import EntityType
 from canonry.log.secrecy import entry_audience, names_in, under
+from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import EventQuery, RelationQuery
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
-from canonry.values.ids import CommitId, NewId, SpaceId, derived_id
+from canonry.values.fields import revised
+from canonry.values.ids import CommitId, EntityId, NewId, SpaceId, derived_id
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
+
+T = TypeVar("T")
+LOADS_MAX: Final = 600
+"""More rounds than the longest walk of a gate has steps."""
+
+PAGES_MAX: Final = 10
+"""The most pages of relations that one lookup reads."""
+
+Wanting = Callable[[Slice], Collection[Lookup]]
+"""What a judgement by this slice still wants."""
+
+
+async def extend_slice(canon: Canon, known: Slice, wanting: Wanting) -> Slice:
+    """Load what is wanted, and what is wanted then, until nothing is.
+
+    Raises:
+        BrokenInvariant: `canonization.endless`, a gate wants more without end.
+    """
+    for _round in range(LOADS_MAX):
+        wanted = wanting(known)
+        if not wanted:
+            return known
+        known = await load_more(canon, known, wanted)
+    message = "a gate keeps asking for more of the canon; this is a defect"
+    raise BrokenInvariant("canonization.endless", message)
+
+
+async def judged_by(
+    canon: Canon, space: SpaceId, work: Callable[[SliceView], T], audience: Audience = EVERYBODY
+) -> tuple[T, frozenset[str]]:
+    """What a rule of the domain makes of what `audience` knows, and the keys that it rests on.
+
+    Raises:
+        BrokenInvariant: `canonization.endless`, the rule wants more without end.
+    """
+    viewer = viewer_of(audience)
+    last: dict[SliceView, T] = {}
+
+    def wanting(known: Slice) -> Collection[Lookup]:
+        view = SliceView(known, canon.policy, viewer)
+        last.clear()
+        last[view] = work(view)
+        return view.wanted
+
+    await extend_slice(canon, Slice(space=space), wanting)
+    ((view, found),) = last.items()
+    return found, frozenset(view.read)
+
+
+async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:
+    """The slice with the answers to these lookups."""
+    return known.extended(wanted, await _load(canon.judged, known, wanted))
+
+
+async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[Thing]:
+    space = known.space
+    ids: set[str] = {one.id for one in wanted if isinstance(one, ThingLookup)}
+    framed = {one.key: most_under(one.key) for one in wanted if isinstance(one, ConflictLookup)}
+    stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
+    found = await _events(canon, space, [one for one in wanted if isinstance(one, EventsLookup)])
+    for lookup in wanted:
+        match lookup:
+            case RelationsLookup():
+                found.extend(await _relations(canon, space, lookup))
+            case NameLookup():
+                found.extend(
+                    await canon.state.entities_named(space, lookup.entity_type, lookup.name)
+                )
+            case AxiomsLookup():
+                axioms = every_item(partial(canon.state.axioms, space))
+                found.extend([each async for each in axioms])
+            case ThingLookup() | ConflictLookup() | EventsLookup() | StatementLookup():
+                continue
+    if stated:
+        found.extend(await canon.state.facts_stating(space, stated))
+    if framed:
+        facts = await canon.state.facts_framed(space, framed)
+        found.extend(facts)
+        ids.update(one for fact in facts for one in fact.involved)  # they are looked at next
+        ids -= known.things.keys()
+    if ids:
+        found.extend((await canon.state.things(ids)).values())
+    return found
+
+
+async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup]) -> list[Thing]:
+    """The events of all titles, those of several entities looked for where fewest are."""
+    titles = {one.title for one in lookups}
+    here = EventQuery(spaces=frozenset((space,)), level=CanonLevel.CANON)
+    scenes = {one.scene_id for one in lookups if not one.involved}
+    queries = [revised(here, scene_id=one) for one in scenes]
+    if some := {await _quietest(canon, here, one) for one in {o.involved for o in lookups} - {()}}:
+        queries.append(revised(here, entities=frozenset(some)))
+    return [
+        event
+        for query in queries
+        async for event in every_match(canon.state.events, query)
+        if normalised_name(event.title) in titles
+    ]
+
+
+async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> EntityId:
+    """Of these entities the one that the fewest events know."""
+    if len(involved) == 1:
+        return EntityId(involved[0])
+    known = [revised(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
+    totals = [(await canon.state.events(query)).total for query in known]
+    return EntityId(min(zip(totals, involved, strict=True))[1])
+
+
+async def _relations(canon: Canon, space: SpaceId, lookup: RelationsLookup) -> list[Thing]:
+    found: list[Thing] = []
+    for number in range(PAGES_MAX):
+        query = RelationQuery(
+            spaces=frozenset((space,)),
+            entities=frozenset((EntityId(lookup.entity_id),)),
+            rel_type=lookup.rel_type,
+            direction=lookup.direction,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.relations(query)
+        found.extend(page.items)
+        if len(found) >= page.total:
+            break
+    return found
+
 
 ATTEMPTS_FREE: Final = 3
 """After so many refusals a call judges while nobody else may write."""
@@ -35,7 +176,7 @@ ATTEMPTS_FREE: Final = 3
 ATTEMPTS_MAX: Final = 5
 
 
-T = TypeVar("T", default=None)
+Found = TypeVar("Found", default=None)
 Veilable: TypeAlias = Entity | Fact | Event | Relation
 """What some may know more of than others."""
 
@@ -43,7 +184,7 @@ K = TypeVar("K", bound=Veilable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Generic[T]):
+class Change(Generic[Found]):
     """The entries that a verdict allows, and the keys that the verdict rests on.
 
     No entries: the store already holds exactly this, and nothing is written. `found` is what
@@ -56,13 +197,13 @@ class Change(Generic[T]):
     entries: tuple[Entry, ...]
     reads: frozenset[str]
     warnings: tuple[str, ...] = ()
-    found: T = None  # type: ignore[assignment] # the default of T
+    found: Found = None  # type: ignore[assignment] # the default of T
     judged_at: Position | None = None
     audience: Audience | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt(Generic[T]):
+class Receipt(Generic[Found]):
     """What was committed, by this call or by an earlier one with the same idempotency key.
 
     `found` is what preparing this found; None where an earlier call wrote it.
@@ -74,9 +215,9 @@ class Receipt(Generic[T]):
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
     replayed: bool = False
-    found: T | None = None
+    found: Found | None = None
 
-    def prepared(self) -> T:
+    def prepared(self) -> Found:
         """What preparing found, for calls without an idempotency key: they always prepare.
 
         Raises:
@@ -91,13 +232,13 @@ class Receipt(Generic[T]):
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
 
-Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[T]]]
+Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[Found]]]
 """Reads what it needs, judges, and says what to write; called again when that went stale."""
 
 
 async def commit_change(
-    canon: Canon, caller: Caller, space: SpaceId, prepare: Prepare[T]
-) -> Receipt[T]:
+    canon: Canon, caller: Caller, space: SpaceId, prepare: Prepare[Found]
+) -> Receipt[Found]:
     """Write what `prepare` says, exactly once.
 
     Raises:
@@ -141,8 +282,12 @@ async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | Non
 
 
 async def _attempt_once(
-    canon: Canon, caller: Caller, space: SpaceId, commit_id: CommitId, prepare: Prepare[T]
-) -> Receipt[T] | None:
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    commit_id: CommitId,
+    prepare: Prepare[Found],
+) -> Receipt[Found] | None:
     judged_at = await canon.ledger.head(space)
     change = await prepare(lambda label: derived_id(commit_id, label))
     if not change.entries:
@@ -186,12 +331,16 @@ async def _attempt_once(
 
 
 async def _for_its_audience(
-    canon: Canon, change: Change[T], space: SpaceId, commit_id: CommitId
+    canon: Canon, change: Change[Found], space: SpaceId, commit_id: CommitId
 ) -> tuple[tuple[Entry, ...], SettledLines]:
     """What is told to whom, and what lines come to be for those who know more of them."""
     told = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
-    moved |= {e.thing.id: entry_audience(e) for e in change.entries if _is_secret(e)}
+    moved |= {
+        e.thing.id: entry_audience(e)
+        for e in change.entries
+        if (isinstance(e, Made) and entry_audience(e) != EVERYBODY)
+    }
     secrets = moved or await canon.store_of_all.state.compartments()
     if not secrets and not joins(change.entries):
         return under(change.entries, told or EVERYBODY), SettledLines()
@@ -208,11 +357,6 @@ async def _for_its_audience(
 
     await extend_slice(canon, Slice(space=space), wanting)
     return entries, found
-
-
-def _is_secret(entry: Entry) -> TypeGuard[Made]:
-    """Whether it makes a thing that not everybody may see."""
-    return isinstance(entry, Made) and entry_audience(entry) != EVERYBODY
 
 
 async def audiences_of(canon: Canon, ids: Iterable[str]) -> Mapping[str, Audience]:
@@ -241,7 +385,7 @@ async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) 
     return narrowest((told or EVERYBODY, *known.values()))
 
 
-def _replayed(known: Commit) -> Receipt[T]:
+def _replayed(known: Commit) -> Receipt[Found]:
     """The receipt again, without what was said beside to those who know more."""
     first = entry_audience(known.entries[0])
     own = (e for e in known.entries if covers(entry_audience(e), first))
@@ -254,11 +398,11 @@ def _replayed(known: Commit) -> Receipt[T]:
     )
 
 
-RECEIPTS_T = TypingTypeVar("RECEIPTS_T", bound=ThingDraft)
-F = TypingTypeVar("F")
+DraftKind = TypeVar("DraftKind", bound=ThingDraft)
+F = TypeVar("F")
 
 
-def the_made(receipt: Receipt[Any], kind: type[RECEIPTS_T]) -> RECEIPTS_T:
+def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
     """The first draft of `kind` that the commit made a thing of.
 
     Raises:
@@ -273,8 +417,8 @@ def the_made(receipt: Receipt[Any], kind: type[RECEIPTS_T]) -> RECEIPTS_T:
 
 
 async def made_before(
-    canon: Canon, caller: Caller, space: SpaceId, kind: type[RECEIPTS_T]
-) -> Sequence[RECEIPTS_T]:
+    canon: Canon, caller: Caller, space: SpaceId, kind: type[DraftKind]
+) -> Sequence[DraftKind]:
     """The drafts of `kind` that an earlier sending of this request made; none: it did not.
 
     A step that looks at what it changes itself asks this first, so that a retry goes on from it.

@@ -6,8 +6,7 @@ from canonry.canon.judging.making import Backing
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import audience_for
-from canonry.canon.session.extend_slice import judged_by
+from canonry.canon.session.commit_change import audience_for, judged_by
 from canonry.canon.session.lookup import require_all, require_same_space
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity

@@ -6,7 +6,7 @@ from typing import TypeVar
 from canonry.canon.judging.laws import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.space_kinds import APART
+from canonry.canon.session.sight import APART
 from canonry.log.entries import THING_KINDS, Born, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity

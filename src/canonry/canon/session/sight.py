@@ -1,9 +1,4 @@
-"""Sight: what one caller sees; whatever they may not see is in no answer, page or total.
-
-`Sight` looks things up by id in some spaces. `Seeing` gives the views themselves as they are to one
-viewer: a canon without secrets is read as it is; else a query covers what is open to the viewer of
-the spaces that it names, and what is answered is told without the ids of what they may not see.
-"""
+"""What a caller may see, and what each space is to its users."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -12,17 +7,75 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.paging import every_item
-from canonry.canon.session.space_kinds import SpaceKinds
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, named_in, normalised_name, ruled_for, without
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.veils import as_seen, audience_of, is_veiled
-from canonry.readmodels.ports.pages import Page
+from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.values.audience import Viewer, is_open, space_of
-from canonry.values.ids import SceneId, SpaceId, SpaceKind
+from canonry.values.ids import SceneId, Space, SpaceId, SpaceKind
+
+APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
+"""What is found in these is found there alone, by whoever names the space."""
+
+_TRIES: Final = 3
+
+
+@dataclass(slots=True, eq=False)
+class SpaceKinds:
+    """The spaces of a store as one process knows them; each look reads only those that are new."""
+
+    _known: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
+    _together: Spaces = None
+    _asked: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
+
+    async def kind_of(self, state: State, space: SpaceId) -> SpaceKind | None:
+        """What a space is, if there is one; reads once for each."""
+        kind = self._asked.get(space)
+        if kind is None:
+            found = (await state.things((space,))).get(space)
+            if isinstance(found, Space):
+                kind = self._asked[space] = found.kind
+        return kind
+
+    async def every_one(self, state: State) -> frozenset[SpaceId]:
+        """All spaces of the store."""
+        return frozenset(await self._read_on(state))
+
+    async def together(self, state: State) -> Spaces:
+        """All spaces but those apart; None where there are none of these, and so all of them."""
+        known = await self._read_on(state)
+        if len(known) != len(self._known):  # spaces come, and never go
+            self._known = known
+            beside = frozenset(space for space, kind in known.items() if kind not in APART)
+            self._together = None if len(beside) == len(known) else beside
+        return self._together
+
+    async def _read_on(self, state: State) -> dict[SpaceId, SpaceKind]:
+        known, tries = dict(self._known), _TRIES
+        while True:
+            page = await state.spaces(kind=None, parent=None, limit=PAGE_MAX, offset=len(known))
+            new = {space.id: space.kind for space in page.items}
+            displaced = not known.keys().isdisjoint(new) or len(known) > page.total
+            if displaced and tries > 0:
+                # One that another process opened by an earlier clock is not the last of the list.
+                known, tries = {}, tries - 1
+                continue
+            known |= new
+            if not new or len(known) >= page.total:
+                return known
+
+
+# Sight: what one caller sees; whatever they may not see is in no answer, page or total.
+#
+# `Sight` looks things up by id in some spaces. `Seeing` gives the views themselves as they are to
+# one
+# viewer: a canon without secrets is read as it is; else a query covers what is open to the viewer
+# of
+# the spaces that it names, and what is answered is told without the ids of what they may not see.
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]

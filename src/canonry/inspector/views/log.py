@@ -244,7 +244,12 @@ async def _standing(desk: Desk, things: Mapping[str, Thing], side: Arguments) ->
     """Those that were so at a moment, as they were."""
     at = await desk.time(side, "at")
     then = await as_of(desk, things.values(), side)
-    return {each.id: each for each in then if isinstance(each, _CANON) and _stands(each, at)}
+    return {
+        each.id: each
+        for each in then
+        if isinstance(each, _CANON)
+        and (getattr(each, "level", CanonLevel.CANON) in _STANDING and holds(each, at))
+    }
 
 
 async def _told(desk: Desk, things: Sequence[Thing]) -> Mapping[str, tuple[str, str]]:
@@ -253,10 +258,6 @@ async def _told(desk: Desk, things: Sequence[Thing]) -> Mapping[str, tuple[str, 
     return {
         row["id"]: (row["kind"], _says(row, thing)) for row, thing in zip(rows, things, strict=True)
     }
-
-
-def _stands(thing: Thing, at: Any) -> bool:
-    return getattr(thing, "level", CanonLevel.CANON) in _STANDING and holds(thing, at)
 
 
 def _says(row: Mapping[str, Any], thing: Thing) -> str:

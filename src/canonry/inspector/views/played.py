@@ -17,7 +17,7 @@ from canonry.inspector.views.things import LinkTo, links
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Story, Turn
 from canonry.narrative.usecases.scenes import SceneQuery, get_scene, query_scenes
-from canonry.narrative.usecases.turns import get_turns
+from canonry.narrative.usecases.stories import get_turns
 
 TURNS: Final = 100
 SCENES: Final = 200

@@ -452,9 +452,11 @@ async def _values(
         (who[each.entity_id], {n.removeprefix(PROPERTY_PREFIX): v for n, v in said.items()})
         for each in seen
         if each.entity_id in who
-        for said in ({n: v for n, v in each.fields.items() if _is_plain(v)},)
+        for said in (
+            {
+                n: v
+                for n, v in each.fields.items()
+                if (isinstance(v, str | int | float) and (not isinstance(v, bool)) and (v != ""))
+            },
+        )
     ]
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""

@@ -19,13 +19,12 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
 from canonry.gateway.browsing import LOOKED_THROUGH, beginning, through
 from canonry.gateway.tool import ANYONE, Resource, Shelf, Shelved
-from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
-from canonry.log.items.scenes import Scene, Speaker, Turn
+from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.items.sources import Source
 from canonry.narrative.toolset.shapes import ENTITY
 from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.turns import TurnPage, get_turns
+from canonry.narrative.usecases.stories import TurnPage, get_turns
 from canonry.values.errors import NotFound
 from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import render_instant
@@ -182,7 +181,9 @@ async def _scenes(canon: Canon, caller: Caller, word: str, offset: int, limit: i
     async def page(limit: int, offset: int) -> Shelved:
         query = SceneQuery(limit=limit, offset=offset)
         found = await query_scenes(canon, caller, query, universe_id=None)
-        return [(each.id, _titled(each)) for each in found.items], found.total
+        return [
+            (each.id, (each.title or f"Scene {each.order}")) for each in found.items
+        ], found.total
 
     return await through(page, word, offset, limit)
 
@@ -191,15 +192,7 @@ async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit:
     pattern = f"{word}*" if word else None
     query = EntityQuery(name_pattern=pattern, limit=limit, offset=offset)
     page = await query_entities(canon, caller, query, universe_id=None)
-    return [(each.id, _known(each)) for each in page.items], page.total
-
-
-def _titled(scene: Scene) -> str:
-    return scene.title or f"Scene {scene.order}"
-
-
-def _known(entity: Entity) -> str:
-    return f"{entity.name} ({entity.entity_type})"
+    return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 
 
 async def _sources(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:

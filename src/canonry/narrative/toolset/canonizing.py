@@ -2,8 +2,12 @@
 
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_proposals import canonize_proposals, preview_proposals
-from canonry.canon.canonization.canonize_scene import canonize_scene, preview_scene
+from canonry.canon.canonization.canonize_scene import (
+    canonize_proposals,
+    canonize_scene,
+    preview_proposals,
+    preview_scene,
+)
 from canonry.canon.canonization.complete_scene import SceneOutcome
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, waive_conflict
 from canonry.canon.canonization.proposals import (
@@ -56,7 +60,6 @@ from canonry.narrative.toolset.arguments import (
 )
 from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
 from canonry.narrative.toolset.contract.contents import CONTENTS_TOLD
-from canonry.narrative.toolset.rows import Listing, RowShape
 from canonry.narrative.toolset.shapes import (
     AUTHORITY,
     CONFLICTS,
@@ -64,6 +67,8 @@ from canonry.narrative.toolset.shapes import (
     PROPOSAL_STATUS,
     PROPOSAL_TYPE,
     UUIDS,
+    Listing,
+    RowShape,
     created,
 )
 from canonry.narrative.toolset.upkeep import DEPENDENT

@@ -67,7 +67,6 @@ from canonry.narrative.toolset.contract import (
     reading_tool,
     writing_tool,
 )
-from canonry.narrative.toolset.rows import Listing, RowShape, gist
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
     AXIOM,
@@ -78,8 +77,11 @@ from canonry.narrative.toolset.shapes import (
     TEXTS_BY_NAME,
     UUIDS,
     WORDS,
+    Listing,
+    RowShape,
     canon_created,
     created,
+    gist,
     page_shape,
 )
 from canonry.values.errors import InvalidInput

@@ -47,8 +47,7 @@ from canonry.narrative.toolset.arguments import (
 from canonry.narrative.toolset.browsing import SOURCE_TEXT, TRANSCRIPT
 from canonry.narrative.toolset.contract import reading_tool
 from canonry.narrative.toolset.facts import EVENT_ROW, FACT_ROW
-from canonry.narrative.toolset.rows import name_in
-from canonry.narrative.toolset.shapes import ENTITY, PROPOSAL, TEXTS_BY_NAME, WORDS
+from canonry.narrative.toolset.shapes import ENTITY, PROPOSAL, TEXTS_BY_NAME, WORDS, name_in
 from canonry.values.moments import parse_instant
 from canonry.values.observations import Observation
 

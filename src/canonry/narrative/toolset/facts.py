@@ -1,17 +1,28 @@
-"""Tools on facts and events."""
+"""Tools on facts, events and relations."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from canonry.canon.commands.facts import NewEvent, NewFact, create_event, create_fact, link_causes
+from canonry.canon.commands.relations import NewRelation, create_relation, end_relation
 from canonry.canon.commands.retcons import retcon_fact
-from canonry.canon.queries.listings import EventQuery, FactQuery, query_events, query_facts
+from canonry.canon.queries.listings import (
+    EventQuery,
+    FactQuery,
+    RelationQuery,
+    query_events,
+    query_facts,
+    query_relations,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
 from canonry.gateway.shapes import (
+    BOOLEAN,
     INSTANT,
+    OBJECT,
+    SHARE,
     TEXT,
     UUID,
     WORD,
@@ -25,6 +36,7 @@ from canonry.gateway.shapes import (
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import FactRetconned
 from canonry.log.items.facts import EventDraft, FactDraft
+from canonry.log.schemas.narrative import relation_type
 from canonry.narrative.toolset.arguments import (
     DETAIL,
     PAGING,
@@ -41,15 +53,20 @@ from canonry.narrative.toolset.arguments import (
     uuids_of,
 )
 from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
-from canonry.narrative.toolset.rows import Listing, RowShape, gist
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
     AUTHORITY,
     EVENT,
     FACT,
+    RELATION,
+    UUIDS,
+    Listing,
+    RowShape,
     canon_created,
     created,
+    gist,
 )
+from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SceneId
 from canonry.values.moments import parse_instant
@@ -265,5 +282,117 @@ EVENTS_TOOLS: Final[tuple[Tool, ...]] = (
         _link,
         takes=_LINK.schema,
         gives=_LINK,
+    ),
+)
+
+
+_RELATIONS_CREATED: Final = Shape(
+    relationship_id=UUID.of("relation_id"),
+    rel_type=given(TEXT),
+    created_at=INSTANT.of("recorded_at"),
+    superseded=UUIDS,
+    existing=BOOLEAN,
+    warnings=array(TEXT),
+)
+_RELATIONS: Final = Listing(
+    "relationships",
+    RowShape(
+        RELATION,
+        *("relationship_id", "rel_type", "from_entity_id", "to_entity_id", "properties"),
+        *("since", "until", "current", "canon_level"),
+    ),
+)
+
+
+async def _relations_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    new = NewRelation(
+        kind=relation_type(arguments["rel_type"]),
+        from_id=uuid_of(arguments, "from_entity_id"),
+        to_id=uuid_of(arguments, "to_entity_id"),
+        properties=arguments["properties"],
+        since=instant_of(arguments, "since"),
+        authority=Authority(arguments["authority"]),
+        confidence=float(arguments["confidence"]),
+        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+        audience=optional_of(arguments, "audience", audience_in),
+    )
+    made = await create_relation(canon, caller, new)
+    return _RELATIONS_CREATED(made, rel_type=new.kind.name)
+
+
+async def _relations_query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = RelationQuery(
+        rel_type=optional_of(arguments, "rel_type", lambda name: relation_type(name).name),
+        direction=arguments["direction"],
+        current=bool(arguments["current_only"]),
+        **page_of(arguments),
+    )
+    page = await query_relations(
+        canon,
+        caller,
+        query,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        entity_id=optional_uuid(arguments, "entity_id"),
+    )
+    return await _RELATIONS(canon, caller, page, arguments)
+
+
+async def _end(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    relation = await end_relation(
+        canon,
+        caller,
+        uuid_of(arguments, "relationship_id"),
+        until=instant_of(arguments, "until"),
+        reason=text_of(arguments, "reason", canon.policy.limits.description),
+    )
+    return RELATION(relation)
+
+
+RELATIONS_TOOLS: Final[tuple[Tool, ...]] = (
+    writing_tool(
+        "neo4j_create_relationship",
+        "Create relationship",
+        "Relate two entities: LOCATED_IN, OWNS, MEMBER_OF, ALLY_OF, ENEMY_OF, KNOWS or others. "
+        "A place or an owner supersedes the one before.",
+        _relations_create,
+        takes=obj(
+            {"from_entity_id": UUID, "to_entity_id": UUID, "rel_type": TEXT},
+            {
+                "properties": OBJECT.but(default={}),
+                "since": INSTANT,
+                "authority": AUTHORITY.but(default="system"),
+                "confidence": SHARE.but(default=1.0),
+                "evidence_refs": array(TEXT),
+                "audience": array(TEXT),
+            },
+        ),
+        gives=_RELATIONS_CREATED,
+    ),
+    reading_tool(
+        "neo4j_query_relationships",
+        "Query relationships",
+        "Find relations by entity, direction and type; current_only skips the past.",
+        _relations_query,
+        takes=obj(
+            {},
+            {
+                "universe_id": UUID,
+                "entity_id": UUID,
+                "rel_type": TEXT,
+                "direction": enum("out", "in", "any").but(default="any"),
+                "current_only": BOOLEAN.but(default=False),
+                **PAGING,
+                **DETAIL,
+            },
+        ),
+        gives=_RELATIONS.gives,
+    ),
+    writing_tool(
+        "neo4j_end_relationship",
+        "End relationship",
+        "Say that a relation holds no longer, from an instant on or from now.",
+        _end,
+        takes=obj({"relationship_id": UUID, "reason": TEXT}, {"until": INSTANT}),
+        gives=RELATION,
     ),
 )

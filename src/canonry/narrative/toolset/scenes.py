@@ -55,7 +55,6 @@ from canonry.narrative.toolset.contract import (
     reading_tool,
     writing_tool,
 )
-from canonry.narrative.toolset.rows import Listing, RowShape, gist
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
     NAMED_TURNS,
@@ -65,7 +64,10 @@ from canonry.narrative.toolset.shapes import (
     STORY,
     TURN,
     UUIDS,
+    Listing,
+    RowShape,
     created,
+    gist,
 )
 from canonry.narrative.usecases.scenes import (
     Notes,
@@ -82,8 +84,14 @@ from canonry.narrative.usecases.scenes import (
     query_scenes,
     update_scene,
 )
-from canonry.narrative.usecases.stories import NewStory, create_story, query_stories
-from canonry.narrative.usecases.turns import TurnRequest, append_turn, get_turns
+from canonry.narrative.usecases.stories import (
+    NewStory,
+    TurnRequest,
+    append_turn,
+    create_story,
+    get_turns,
+    query_stories,
+)
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId, StoryId
 

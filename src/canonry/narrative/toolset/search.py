@@ -42,8 +42,16 @@ from canonry.narrative.toolset.arguments import (
     uuid_of,
 )
 from canonry.narrative.toolset.contract import contract_tool, reading_tool
-from canonry.narrative.toolset.rows import name_in
-from canonry.narrative.toolset.shapes import AXIOM, ENTITY, EVENT, FACT, MEMORY, RELATION, created
+from canonry.narrative.toolset.shapes import (
+    AXIOM,
+    ENTITY,
+    EVENT,
+    FACT,
+    MEMORY,
+    RELATION,
+    created,
+    name_in,
+)
 from canonry.narrative.usecases.memories import Recollection, keep_memory, recall_memories
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ranking import Why

@@ -59,9 +59,8 @@ from canonry.recall.domain.context import (
     trimmed,
     without_repeats,
 )
-from canonry.recall.usecases.find_passages import FoundPassage, find_passages
+from canonry.recall.usecases.find_passages import FoundPassage, find_passages, shortened
 from canonry.recall.usecases.search import degraded_of
-from canonry.recall.usecases.shortening import shortened
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
@@ -396,7 +395,9 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
         narrative = replace(narrative, threads=threads)
     recalled = _without_told(recalled, narrative, scene)
     budget = request.tokens or canon.policy.context.tokens
-    first = fit((_present(canonical),), budget)
+    first = fit(
+        (Section(name="present", weight=1, items=canonical.present, cost=head_cost),), budget
+    )
     written = _written(scene) if request.narrative else ()
     shared = (*_sections(canonical, narrative, recalled), _notes(written))
     fitted = fit(shared, budget - first.used)
@@ -486,11 +487,6 @@ def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -
 
     fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
     return replace(recalled, scenes=fresh)
-
-
-def _present(canonical: Canonical) -> Section[Presence]:
-    """Who is there, in what state and where: told before anything else, out of the whole budget."""
-    return Section(name="present", weight=1, items=canonical.present, cost=head_cost)
 
 
 def _written(scene: Scene) -> tuple[_Note, ...]:

@@ -11,7 +11,7 @@ from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.narrative.usecases.as_of_scene import events_until, moment_of, precedes
-from canonry.narrative.usecases.turns import names_of
+from canonry.narrative.usecases.stories import names_of
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.recall.domain.context import loose_ends

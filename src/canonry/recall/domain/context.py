@@ -302,7 +302,10 @@ def trimmed(sheet: Sheet, room: int) -> Sheet:
     left = max(0, room - named)
     if not left:
         return bare(sheet)
-    short = cut(sheet.description, max(left // 2, left - _properties_cost(sheet)))
+    short = cut(
+        sheet.description,
+        max(left // 2, left - sum((_cost(key, value) for key, value in sheet.properties.items()))),
+    )
     left -= tokens_of(short)
     kept: dict[str, Any] = {}
     for key, value in sheet.properties.items():
@@ -323,10 +326,6 @@ def brief(entity: Entity) -> Sheet:
     """The sheet of somebody who is not there."""
     whole = sheet_of(entity)
     return whole if sheet_cost(whole) <= BRIEF_TOKENS else trimmed(whole, BRIEF_TOKENS)
-
-
-def _properties_cost(sheet: Sheet) -> int:
-    return sum(_cost(key, value) for key, value in sheet.properties.items())
 
 
 def _cost(key: str, value: Any) -> int:

@@ -1,5 +1,6 @@
-"""Find passages: by their words and by their meaning, ranked together, each with the reason."""
+"""Find passages by words and by meaning, for long questions too."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -7,8 +8,10 @@ from typing import Final, TypeAlias
 from canonry.canon.session.canon import Canon
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
 from canonry.readmodels.keywords import sought_in
-from canonry.readmodels.passages import Collection, Passage, passages_of
+from canonry.readmodels.passages import Collection, Passage, names_of, passages_of
+from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
 from canonry.readmodels.ranking import (
     WIDER,
@@ -33,11 +36,61 @@ from canonry.recall.domain.questions import (
     weightiest,
     without_names,
 )
-from canonry.recall.usecases.called import Called, called_in
 from canonry.recall.usecases.recall import RecallServices
-from canonry.recall.usecases.shortening import shortened
 from canonry.recall.usecases.when_said import Near, near_in_time, times_meant
 from canonry.values.errors import Unavailable
+
+ASKED_MAX: Final = 8_000
+"""So many characters of a question are looked for: of a longer one those that weigh most."""
+
+
+async def shortened(canon: Canon, query: TextQuery) -> TextQuery:
+    """The query with the weightiest sentences of its whole text, chosen beside the event loop.
+
+    A word that is said nowhere weighs nothing. Where no index tells what words are worth, the
+    beginning and the end of the text stay.
+    """
+    if len(query.text) <= ASKED_MAX:
+        return query
+    stems = await asyncio.to_thread(stems_asked, query.text)
+    reached = replace(query, text="", spaces=await canon.reach(query.spaces))
+    try:
+        figures = await canon.text.figures(stems.values(), reached)
+        known = {term: figures.found_in.get(stem, 0) for term, stem in stems.items()}
+        worth = {term: figures.worth(n) for term, n in known.items() if n}
+    except Unavailable:
+        worth = {}
+    text = await asyncio.to_thread(weightiest, query.text, worth, ASKED_MAX)
+    return replace(query, text=text)
+
+
+Called: TypeAlias = Mapping[str, Sequence[str]]
+"""The names of entities by their ids."""
+
+
+async def called_in(canon: Canon, spaces: Spaces, ids: frozenset[str]) -> Called:
+    """The names of these entities, and of those that they were merged into."""
+    if not ids:
+        return {}
+    seen = canon.covering(spaces)
+    entities = await seen.things(ids)
+    roots = {
+        thing.merged_into
+        for thing in entities.values()
+        if isinstance(thing, Entity) and thing.merged_into is not None
+    }
+    known = {**entities, **await seen.things(roots - entities.keys())} if roots else entities
+    return {each: _names(each, known) for each in ids}
+
+
+def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
+    thing = known.get(entity_id)
+    names: list[str] = []
+    while isinstance(thing, Entity):
+        names += names_of(thing)
+        thing = None if thing.merged_into is None else known.get(thing.merged_into)
+    return names
+
 
 MEANING_MISSING: Final = "vectors"
 """What a reply names as degraded where passages were not searched by meaning."""

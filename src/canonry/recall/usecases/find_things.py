@@ -26,11 +26,9 @@ from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ranking import PassageCandidate, rank_passages
-from canonry.recall.domain.times import TimesAsked, read_times
-from canonry.recall.usecases.find_passages import find_passages
-from canonry.recall.usecases.find_relations import rank_relations
-from canonry.recall.usecases.search import degraded_of
-from canonry.recall.usecases.shortening import shortened
+from canonry.recall.domain.questions import TimesAsked, read_times
+from canonry.recall.usecases.find_passages import find_passages, shortened
+from canonry.recall.usecases.search import degraded_of, rank_relations
 from canonry.recall.usecases.when_said import lies_in, when_said
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId

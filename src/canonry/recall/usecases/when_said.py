@@ -18,7 +18,7 @@ from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, TextQuery
-from canonry.recall.domain.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
+from canonry.recall.domain.questions import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.ids import Space
 from canonry.values.moments import DAY, Instant

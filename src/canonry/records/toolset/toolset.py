@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
-from canonry.gateway.contract import ContractFile
-from canonry.gateway.outlines import brief
+from canonry.gateway.contract import ContractFile, brief
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Tool, Toolset
@@ -19,12 +18,6 @@ from canonry.records.toolset import (
     relationships,
     resources,
     schemas,
-)
-from canonry.records.toolset import (
-    asking as review,
-)
-from canonry.records.toolset import (
-    entities as snapshots,
 )
 from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.values.errors import CanonryError, Unavailable
@@ -107,11 +100,11 @@ def code_of(error: CanonryError, tool: str) -> str:
 
 _RUNS: Final = (
     ingestion.RUNS
-    | snapshots.RUNS
+    | entities.RUNS
     | entities.ENTITIES_RUNS
     | relationships.RUNS
     | schemas.RUNS
-    | review.REVIEW_RUNS
+    | asking.REVIEW_RUNS
     | asking.RUNS
 )
 

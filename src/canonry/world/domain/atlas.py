@@ -320,15 +320,15 @@ def routes_of(legs: Iterable[Leg]) -> Iterator[Route]:
     for leg in legs:
         named[leg.route].add(leg)
     for name in sorted(named):
-        both = {leg for leg in named[name] if _turned(leg) in named[name]}
+        both = {
+            leg
+            for leg in named[name]
+            if Leg(route=leg.route, start=leg.end, end=leg.start) in named[name]
+        }
         for stops in _trails(both, both_ways=True):
             yield Route(name=name, stops=tuple(stops))
         for stops in _trails(named[name] - both, both_ways=False):
             yield Route(name=name, stops=tuple(stops), one_way=True)
-
-
-def _turned(leg: Leg) -> Leg:
-    return Leg(route=leg.route, start=leg.end, end=leg.start)
 
 
 def _trails(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:

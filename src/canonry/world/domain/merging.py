@@ -10,7 +10,7 @@ from unicodedata import category
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import decode_json, encode_json, read_value
-from canonry.world.domain.atlas import Atlas, Exit, Item, Mover, Place, Realm, Route
+from canonry.world.domain.atlas import Atlas, Item, Mover, Place, Realm, Route
 
 # Merging: what differs between two files of a world, and what two that grew from one amount to.
 #
@@ -157,7 +157,12 @@ def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
             for each in kept(atlas.realms)
         ),
         locations=tuple(
-            replace(each, realms=left(each.realms), exits=_exits(each, gone), **_ties(each, left))
+            replace(
+                each,
+                realms=left(each.realms),
+                exits=tuple(way for way in each.exits if gone.isdisjoint({way.to, way.requires})),
+                **_ties(each, left),
+            )
             for each in kept(atlas.locations)
         ),
         routes=tuple(part for route in atlas.routes for part in _parts(route, gone)),
@@ -178,10 +183,6 @@ def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
 
 def _ties(part: Realm | Place, left: Callable[[Iterable[str]], tuple[str, ...]]) -> dict[str, Any]:
     return {tie.value: left(keys) for tie, keys in part.ties.items()}
-
-
-def _exits(place: Place, gone: frozenset[str]) -> tuple[Exit, ...]:
-    return tuple(way for way in place.exits if gone.isdisjoint({way.to, way.requires}))
 
 
 def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:

@@ -1,4 +1,4 @@
-"""Telemetry of models: counts by the hour, and a report of usage."""
+"""Telemetry of models, and which model a purpose gets."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -8,13 +8,95 @@ from typing import Any, Final
 from zlib import crc32
 
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.domain.admission.kit import Rejection
+from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.admission.schema import Proposed
 from canonry.world.domain.prompts.templates import find_template
-from canonry.world.models.generation import cost_of
+
+# Generation: which model a purpose gets, how many tools it may call, and what it said already.
+#
+# Whoever asks a model asks this first; it knows no model itself.
+
+KEPT_MAX: Final = 1_000
+
+
+def model_for(purpose: ModelPurpose, tiers: ModelTiers) -> str:
+    """The model of the tier that a purpose has; empty: the operator has named none."""
+    rich = tiers.rich if str(purpose) in tiers.rich_purposes else ""
+    return rich or tiers.cheap
+
+
+def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: ModelTiers) -> int:
+    """What tokens cost in millionths of the operator's currency, by the price of the tier."""
+    rich = bool(tiers.rich) and model == tiers.rich
+    asked, answered = tiers.rich_prices if rich else tiers.cheap_prices
+    return round(1_000 * (prompt_tokens * asked + completion_tokens * answered))
+
+
+@dataclass(slots=True, eq=False)
+class ToolBudget:
+    """So many tool calls one task may make; the one after the last fails."""
+
+    most: int
+    made: int = 0
+
+    @property
+    def left(self) -> int:
+        """How many calls can be made."""
+        return self.most - self.made
+
+    def spend(self) -> None:
+        """Count a call before it is made.
+
+        Raises:
+            Conflict: `generation.tool-calls`, there are none left.
+        """
+        if not self.left:
+            message = f"a task makes at most {self.most} tool calls; answer from what is known"
+            raise Conflict("generation.tool-calls", message, limit=self.most)
+        self.made += 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """What a model is asked, as far as it decides what the answer rests on."""
+
+    purpose: ModelPurpose
+    model: str
+    template_hash: str
+    context_hash: str
+    parameters: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The same for the same question about the same context."""
+        told = (str(self.purpose), self.model, self.template_hash, self.context_hash)
+        return digest([*told, dict(self.parameters)])
+
+
+@dataclass(slots=True, eq=False)
+class Generated:
+    """What models said lately; the same question about the same context is not asked again."""
+
+    _kept: dict[str, str] = field(default_factory=dict)
+
+    def find(self, asked: GenerationRequest) -> str | None:
+        """What was said to exactly this."""
+        said = self._kept.pop(asked.name, None)
+        if said is not None:
+            self._kept[asked.name] = said
+        return said
+
+    def keep(self, asked: GenerationRequest, said: str) -> None:
+        """Remember an answer; the one that was wanted longest ago makes room."""
+        self._kept[asked.name] = said
+        if len(self._kept) > KEPT_MAX:
+            del self._kept[next(iter(self._kept))]
+
 
 # Telemetry: what models were asked for and what became of it, counted by the hour.
 #

@@ -27,7 +27,7 @@ from canonry.values.moments import render_instant
 from canonry.values.policy import NAME_MAX
 from canonry.world.domain.arcs.arcs import BEATS, BEATS_MAX, BEATS_MIN
 from canonry.world.domain.narration.claims import NARRATION_MAX
-from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit, Violation
+from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit
 from canonry.world.toolset.contract import LORE_READERS, contract_tool, with_shapes
 from canonry.world.toolset.shapes import (
     ANYTHING,
@@ -43,10 +43,10 @@ from canonry.world.toolset.shapes import (
     word,
 )
 from canonry.world.toolset.speech import asking_tool
-from canonry.world.usecases.arcs.generate_arc import WantedArc, generate_arc
+from canonry.world.usecases.check_narration import Narrated, check_narration
 from canonry.world.usecases.contexts import CanonicalFact, get_canonical_fact
+from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import FoundLore, NewLore, record_lore, search_lore
-from canonry.world.usecases.narration.check_narration import Narrated, check_narration
 from canonry.world.usecases.worlds import BoundWorld, bound_world
 
 _TEXT_MAX: Final = 512
@@ -270,10 +270,6 @@ TICK: Final = Field(
 _SPAN: Final = Shape(start=COUNT, end=COUNT, text=TEXT.of(None))
 
 
-def _span(narration: str, violation: Violation) -> dict[str, object]:
-    return _SPAN(violation, text=narration[violation.start : violation.end])
-
-
 _VIOLATION: Final = Shape(
     constraint=enum(*NarrationLimit), span=Field(_SPAN.schema).of(None), against=TEXT, reason=TEXT
 )
@@ -295,7 +291,7 @@ async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         tick=tick,
     )
     found = await check_narration(canon, world, narrated)
-    told = [_VIOLATION(each, span=_span(text, each)) for each in found]
+    told = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
     return _CHECKED(found, violations=told)
 
 

@@ -1,41 +1,44 @@
-"""The tools of the world toolset behind its face; importing this imports all of them."""
+"""The tools of the world toolset behind its face, and counts of its calls."""
 
 from typing import Final
 
-from canonry.gateway.contract import ContractFile
+from typing_extensions import override
+
+from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.canon import Canon
+from canonry.gateway.audit import AuditLine, CallCounter
+from canonry.gateway.contract import ContractFile, eased
 from canonry.gateway.limits import PublishedRate
-from canonry.gateway.outlines import eased
 from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Tool, Toolset
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset import (
     FACE,
     building,
     lore,
     mechanics,
-    places,
     proposals,
     speech,
     views,
 )
-from canonry.world.toolset import (
-    building as ties,
-)
-from canonry.world.toolset import (
-    lore as arcs,
-)
-from canonry.world.toolset import (
-    lore as narration,
-)
-from canonry.world.toolset import (
-    places as movement,
-)
-from canonry.world.toolset import (
-    places as players,
-)
-from canonry.world.toolset import (
-    views as resources,
-)
 from canonry.world.toolset.contract import published
+
+
+class TelemetryCounter(CallCounter):
+    """Counts that a call was made, whether it was allowed, and how it failed."""
+
+    @override
+    def count(self, canon: Canon, line: AuditLine) -> None:
+        if line.kind != "call":
+            return
+        now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
+        telemetry.tell(EventName.TOOL_INVOKED, now)
+        telemetry.tell(EventName.TOOL_DENIED if line.denied else EventName.TOOL_ALLOWED, now)
+        if line.code == "limits.rate":
+            telemetry.tell(EventName.TOOL_THROTTLED, now)
+        elif line.code != "ok" and not line.denied:
+            telemetry.tell(EventName.TOOL_FAILED, now)
+
 
 _DIALECT: Final = DialectTable(
     not_allowed="UNAUTHORIZED",
@@ -49,18 +52,18 @@ _DIALECT: Final = DialectTable(
 )
 
 EXACT: Final[tuple[Tool, ...]] = (
-    *places.TOOLS,
-    *players.PLAYERS_TOOLS,
+    *views.TOOLS,
+    *views.PLAYERS_TOOLS,
     *lore.TOOLS,
-    *ties.TIES_TOOLS,
+    *building.TIES_TOOLS,
     *building.TOOLS,
-    *movement.MOVEMENT_TOOLS,
+    *views.MOVEMENT_TOOLS,
     *speech.TOOLS,
-    *narration.NARRATION_TOOLS,
+    *lore.NARRATION_TOOLS,
     *mechanics.TOOLS,
     *proposals.TOOLS,
-    *views.TOOLS,
-    *arcs.ARCS_TOOLS,
+    *views.VIEWS_TOOLS,
+    *lore.ARCS_TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
@@ -70,7 +73,7 @@ WORLD: Final = Toolset(
     dialect=_DIALECT.envelope,
     rates=tuple(PublishedRate(**each) for each in published()["rates"]),
     tools=tuple(map(eased, EXACT)),
-    resources=resources.RESOURCES,
-    shelves=resources.SHELVES,
+    resources=views.RESOURCES,
+    shelves=views.SHELVES,
     words=ContractFile("canonry.world.toolset.contract", "words.json").published(),
 )

@@ -11,10 +11,9 @@ from canonry.readmodels.edges import Tick, checked_tick, instant_of
 from canonry.values.errors import InvalidInput
 from canonry.values.observations import ObservationDraft
 from canonry.world.domain.merging import WORLD_KEY, thing_id_of
-from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.move_mover import CLOCK
 from canonry.world.usecases.proposals.settling import settle
-from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld
 
 _TICK: Final = "properties.tick"

@@ -15,8 +15,7 @@ from canonry.readmodels.edges import Direction
 from canonry.values.errors import Conflict
 from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Place, Realm
 from canonry.world.domain.merging import checked_key, thing_id_of
-from canonry.world.usecases.changing_world import change_world, changing
-from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_draft import WorldDraft, change_world, changing
 from canonry.world.usecases.world_parts import (
     declare_part,
     end_way_back,

@@ -20,9 +20,8 @@ from canonry.values.observations import ObservationDraft
 from canonry.world.domain.atlas import Lore
 from canonry.world.domain.checks import VERSIONS_MAX
 from canonry.world.domain.merging import checked_key, lore_id_of
-from canonry.world.usecases.changing_world import change_world
 from canonry.world.usecases.contexts import versions_of
-from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld
 
 

@@ -10,8 +10,8 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Tick
 from canonry.values.errors import NotSupported
+from canonry.world.domain.checks import person_of
 from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, objections
-from canonry.world.domain.standing import person_of
 from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Rulebook
 from canonry.world.usecases.speech import held_by, location_of
@@ -102,12 +102,10 @@ def _caster(player: Entity, held: Sequence[str], marks: frozenset[str]) -> Caste
         marks=marks,
         held=tuple(held),
         spells=frozenset(map(str.casefold, _texts(spells))) if isinstance(spells, list) else None,
-        slots=_counts(slots) if isinstance(slots, Mapping) else None,
+        slots={str(level): n for level, n in slots.items() if isinstance(n, int)}
+        if isinstance(slots, Mapping)
+        else None,
     )
-
-
-def _counts(slots: Mapping[str, Any]) -> Mapping[str, int]:
-    return {str(level): n for level, n in slots.items() if isinstance(n, int)}
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from canonry.models.speaker import ModelSpeech, SpeakingModel
 from canonry.readmodels.edges import Direction, kind_of
 from canonry.values.errors import CanonryError
 from canonry.values.ids import EntityId, SpaceId
-from canonry.world.domain.admission.duplication import digest
+from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.dialogue.turns import json_in
 from canonry.world.domain.utterances.frames import Heard, Nameable
 from canonry.world.domain.utterances.modelled import (
@@ -22,9 +22,8 @@ from canonry.world.domain.utterances.modelled import (
     template,
 )
 from canonry.world.domain.utterances.reading import read_utterance
-from canonry.world.models.generation import GenerationRequest, cost_of, model_for
 from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Invocation
+from canonry.world.models.telemetry import GenerationRequest, Invocation, cost_of, model_for
 from canonry.world.usecases.contexts import exits_of
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 

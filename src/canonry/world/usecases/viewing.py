@@ -17,9 +17,9 @@ from canonry.readmodels.ports.state import EventQuery
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId
 from canonry.values.provenance import CanonLevel
-from canonry.world.domain.admission.constraints import no_passage
+from canonry.world.domain.admission.known import no_passage
+from canonry.world.domain.checks import Person, person_of, way_of
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.domain.standing import Person, person_of, way_of
 from canonry.world.usecases.contexts import (
     PLACES_MAX,
     LocationContext,

@@ -1,15 +1,14 @@
-"""A draft of changes to a world: what it reads it remembers as keys, and what it writes it checks.
-
-One draft becomes one commit. What it has declared itself counts as if it were there already.
-"""
+"""Drafts of changes of a world, and the one commit for each."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from canonry.canon.judging.making import Backing, make_entity, make_observation, make_relation
+from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.get_entity_as_of import entity_at
 from canonry.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.log.folding import edge_key, thing_key
@@ -17,14 +16,18 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.relations import RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.log.schemas.world_types import KIND, WorldType
-from canonry.readmodels.edges import FOREVER, kind_of
+from canonry.readmodels.edges import FOREVER, Tick, instant_of, kind_of
 from canonry.readmodels.ports.places import EdgeQuery
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import EntityId, NewId, ProposalId, RelationId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.world.usecases.worlds import not_in_world
+from canonry.world.usecases.worlds import BoundWorld, not_in_world, require_world
+
+# A draft of changes to a world: what it reads it remembers as keys, and what it writes it checks.
+#
+# One draft becomes one commit. What it has declared itself counts as if it were there already.
 
 K = TypeVar("K")
 _EDGES_MAX = 500
@@ -340,3 +343,55 @@ def _value_of(entity: Entity, name: str) -> Any:
         return entity.description
     value = entity.properties.get(name.removeprefix(PROPERTY_PREFIX))
     return list(value) if isinstance(value, tuple) else value
+
+
+P = ParamSpec("P")
+WorldWrite = Callable[[WorldDraft], Awaitable[None]]
+"""Writes into a draft; called again for another one when the first went stale."""
+
+
+async def change_world(
+    canon: Canon, caller: Caller, world: BoundWorld, write: WorldWrite, *, tick: Tick | None = None
+) -> Receipt:
+    """Commit what `write` drafts, dated at `tick`, or else at the world's tick of each attempt.
+
+    Whether a `tick` has come rests on no key: a clock never goes back. What is dated at the moment
+    rests on the clock, so that nothing is added to a tick that is over.
+
+    Raises:
+        Conflict: `tick.future`, the world's clock has not come so far.
+        CanonryError: whatever `write` objects; nothing was written.
+    """
+
+    async def prepare(new_id: NewId) -> Change:
+        current = await require_world(canon, caller, world.space)
+        now = current.now
+        if tick is not None and tick > now:
+            message = f"the world's clock stands at {now}; advance it, or give an earlier tick"
+            raise Conflict("tick.future", message, path="/tick", now=now)
+        at = instant_of(now if tick is None else tick)
+        past = tick is not None and tick < now
+        draft = WorldDraft(canon=canon, space=world.space, at=at, past=past, new_id=new_id)
+        if tick is None:
+            draft.reads.add(thing_key(current.heart.id))
+        await write(draft)
+        return draft.change()
+
+    return await commit_change(canon, caller, world.space, prepare)
+
+
+def changing(
+    write: Callable[Concatenate[WorldDraft, P], Awaitable[None]],
+) -> Callable[Concatenate[Canon, Caller, BoundWorld, P], Awaitable[None]]:
+    """A use case out of what writes into a draft: it is committed at the world's current tick."""
+
+    @wraps(write)
+    async def change(
+        canon: Canon, caller: Caller, world: BoundWorld, /, *given: P.args, **more: P.kwargs
+    ) -> None:
+        async def draw_up(draft: WorldDraft) -> None:
+            await write(draft, *given, **more)
+
+        await change_world(canon, caller, world, draw_up)
+
+    return change

@@ -107,7 +107,11 @@ def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[
     found: dict[str, Any] = {"key": part.key}
     for name in KEPT[type(part)]:
         value = getattr(part, name)
-        if name in _USUAL and value in (True, {}) and not _says(old, name):
+        if (
+            name in _USUAL
+            and value in (True, {})
+            and not (old is not None and name in old.properties)
+        ):
             continue
         match value:
             case StrEnum():
@@ -123,10 +127,6 @@ def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[
     if isinstance(part, Place) and part.terrain is None and old and old.properties.get("terrain"):
         found["terrain"] = ""  # it had one, and has none now
     return found
-
-
-def _says(old: Entity | None, name: str) -> bool:
-    return old is not None and name in old.properties
 
 
 async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -> bool:
@@ -177,7 +177,11 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
     properties = await _exit_properties(draft, way)
     standing = await draft.edges(EXIT, start, kinds=(way.direction,))
     for old in standing:
-        if old.to_id == target and _own_properties(old) == properties:
+        if (
+            old.to_id == target
+            and {name: value for name, value in old.properties.items() if name != "kind"}
+            == properties
+        ):
             return False
         if creating:
             message = f"an exit leads {way.direction} already; remove it, or choose another way"
@@ -215,10 +219,6 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
         "requires": requires,
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _own_properties(edge: RelationDraft) -> dict[str, Any]:
-    return {name: value for name, value in edge.properties.items() if name != "kind"}
 
 
 async def end_way_back(draft: WorldDraft, edge: RelationDraft) -> None:

@@ -1,15 +1,21 @@
-"""Ties between things of a world."""
+"""Ties between the items of a world, and what stays behind when one is erased."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.canon.session.canon import Canon
+from canonry.log.entries import Entry
 from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.relations import RelationDraft
 from canonry.log.schemas.world_types import (
     BELONGS_TO,
+    HELD_BY,
+    HOLDERS,
+    LOCATED_IN,
+    MOVERS,
     ON_ROUTE,
     OPPOSED,
     TIED_TO,
@@ -18,14 +24,13 @@ from canonry.log.schemas.world_types import (
     relation_of,
 )
 from canonry.readmodels.edges import kind_of, tie_of
-from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import EntityId
+from canonry.values.errors import Conflict, InvalidInput, NotFound
+from canonry.values.ids import EntityId, NewId, SpaceId
 from canonry.world.domain.atlas import Leg, Route, legs_of
 from canonry.world.domain.checks import TIES_MAX
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.usecases.changing_world import changing
-from canonry.world.usecases.world_draft import WorldDraft
-from canonry.world.usecases.worlds import WorldAt
+from canonry.world.usecases.world_draft import WorldDraft, changing
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, find_world
 
 # Ties and routes: how realms stand to each other, and what joins places, as it is changed.
 #
@@ -274,3 +279,57 @@ async def routes_on(then: WorldAt, location: EntityId) -> Sequence[RouteOn]:
         for edge in edges
         if edge.to_id in known
     ]
+
+
+# Leave behind: what was with somebody or at a place stays in the world when that is erased.
+#
+# A person's items lie where the person was; who and what was at a place is at the starter.
+
+LEFT_MAX = 100_000
+"""So much of what was with one thing is put elsewhere."""
+
+_KINDS = (*MOVERS, "")
+
+
+async def leave_behind(
+    canon: Canon, space: SpaceId, targets: Sequence[str], new_id: NewId
+) -> tuple[Sequence[Entry], frozenset[str]]:
+    """The entries that move what was with `targets` of a world elsewhere, and what was read."""
+    try:
+        world = await find_world(canon, space)
+    except NotFound:  # its import was cut off before anybody held anything
+        return (), frozenset()
+    if world is None:
+        return (), frozenset()
+    draft = WorldDraft(canon=canon, space=space, at=world.instant, new_id=new_id)
+    gone = frozenset(targets)
+    for left in (await canon.state.things(targets)).values():
+        if isinstance(left, Entity) and left.entity_type in HOLDERS:
+            await _leave(draft, world, left, gone)
+    return draft.entries, frozenset(draft.reads)
+
+
+async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
+    """Put what was with somebody, or at a place, where it is found."""
+    for rel_type in (HELD_BY, LOCATED_IN):
+        ends = await draft.edges(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
+        with_it = [edge for edge in ends if edge.from_id not in gone]
+        place = await _place_for(draft, world, left.id, gone)
+        if place is None:
+            continue
+        for edge in with_it:
+            await draft.require(edge.from_id, *MOVERS, WorldType.ITEM)
+            heir = draft.join(rel_type, edge.from_id, place, kind=kind_of(edge))
+            draft.end(edge, heir=heir, reason="left behind")
+
+
+async def _place_for(
+    draft: WorldDraft, world: BoundWorld, left: EntityId, gone: frozenset[str]
+) -> EntityId | None:
+    """Where a mover was, else the starter; None: that goes as well."""
+    starter = thing_id_of(world.space, world.starter)
+    edges = await draft.latest_edges(LOCATED_IN, left, kinds=_KINDS)
+    for place in (*(edge.to_id for edge in edges), starter):
+        if place not in gone:
+            return place
+    return None

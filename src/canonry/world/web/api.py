@@ -24,7 +24,7 @@ from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import Template, find_template, list_templates
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import usage_report
-from canonry.world.usecases.telemetry.recounting import recount_usage
+from canonry.world.usecases.recounting import recount_usage
 from canonry.world.usecases.worlds import worlds_seen
 
 BODY_MAX: Final = 256 * 1024

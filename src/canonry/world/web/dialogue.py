@@ -25,9 +25,8 @@ from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR
-from canonry.world.usecases.dialogue.conversation import unanswered
-from canonry.world.usecases.dialogue.implied_changes import ImpliedChange
-from canonry.world.usecases.dialogue.take_turn import (
+from canonry.world.usecases.conversation import ImpliedChange, unanswered
+from canonry.world.usecases.take_turn import (
     DEADLINE,
     DialogueTurn,
     SaidToCharacter,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from canonry.world.domain.admission.duplication import NEAR, SaidBefore, SaidLately, likeness
+from canonry.world.domain.admission.safety import NEAR, SaidBefore, SaidLately, likeness
 
 PLACE = ("Layer.Add", "loc:inn")
 CHOSEN_ON = (

@@ -7,7 +7,6 @@ from canonry.values.errors import BrokenInvariant
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
 from canonry.world.domain.admission.claims import claimed
-from canonry.world.domain.admission.constraints import time_too_short
 from canonry.world.domain.admission.kit import (
     LASTING,
     ORDER,
@@ -16,6 +15,7 @@ from canonry.world.domain.admission.kit import (
     passed_before,
     refusal,
 )
+from canonry.world.domain.admission.known import time_too_short
 from canonry.world.domain.admission.safety import HOUR, MINUTE, Spent, not_replayable, over_budget
 from canonry.world.domain.admission.schema import (
     ACTION_TYPES,

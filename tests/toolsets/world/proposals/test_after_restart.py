@@ -8,8 +8,7 @@ from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import SECOND
-from canonry.world.models.admissions import Admissions
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
 from canonry.world.usecases.proposals.settling import apply_admitted

@@ -12,7 +12,7 @@ from canonry.values.moments import Instant
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import Telemetry, usage_report
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.telemetry.recounting import recount_usage
+from canonry.world.usecases.recounting import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 

@@ -20,7 +20,7 @@ from canonry.gateway.tool import (
 )
 from canonry.narrative.toolset.arguments import DETAIL, PAGING, page_of, uuid_of
 from canonry.narrative.toolset.contract.contents import spoken
-from canonry.narrative.toolset.rows import Listing
+from canonry.narrative.toolset.shapes import Listing
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published

@@ -10,7 +10,7 @@ from canonry.canon.judging.content_shapes import CONTENT_SHAPES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
-from canonry.gateway.text import pointer
+from canonry.gateway.limits import pointer
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Resource, Run, Schema
 from canonry.log.entries import Thing
 from canonry.narrative.toolset.arguments import TIME_WORDS

@@ -12,9 +12,15 @@ from typing import Any, Final, Self
 from canonry.canon.canonization.proposals import StagedContent
 from canonry.values.moments import Instant
 from canonry.values.policy import AdmissionLimits, StagingGates
-from canonry.world.domain.admission.duplication import NEAR, SaidBefore, digest, likeness
 from canonry.world.domain.admission.kit import GateName, Rejection, refusal
-from canonry.world.domain.admission.safety import Spent, over_budget
+from canonry.world.domain.admission.safety import (
+    NEAR,
+    SaidBefore,
+    Spent,
+    digest,
+    likeness,
+    over_budget,
+)
 
 _UNLIMITED: Final = 1 << 62
 

@@ -91,7 +91,9 @@ def _plain(word: str) -> str:
     if told.isascii():
         return told.casefold()
     bare = unicodedata.normalize("NFKD", without_sightless(told))
-    return "".join(_letter(c) for c in bare if not unicodedata.combining(c)).casefold()
+    return "".join(
+        c.casefold().translate(_TWINS) for c in bare if not unicodedata.combining(c)
+    ).casefold()
 
 
 _TWINS: Final = str.maketrans(
@@ -99,10 +101,6 @@ _TWINS: Final = str.maketrans(
     "\u03b1\u03b5\u03bf\u03c1\u03c5\u03b9\u03ba\u03bd",
     "aeopcyxijskmhtb" + "aeopuikv",
 )
-
-
-def _letter(character: str) -> str:
-    return character.casefold().translate(_TWINS)
 
 
 def _aged(words: Sequence[WrittenWord]) -> list[WrittenWord]:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.constraints import missing
 from canonry.world.domain.admission.kit import Rejection
-from canonry.world.domain.standing import KnownWay, Person, Stack
+from canonry.world.domain.admission.known import missing
+from canonry.world.domain.checks import KnownWay, Person, Stack
 from canonry.world.domain.utterances.frames import Nameable
 
 

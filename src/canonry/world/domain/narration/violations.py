@@ -7,8 +7,9 @@ from typing import Final
 
 from canonry.language.clauses.tokens import lemma
 from canonry.readmodels.edges import Direction
-from canonry.world.domain.admission.constraints import no_passage, time_too_short
 from canonry.world.domain.admission.kit import Rejection
+from canonry.world.domain.admission.known import no_passage, time_too_short
+from canonry.world.domain.checks import KnownWay, Stack
 from canonry.world.domain.narration.claims import (
     WORDS,
     Claim,
@@ -18,7 +19,6 @@ from canonry.world.domain.narration.claims import (
     sentences_of,
 )
 from canonry.world.domain.narration.scene import NarratedScene
-from canonry.world.domain.standing import KnownWay, Stack
 from canonry.world.domain.utterances.lexicon import DIRECTIONS
 
 POLICY_VERSION: Final = "narration-1.1.0"

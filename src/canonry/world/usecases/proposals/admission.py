@@ -15,25 +15,22 @@ from canonry.log.items.proposals import Proposal, ProposalDraft
 from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.ids import CommitId, NewId, SpaceId, is_uuid
 from canonry.values.json_values import canonical_json, decode_json
-from canonry.world.domain.admission.duplication import (
-    action_digests,
-    content_of,
-    digest,
-    repeats_itself,
-    too_alike,
-)
 from canonry.world.domain.admission.kit import LASTING, Rejection, passed_before, refusal
 from canonry.world.domain.admission.safety import (
     MINUTE,
+    action_digests,
+    content_of,
+    digest,
     not_replayable,
     over_budget,
+    repeats_itself,
     told_texts,
+    too_alike,
     unsafe,
 )
 from canonry.world.domain.admission.schema import ENVELOPE_BYTES, Proposed, read_proposal
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.models.admissions import Lately
-from canonry.world.models.services import WorldServices, moderate_content
+from canonry.world.models.services import Lately, WorldServices, moderate_content
 from canonry.world.models.telemetry import invocation_of
 from canonry.world.usecases.proposals.settling import (
     Decided,

@@ -9,7 +9,7 @@ from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS
 from canonry.readmodels.edges import Tick, instant_of, tick_of
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.people import HEALTH
+from canonry.world.domain.admission.playing import HEALTH
 from canonry.world.domain.admission.schema import (
     Action,
     AddLayer,
@@ -28,7 +28,7 @@ from canonry.world.domain.admission.schema import (
 )
 from canonry.world.domain.atlas import Exit, Item, Layer, Mover
 from canonry.world.domain.merging import layer_id_of, thing_id_of
-from canonry.world.usecases import move_mover, transfer_item
+from canonry.world.usecases import move_mover
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part, end_way_back, join_both_ways
 
@@ -141,10 +141,10 @@ class _Applying:
         item = await draft.find(item_id)
         has = int(await draft.own(item_id, "quantity") or 1)
         if item is None or new.quantity is None or new.quantity == has:
-            whole = transfer_item.Transfer(
+            whole = move_mover.Transfer(
                 item=new.item_id, holder=new.to_holder_id, expected=new.from_holder_id
             )
-            await transfer_item.write_transfer(draft, whole)
+            await move_mover.write_transfer(draft, whole)
             return
         draft.observe(item_id, {"properties.quantity": has - new.quantity})
         part = Item(

@@ -26,7 +26,6 @@ from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.json_values import read_value
 from canonry.values.moments import DAY, Instant
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.world.domain.admission.duplication import action_digests, places_said
 from canonry.world.domain.admission.kit import (
     ORDER,
     POLICY_VERSION,
@@ -35,9 +34,9 @@ from canonry.world.domain.admission.kit import (
     passed_before,
     refusal,
 )
+from canonry.world.domain.admission.safety import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
-from canonry.world.models.admissions import Admitted, Lately
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import Admitted, Lately, WorldServices
 from canonry.world.usecases.proposals.applying import apply_actions
 from canonry.world.usecases.proposals.surroundings import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft

@@ -1,4 +1,4 @@
-"""Generate an arc: planned offline, checked like a proposal, and never applied by itself."""
+"""Generate arcs of stories with a language model."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId
 from canonry.values.json_values import encode_json
-from canonry.world.domain.admission.constraints import no_passage
+from canonry.world.domain.admission.known import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc, faults_of
+from canonry.world.domain.checks import person_of, way_of
 from canonry.world.domain.merging import lore_id_of
-from canonry.world.domain.standing import person_of, way_of
 from canonry.world.domain.utterances.frames import Nameable
 from canonry.world.models.services import moderate_content
 from canonry.world.usecases.speech import nameable

@@ -1,4 +1,4 @@
-"""The keys of a token issuer: fetched in the background, and trusted for a while if it is away."""
+"""The keys of an issuer of tokens."""
 
 import asyncio
 import ssl

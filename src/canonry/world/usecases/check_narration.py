@@ -1,20 +1,26 @@
-"""The scene of a narration: whatever of the world it names, as it is at a tick."""
+"""Check a narration against the scene of its moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from canonry.canon.judging.comparing.conflicts import Stated, conflict
+from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
+from canonry.log.items.proposals import Grade
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, WorldType
-from canonry.readmodels.edges import time_of_day
+from canonry.readmodels.edges import Tick, time_of_day
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.constraints import no_passage
+from canonry.world.domain.admission.known import no_passage
+from canonry.world.domain.checks import Stack, person_of, stack_of, way_of
+from canonry.world.domain.narration.claims import sentences_of
 from canonry.world.domain.narration.scene import NarratedScene, Somewhere, ToldOfWorld
-from canonry.world.domain.standing import Stack, person_of, stack_of, way_of
+from canonry.world.domain.narration.violations import NarrationLimit, Violation, violations_of
 from canonry.world.usecases.contexts import exits_of, layers_upon
-from canonry.world.usecases.speech import held_by, nameable
-from canonry.world.usecases.worlds import WorldAt
+from canonry.world.usecases.speech import held_by, location_of, nameable
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
 _NAMED_MAX: Final = 60
 _LORE_MAX: Final = 20
@@ -146,3 +152,68 @@ async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
             if text != status or len(prose) == 1
         ]
     return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrated:
+    """A narration, for whom and where: without a place where the player is, or the starter."""
+
+    text: str
+    player: str | None = None
+    location: str | None = None
+    tick: Tick | None = None
+
+
+async def check_narration(
+    canon: Canon, world: BoundWorld, narrated: Narrated
+) -> Sequence[Violation]:
+    """What canon or a constraint would reject; nothing is written.
+
+    Raises:
+        NotFound: `player.unknown` or `location.unknown`.
+    """
+    then = world_at(canon, world, narrated.tick)
+    player = None
+    if narrated.player is not None:
+        player = await then.find(then.id_of(narrated.player), WorldType.PLAYER)
+        if player is None:
+            raise not_in_world(then.id_of(narrated.player), WorldType.PLAYER)
+    place = await _place(then, narrated, player)
+    if place is None:
+        raise not_in_world(then.id_of(narrated.location), WorldType.LOCATION)
+    scene = await scene_of(then, place, player, narrated.text)
+    found = violations_of(narrated.text, scene)
+    lore = [each for each in contradictions(narrated.text, scene) if not _covered(each, found)]
+    return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))
+
+
+def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
+    """What the words of lore themselves exclude."""
+    found = []
+    for sentence in sentences_of(narration, scene.known):
+        if sentence.open:
+            continue
+        for told in scene.lore:
+            clash = conflict(Stated(statement=told.text), Stated(statement=sentence.text))
+            if clash is not None and clash.grade is Grade.CONTRADICTION:
+                found.append(
+                    Violation(
+                        constraint=NarrationLimit.LORE, start=sentence.start, end=sentence.end,
+                        against=told.id, reason=f"lore says: {told.text[:160]}",
+                    )
+                )  # fmt: skip
+                break
+    return found
+
+
+def _covered(one: Violation, found: Sequence[Violation]) -> bool:
+    return any(
+        each.constraint is one.constraint and each.start < one.end and one.start < each.end
+        for each in found
+    )
+
+
+async def _place(then: WorldAt, narrated: Narrated, player: Entity | None) -> Entity | None:
+    if narrated.location is None and player is not None:
+        return await location_of(then, player.id)
+    return await then.find(then.id_of(narrated.location), WorldType.LOCATION)

@@ -1,8 +1,4 @@
-"""Recounting: what models were asked for before this process began, as the records of worlds tell.
-
-Proposals and dialogues are recorded with what they cost, so that a restart loses nothing of it.
-Counts of calls begin anew with each process, as those of the metrics do.
-"""
+"""Recounting: what models were asked for before this process began, as records of worlds tell."""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -17,10 +13,15 @@ from canonry.values.moments import Instant
 from canonry.world.domain.admission.schema import Envelope, Proposed, read_strictly
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
-from canonry.world.usecases.dialogue.conversation import TITLE, is_exchange, spoken_as
+from canonry.world.usecases.conversation import TITLE, is_exchange, spoken_as
 from canonry.world.usecases.proposals.settling import decided
 from canonry.world.usecases.viewing import LOOKED_AT, EventsWanted, search_events
 from canonry.world.usecases.worlds import BoundWorld, find_world, query_worlds
+
+# Recounting: what models were asked for before this process began, as the records of worlds tell.
+#
+# Proposals and dialogues are recorded with what they cost, so that a restart loses nothing of it.
+# Counts of calls begin anew with each process, as those of the metrics do.
 
 
 async def recount_usage(canon: Canon) -> None:

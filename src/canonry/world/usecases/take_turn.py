@@ -1,8 +1,4 @@
-"""Take a turn: a player says something to a character, and is answered before a deadline.
-
-What a model says is moderated and held against the world before anybody hears it. Where anything
-fails, the answer is words that claim nothing, and what was missed is done later.
-"""
+"""Take a turn of a dialogue: what a character answers, and what that changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,8 +13,9 @@ from canonry.log.schemas.world_types import WorldType
 from canonry.models.speaker import SpeakingModel, ToolAsked
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.json_values import encode_json
-from canonry.world.domain.admission.constraints import missing
-from canonry.world.domain.admission.duplication import digest
+from canonry.world.domain.admission.known import missing
+from canonry.world.domain.admission.safety import digest
+from canonry.world.domain.checks import person_of
 from canonry.world.domain.dialogue.turns import (
     INPUT_MAX,
     TEMPLATE,
@@ -29,26 +26,27 @@ from canonry.world.domain.dialogue.turns import (
     result_of,
 )
 from canonry.world.domain.narration.violations import violations_of
-from canonry.world.domain.standing import person_of
-from canonry.world.models.generation import GenerationRequest, ToolBudget, model_for
 from canonry.world.models.services import WorldServices, moderate_content
-from canonry.world.usecases.dialogue.conversation import (
+from canonry.world.models.telemetry import GenerationRequest, ToolBudget, model_for
+from canonry.world.usecases.check_narration import contradictions, scene_of
+from canonry.world.usecases.conversation import (
+    ImpliedChange,
     KeptExchange,
+    Propose,
+    TurnSpoken,
     context_of,
     past_exchanges,
+    propose_implied,
     remember,
     spoken_as,
 )
-from canonry.world.usecases.dialogue.implied_changes import (
-    ImpliedChange,
-    Propose,
-    TurnSpoken,
-    propose_implied,
-)
-from canonry.world.usecases.narration.check_narration import contradictions
-from canonry.world.usecases.narration.the_scene import scene_of
 from canonry.world.usecases.speech import location_of
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
+
+# Take a turn: a player says something to a character, and is answered before a deadline.
+#
+# What a model says is moderated and held against the world before anybody hears it. Where anything
+# fails, the answer is words that claim nothing, and what was missed is done later.
 
 DEADLINE: Final = 2.5
 _SHARE: Final = 0.8

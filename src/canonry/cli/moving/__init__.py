@@ -1,1 +1,0 @@
-"""Commands that carry a store, or a part of it, to another place."""

@@ -1,1 +1,0 @@
-"""For people: what the tools of the canon toolset answer agents, asked and read at a terminal."""

@@ -1,1 +1,0 @@
-"""What tokens are verified with."""

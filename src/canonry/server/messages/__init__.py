@@ -1,1 +1,0 @@
-"""Messages of JSON-RPC as they come in: lines of standard input, and batches."""

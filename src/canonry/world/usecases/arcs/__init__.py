@@ -1,1 +1,0 @@
-"""Arcs: quests planned from the world's own places, people and lore."""

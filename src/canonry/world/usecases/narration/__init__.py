@@ -1,1 +1,0 @@
-"""Narration: what a narrator says, held against the world as it is."""

@@ -1,1 +1,0 @@
-"""Telemetry of worlds: what their records tell of models, counted again."""
