@@ -31,6 +31,7 @@ class Databases:
     closing: AsyncExitStack
     folder: Path
     url: str = URL
+    machines: int = 0
     opened: int = 0
 
     async def fresh(self) -> Backend:
@@ -40,10 +41,11 @@ class Databases:
 
     def machine(self) -> Path:
         """The folder of a machine that has no copy yet."""
-        self.opened += 1
-        return self.folder / f"machine {self.opened}"
+        self.machines += 1
+        return self.folder / f"machine {self.machines}"
 
     async def open(self, name: str, clock: HandClock, folder: Path) -> Backend:
+        self.opened += 1  # whoever opens a store again makes other identities than before
         opened = await open_polyglot(
             self.url,
             database=name,

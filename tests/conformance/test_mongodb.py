@@ -13,6 +13,7 @@ import pytest
 from canonry.stores.following.join import join
 from canonry.testing.conformance import (
     Backend,
+    CutsContract,
     DocumentsContract,
     DurabilityContract,
     LedgerContract,
@@ -22,6 +23,7 @@ from canonry.testing.conformance import (
     WritersContract,
 )
 from tests.conformance.mongodb_store import a_view_of_documents, databases
+from tests.conformance.serving import Served
 from tests.conformance.test_memory import open_memory
 
 
@@ -50,6 +52,11 @@ class TestMongoHistories(OnMongo, SharedHistoriesContract):
 
 class TestMongoDocuments(OnMongo, DocumentsContract):
     pass
+
+
+class TestMongoCuts(OnMongo, Served, CutsContract):
+    ends = ("killed",)
+    rounds = 2
 
 
 class TestMongoViews(ViewContract):

@@ -428,7 +428,7 @@ def _making(
     """The caller for the step that makes the source.
 
     A document with an id of its own, and one that is told without a key, are known by themselves,
-    so that two calls at once make one source of it.
+    so that two calls at once make one source of it, whatever else each of them asks for.
     """
     if caller.idempotency_key is not None and given.doc_id is None:
         return step(caller, "source")

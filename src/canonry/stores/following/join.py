@@ -145,10 +145,12 @@ class JoinedLedger(Ledger):
             if await self._is_stale(batch[0]):
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
+            space, is_new = item.draft.space, False
             if isinstance(outcome, Appended):
-                self.owe(item.draft.space, outcome.position)
-            known = isinstance(outcome, Appended) and not outcome.replayed
-            if not known and (call := scope()) is not None:
+                is_new = not outcome.replayed
+                # A replayed commit may lie in another space, where its position means nothing here.
+                self.owe(space, outcome.position if is_new else await self._log.head(space))
+            if not is_new and (call := scope()) is not None:
                 call.told.is_up = False
         if self._foresees:
             call = scope()

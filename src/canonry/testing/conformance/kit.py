@@ -99,9 +99,10 @@ class Backend:
     """An empty store that a contract may fill; None stands for what the backend does not have.
 
     `another` opens a different, empty store of the same kind; `reopen` closes this one and opens
-    the same store again, `second` opens the same store beside it (as
-    another process would), `open_backup` opens a folder that `upkeep.backup` wrote, and `close`
-    closes. The fixture closes whatever these gave. `files` lists every file of the store.
+    the same store again, `second` opens the same store beside it (as another process would),
+    `open_backup` opens a folder that `upkeep.backup` wrote, and `close` closes. The fixture closes
+    whatever these gave. Whatever opens a store gives it identities that none has made before:
+    a repeated id counts as a commit that is in the log. `files` lists every file of the store.
     """
 
     canon: Canon

@@ -239,6 +239,30 @@ class AppendContract(Contract):
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
     @requirement(
+        "ledger:append:replay-elsewhere",
+        because="The position of a replayed commit may mean nothing in the space that was asked.",
+    )
+    async def test_f1_an_id_of_another_space_blocks_no_view(self, backend: Backend) -> None:
+        """A commit id that another space has is replayed, and later reads wait for no commit.
+
+        Where spaces lie on servers that share no ids, it may be written in both.
+        """
+        scribe = Scribe(backend.canon)
+        for name in ("one", "two", "three"):
+            await scribe.make(a_fact(name))
+        elsewhere = an_append("scribe/3", made(a_fact("other", space=ELSEWHERE)), space=ELSEWHERE)
+
+        (outcome,) = await scribe.append([elsewhere])
+
+        assert isinstance(outcome, Appended)
+        replayed = outcome.replayed
+        assert outcome.position == Position(3 if replayed else 1)
+        found = await backend.canon.state.things(ident(n) for n in ("three", "other"))
+        assert set(found) == {ident(n) for n in ("three", "other") if n == "three" or not replayed}
+        head = await backend.canon.ledger.head(ELSEWHERE)
+        assert head == (ORIGIN if replayed else outcome.position)
+
+    @requirement(
         "ledger:append:replay-within-batch",
         because="A queue that delivers twice must not write twice.",
     )

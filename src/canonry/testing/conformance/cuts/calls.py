@@ -58,6 +58,11 @@ def _canon() -> Iterator[CutCall]:
             **here,
         },
     )
+    few: dict[str, Any] = {"for": ["gm"], **here}
+    whispered = [{"by": "gm", "text": "Ilsa has the key."}]
+    yield CutCall("tell", {"turns": whispered, "scene": "The night", **few})
+    yield CutCall("tell", {"text": "Ilsa has the key.", "title": "Log", **few})
+    yield CutCall("tell", {"text": "Ilsa lies.", "title": "Aside", **few})
     people = [
         {"kind": "entity", "name": name, "type": kind}
         for name, kind in (
@@ -78,6 +83,15 @@ def _canon() -> Iterator[CutCall]:
         keeps="born",
     )
     yield propose({"kind": "fact", "says": "Odo Brand is not brave"})
+    yield propose({"kind": "fact", "says": "The sea is grey"}, said="How grey the sea is!")
+    key = {"kind": "fact", "says": "Ilsa Vane hides a key", "about": ["Ilsa Vane"], "for": ["gm"]}
+    letter = {**key, "says": "Ilsa Vane wrote the letter"}
+    yield propose(key, said="Ilsa hides a key.")
+    yield propose(letter, evidence=["$log"], said="Ilsa wrote the letter.")
+    twin = {"kind": "entity", "name": "Odo Tern", "type": "character"}
+    yield propose(twin, {"kind": "fact", "says": "Odo sings"}, said="Odo sings.")
+    spy = {"kind": "entity", "name": "Wren", "type": "character", "for": ["gm"]}
+    yield propose(spy, {"kind": "fact", "says": "Wren waits", "about": ["Wren"]}, said="She waits.")
     yield propose(
         {"kind": "correction", "of": "Odo Brand", "field": "name", "value": "Odo Brandt"},
         {"kind": "merge", "from": "Ilse Vane", "to": "Ilsa Vane"},
