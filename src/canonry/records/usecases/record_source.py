@@ -116,7 +116,10 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
         recorded = Recorded(
             source=before if isinstance(before, Source) else source,
             run=run,
-            records=_with_reasons(recording, statement),
+            records=[
+                replace(each, reasons=found.reasons) if found.reasons else each
+                for each, found in zip(recording.records, statement.records, strict=True)
+            ],
             total=len(recording.records),
             duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
             observations=len(recording.kept),
@@ -206,13 +209,6 @@ def _too_long(statement: Statement) -> tuple[Warned, ...]:
         return ()
     message = f"only the first {EXCERPTS_MAX} passages of the text are searched"
     return (Warned(code="text.too-long", message=message, path="/file_content"),)
-
-
-def _with_reasons(recording: Recording, statement: Statement) -> list[RecordedAs]:
-    return [
-        replace(each, reasons=found.reasons) if found.reasons else each
-        for each, found in zip(recording.records, statement.records, strict=True)
-    ]
 
 
 def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft]:

@@ -59,28 +59,12 @@ def _newest(thing: Any) -> tuple[Any, ...]:
     return -thing.created_at, thing.id
 
 
-def _told(scene: Any) -> tuple[Any, ...]:
-    return scene.order, scene.created_at, scene.id
-
-
 def _happened(event: Any) -> tuple[Any, ...]:
     return *event.rank, event.id
 
 
 def _seen(observation: Any) -> tuple[Any, ...]:
     return -observation.seen_at, -observation.position, observation.id
-
-
-def _dated(event: Any) -> tuple[Any, ...]:
-    return -event.instant, event.id, event.space
-
-
-def _itself(identity: str) -> str:
-    return identity
-
-
-def _named(project: Any) -> tuple[Any, ...]:
-    return place_of(project.name), project.id
 
 
 async def _relations(question: PortQuestion) -> Any:
@@ -111,7 +95,7 @@ OF_EVERY_VIEW: Final[Mapping[str, PortRoute]] = {"cursor": at_home(), "apply": _
 STATE: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
     "things": united,
-    "ids_beginning": first(_itself),
+    "ids_beginning": first(lambda identity: identity),
     "things_as_known_at": united,
     "spaces": page(_born),
     "compartments": united,
@@ -124,7 +108,7 @@ STATE: Final[Mapping[str, PortRoute]] = {
     "entities_seen_until": united,
     "observations_newest": page(_seen),
     "observations_from": owned,
-    "timeline": page(_dated),
+    "timeline": page(lambda event: (-event.instant, event.id, event.space)),
     "facts": page(_born),
     "facts_stating": at_home(),
     "facts_framed": at_home(),
@@ -140,7 +124,7 @@ STATE: Final[Mapping[str, PortRoute]] = {
 }
 DOCUMENTS: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
-    "scenes": page(_told),
+    "scenes": page(lambda scene: (scene.order, scene.created_at, scene.id)),
     "turns": owned,
     "proposals": page(_born),
     "memories": owned,
@@ -149,7 +133,7 @@ DOCUMENTS: Final[Mapping[str, PortRoute]] = {
 }
 CATALOG: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
-    "projects": first(_named),
+    "projects": first(lambda project: (place_of(project.name), project.id)),
     "search": at_home("project"),
     "entry": at_home("project"),
     "graph": at_home("project"),
