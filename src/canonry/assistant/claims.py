@@ -12,9 +12,8 @@ from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned
 from canonry.gateway.shapes import TEXT, Field, enum
 from canonry.gateway.text import meant
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.upkeep import Correcting, Merging, Retconning, UpkeepAct

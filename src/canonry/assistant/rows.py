@@ -10,9 +10,8 @@ from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.upkeep import Correcting, Merging, Retconning, read_upkeep

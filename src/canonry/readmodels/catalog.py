@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import (
     CONTENT_KINDS,
     CREATED_AT,

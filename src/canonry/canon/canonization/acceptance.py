@@ -43,8 +43,7 @@ from canonry.canon.judging.tag_changes import TagsChanged, change_tags
 from canonry.canon.judging.tag_facts import superseded
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, ThingDraft
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact, FactDraft
-from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft, SaidAgain
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import EventId, FactId, NewId

@@ -10,8 +10,7 @@ from canonry.canon.judging.standing_tags import TagHeld, changes_of
 from canonry.canon.judging.tag_facts import superseded
 from canonry.canon.judging.undone_tags import undone
 from canonry.log.entries import Entry, EventRetconned, FactRetconned, RelationRetconned
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, RelationId
 

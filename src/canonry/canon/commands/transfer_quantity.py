@@ -26,7 +26,7 @@ from canonry.canon.session.lookup import (
 from canonry.log.entries import Entry, Made, RelationEnded
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId, RelationId
 from canonry.values.moments import NOW, Instant, Moment, split_at

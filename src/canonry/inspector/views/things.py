@@ -26,9 +26,8 @@ from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.language.texts.excerpts import Box
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of

@@ -26,8 +26,7 @@ from canonry.gateway.shapes import (
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import StoryStatus
 from canonry.narrative.toolset.arguments import (
     evidence_of,

@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Axiom, Event, Fact, FactType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.schemas.identity_keys import Bearer

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from canonry.canon.session.canon import Canon
 from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.readmodels.keywords import measure_of, sought_in
 from canonry.readmodels.passages import STANDING, Collection, Passage, names_of
 from canonry.readmodels.ports.state import RelationQuery, Spaces

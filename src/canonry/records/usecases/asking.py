@@ -13,7 +13,7 @@ from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit
 from canonry.log.entries import Erased, Made, Redacted
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema

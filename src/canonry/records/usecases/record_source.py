@@ -14,7 +14,7 @@ from canonry.canon.session.paging import OF_RECORD, Pace, aside
 from canonry.log.entries import Entry, Made, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import EntityDraft
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import (
     InterpretationRun,
     RunDraft,

@@ -14,14 +14,13 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import frames_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.items.veils import tells_of
+from canonry.log.observing import seen_also
 from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
 from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.log.sighting import seen_also
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import (
     STATING_MAX,

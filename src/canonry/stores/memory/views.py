@@ -6,9 +6,8 @@ from typing_extensions import override
 
 from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
+from canonry.log.items.facts import Event, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.schemas.world_types import EXIT

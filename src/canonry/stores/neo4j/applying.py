@@ -12,8 +12,7 @@ from typing import Any, Final
 from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
 from canonry.readmodels.listing import difference

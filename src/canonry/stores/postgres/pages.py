@@ -1,21 +1,51 @@
-"""Pages of a list in one statement: what is counted of it leads to runs that are in order already.
-
-So a page costs its own length times the number of facets that fit, however long the list is, and a
-total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look on.
-"""
+"""Pages of a list in one statement: what is counted of it leads to runs in the right order."""
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from struct import pack, unpack
+from typing import Any, Final, TypeAlias
 
 from canonry.log.encoding import decode_thing
+from canonry.log.entries import Thing
 from canonry.log.items.entities import normalised_name
+from canonry.readmodels import listing
 from canonry.readmodels.listing import List, Owner
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection
 from canonry.stores.postgres.database import PgConnection, PgRow, altered, fetched
-from canonry.stores.postgres.lists import owners_stored, ranked
 from canonry.values.errors import InvalidInput
+
+StoredRow: TypeAlias = tuple[str, int, str, str, int, int, str, int | None, int | None, str | None]
+"""(space, list, owner, facet, rank, later, id, starts, ends, name)."""
+
+_SIGN: Final = 0x7FFF_FFFF_FFFF_FFFF
+
+
+def rows_of(thing: Thing) -> Iterator[StoredRow]:
+    """The rows of `thing` in every list; those without a space are kept in that of the thing."""
+    for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
+        place = (space or thing.space, listed, str(owner), facet, ranked(listed, rank), later)
+        yield (*place, identity, *rest)  # type: ignore[misc] # three are left
+
+
+def ranked(listed: int, rank: float) -> int:
+    """A rank as a whole number in the same order: that of memories is their importance."""
+    if listed != List.MEMORIES:
+        return int(rank)
+    bits: int = unpack(">q", pack(">d", rank + 0.0))[0]
+    return bits if bits >= 0 else bits ^ _SIGN
+
+
+def owners_stored(owners: Iterable[Owner]) -> list[str]:
+    """Owners as they are stored."""
+    return [str(owner) for owner in owners]
+
+
+# Pages of a list in one statement: what is counted of it leads to runs that are in order already.
+#
+# So a page costs its own length times the number of facets that fit, however long the list is, and
+# a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look
+# on.
 
 _PATTERN_BYTES: Final = 40_000
 _WILD: Final = re.compile(r"[*%]")

@@ -17,8 +17,7 @@ from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import Selection
 from canonry.readmodels.ports.state import Spaces
 from canonry.stores.sqlite.bodies import Packed, altered, pack, unpack
-from canonry.stores.sqlite.listing import PackedOwner
-from canonry.stores.sqlite.lookups import number, things_of
+from canonry.stores.sqlite.lookups import PackedOwner, number, things_of
 from canonry.values.errors import InvalidInput
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"

@@ -27,13 +27,11 @@ from canonry.stores.sqlite.connections import (
     transaction,
     translated,
 )
-from canonry.stores.sqlite.documents import SqliteDocuments
+from canonry.stores.sqlite.documents import SqliteDocuments, SqlitePlaces
 from canonry.stores.sqlite.ledger.ledger import SqliteLedger
-from canonry.stores.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pump
+from canonry.stores.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pen, Pump
 from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.ledger.writing import Pen
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.places import SqlitePlaces
 from canonry.stores.sqlite.readers import Readers
 from canonry.stores.sqlite.state.state import SqliteState
 from canonry.stores.sqlite.text.passages import BATCH

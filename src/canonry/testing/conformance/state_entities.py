@@ -20,8 +20,14 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact, FactType
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery
-from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
-from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.conformance.kit import (
+    LONGEST_DURATION,
+    YEAR_9999,
+    YEAR_ONE,
+    Backend,
+    Contract,
+    requirement,
+)
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,

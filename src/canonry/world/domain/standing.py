@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Direction, Tick, blocked_at, kind_of, travel_ms
 from canonry.values.ids import EntityId

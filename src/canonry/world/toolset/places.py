@@ -24,7 +24,7 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Noted, Reply, Tool
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, WorldType
 from canonry.readmodels.edges import Direction
 from canonry.values.errors import InvalidInput

@@ -7,7 +7,7 @@ from typing import Final
 
 from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.world_types import (
     BELONGS_TO,
     ON_ROUTE,

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from canonry.log.encoding import decode_thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.readmodels.catalog import fold, is_project, item_id, item_of, projects_in_order
 from canonry.readmodels.ports.catalog import (

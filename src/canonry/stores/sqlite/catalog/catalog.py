@@ -11,7 +11,7 @@ import apsw
 from typing_extensions import override
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS, LINKS, RELATIONS
 from canonry.readmodels.catalog import is_project, item_id, item_of, projects_in_order
 from canonry.readmodels.listing import List
