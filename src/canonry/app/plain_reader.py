@@ -6,7 +6,7 @@ from typing import Final
 from typing_extensions import override
 
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
-from canonry.language.texts.excerpts import Box, DocumentType, Part
+from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.values.errors import InvalidInput
 
 _OTHERS: Final = "install the package canonry.documents for other files"

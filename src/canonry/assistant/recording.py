@@ -19,7 +19,7 @@ from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.correct_field import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import GivenRecords, ingest_records
 from canonry.records.usecases.relationships import NewRelationship, relate_entities
 from canonry.values.errors import Conflict, InvalidInput, NotFound, NotSupported
 from canonry.values.json_values import folded

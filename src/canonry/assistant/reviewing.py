@@ -43,7 +43,7 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.records.notation.reviewing import NOTATIONS
+from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.duplicates import (
     DuplicateQuery,
     duplicates_within,

@@ -10,7 +10,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.sources import SourceDraft, SourceType
 from canonry.narrative.toolset.arguments import optional_of, optional_text, text_of, uuid_of
 from canonry.narrative.toolset.contract import contract_tool, listing_tool, writing_tool

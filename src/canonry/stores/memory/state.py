@@ -40,7 +40,7 @@ from canonry.readmodels.timeline import (
     entries_said,
     event_of,
 )
-from canonry.stores.memory.store import MemoryView
+from canonry.stores.memory.ledger import MemoryView
 from canonry.values.audience import is_part
 from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant

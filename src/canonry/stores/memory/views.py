@@ -39,8 +39,8 @@ from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.places import EdgeQuery, Places
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.stores.memory.ledger import MemoryView
 from canonry.stores.memory.state import page
-from canonry.stores.memory.store import MemoryView
 from canonry.values.errors import NotFound
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant

@@ -30,8 +30,7 @@ from canonry.stores.mongodb.database import (
     is_taken,
     is_unsure,
 )
-from canonry.stores.mongodb.gate import WriterGate
-from canonry.stores.mongodb.looks import Looks, SharedAnswers
+from canonry.stores.mongodb.gate import Looks, SharedAnswers, WriterGate
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant

@@ -24,10 +24,9 @@ from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import Finding, Folded, Upkeep, UpkeepProgress, Verification
 from canonry.readmodels.ranking import Asked
 from canonry.stores.postgres.database import CONNECTIONS, DEADLINE, Database, PgConnection
-from canonry.stores.postgres.shards.hands import drop_stage, hand, turn
 from canonry.stores.postgres.shards.joining import joined
 from canonry.stores.postgres.shards.ledger import ShardedLedger
-from canonry.stores.postgres.shards.moving import mend, mend_all
+from canonry.stores.postgres.shards.moving import drop_stage, hand, mend, mend_all, turn
 from canonry.stores.postgres.shards.servers import (
     Directory,
     PortQuestion,

@@ -19,8 +19,7 @@ from canonry.stores.sqlite.bodies import pack, pack_keys, said_in, unpack
 from canonry.stores.sqlite.connections import RAISED, OpenMode, as_canonry, connect
 from canonry.stores.sqlite.ledger.records import Stored
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.reading import UNWRITABLE
-from canonry.stores.sqlite.store import make_views
+from canonry.stores.sqlite.store import UNWRITABLE, make_views
 from canonry.stores.sqlite.text.vocabulary import index_waiting
 from canonry.stores.sqlite.upkeep.backups import IN_MEMORY, scratch_beside, scratch_in
 from canonry.stores.sqlite.upkeep.erasure import purges
