@@ -7,13 +7,11 @@ from typing import Any, Final, TypeAlias
 
 from canonry.log.encoding import decode_thing
 from canonry.log.entries import Thing
-from canonry.log.items.entities import normalised_name
 from canonry.readmodels import listing
 from canonry.readmodels.listing import List, Owner
 from canonry.readmodels.ports.pages import Page
-from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection
+from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection, parts_of_pattern
 from canonry.stores.postgres.database import PgConnection, PgRow, altered, fetched
-from canonry.values.errors import InvalidInput
 
 StoredRow: TypeAlias = tuple[str, int, str, str, int, int, str, int | None, int | None, str | None]
 """(space, list, owner, facet, rank, later, id, starts, ends, name)."""
@@ -47,8 +45,6 @@ def owners_stored(owners: Iterable[Owner]) -> list[str]:
 # a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look
 # on.
 
-_PATTERN_BYTES: Final = 40_000
-_WILD: Final = re.compile(r"[*%]")
 _SPECIAL: Final = re.compile(r"([\\%_])")
 _SAME: Final = (
     "SELECT 1 FROM listing o WHERE o.space = l.space AND o.list = %(s{n})s"
@@ -78,8 +74,8 @@ _COUNT: Final = (
 )
 _FIRST: Final = (
     "SELECT t.kind, t.body FROM (SELECT rank, later, id FROM listing WHERE {space} list = %s"
-    " AND owner = %s ORDER BY rank {turn}, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
-    " ORDER BY l.rank {turn}, l.later, l.id"
+    " AND owner = %s ORDER BY rank, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
+    " ORDER BY l.rank, l.later, l.id"
 )
 
 
@@ -124,12 +120,10 @@ async def first_of(
     owner: Owner,
     limit: int,
     space: str | None,
-    *,
-    newest: bool = False,
 ) -> list[Any]:
     """The first things in the list of one owner, of all its facets."""
     where = "" if space is None else "space = %s AND"
-    statement = _FIRST.format(space=where, turn="DESC" if newest else "ASC")
+    statement = _FIRST.format(space=where)
     place = () if space is None else (space,)
     return things_in(await fetched(db, statement, (*place, int(listed), str(owner), limit)))
 
@@ -198,8 +192,5 @@ def _stands(n: int, standing: AlsoListed, values: dict[str, Any]) -> str:
 
 def _like(pattern: str) -> str:
     """`pattern` for PostgreSQL: only its own wildcards are wild."""
-    if len(pattern.encode()) > _PATTERN_BYTES:
-        message = f"a pattern has at most {_PATTERN_BYTES} bytes"
-        raise InvalidInput("query.pattern-long", message, path="name_pattern")
-    parts = _WILD.split(normalised_name(pattern))
-    return "%".join(("", *(_SPECIAL.sub(r"\\\1", part) for part in parts), ""))
+    parts = (_SPECIAL.sub(r"\\\1", part) for part in parts_of_pattern(pattern))
+    return "%".join(("", *parts, ""))

@@ -231,7 +231,7 @@ class ShardedStore:
 
     async def close(self) -> None:
         """Finish what was begun, then let go of all servers; closing twice is allowed."""
-        await self.shards.writes.end()
+        await self.shards.writes.end(DEADLINE)
         await asyncio.gather(*(each.store.close() for each in self.shards.servers.values()))
 
 

@@ -14,10 +14,11 @@ import apsw
 
 from canonry.log.commits import Append, Appended, Outcome, Position, Stale
 from canonry.log.ports.ledger import Sealer
+from canonry.log.ports.world import closed
 from canonry.log.sealing import Sealed, commit_of, fault_in, unseal
 from canonry.stores.sqlite.anchor import Anchor
 from canonry.stores.sqlite.checkpoints import Turnstile
-from canonry.stores.sqlite.connections import as_canonry, closed
+from canonry.stores.sqlite.connections import as_canonry
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.records import Tip
 from canonry.stores.sqlite.views import Folder
