@@ -17,7 +17,7 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.view import View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
@@ -248,10 +248,6 @@ class State(View, Protocol):
     @abstractmethod
     async def events(self, query: EventQuery) -> Page[Event]:
         """The events that match."""
-
-    @abstractmethod
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        """The events that name any of `event_ids` among their effects; at most 500."""
 
     @abstractmethod
     async def relations(self, query: RelationQuery) -> Page[Relation]:

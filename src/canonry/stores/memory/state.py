@@ -42,7 +42,7 @@ from canonry.readmodels.timeline import (
 )
 from canonry.stores.memory.ledger import MemoryView
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
@@ -320,12 +320,6 @@ class MemoryState(MemoryView, State):
             return (*event.rank, event.id)
 
         return self._page(found, query.limit, query.offset, key=when)
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        effects = frozenset(event_ids)
-        found = (e for e in self._store.of(Event, None) if not effects.isdisjoint(e.causes))
-        return self._page(found, PAGE_MAX, 0).items
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:

@@ -310,8 +310,6 @@ async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
             told["framed"] = await state.facts_framed(
                 thing.space, dict.fromkeys(frames_keys(thing), 50)
             )
-        case Event():
-            told["causes"] = await state.causes_of([thing.id])
         case Observation():
             at = Instant(thing.recorded_at - 1)
             told["before"] = await canon.ledger.position_at(thing.space, at)

@@ -9,12 +9,12 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Fact
 from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import IdentifierQuery, Spaces, TimelineQuery
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.neo4j.applying import run_of
@@ -24,7 +24,7 @@ from canonry.stores.neo4j.state.identifiers import select_identified
 from canonry.stores.neo4j.state.sightings import newest, seen_until
 from canonry.stores.neo4j.state.timeline import select_timeline
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 
@@ -164,12 +164,6 @@ class Neo4jState(Neo4jView, ListedState):
             for key, most in keys.items()
         }
         return await self._first(runs, sum(keys.values()), statement=statement)
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        store = self._database.name
-        runs = {run_of(store, List.EVENTS_CAUSING, each): PAGE_MAX for each in event_ids}
-        return await self._first(runs, PAGE_MAX)
 
     async def _first(
         self,

@@ -17,7 +17,6 @@ from canonry.readmodels.catalog import place_of
 from canonry.readmodels.keywords import Figures, sought_in
 from canonry.readmodels.ports.catalog import Catalog
 from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
@@ -112,7 +111,6 @@ STATE: Final[Mapping[str, PortRoute]] = {
     "facts_stating": at_home(),
     "facts_framed": at_home(),
     "events": page(_happened),
-    "causes_of": first(_born, PAGE_MAX),
     "relations": _relations,
     "axioms": at_home(),
     "sources": at_home(),

@@ -10,7 +10,7 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Fact
 from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import NOBODY, TAG, List
 from canonry.readmodels.ports import selections
@@ -26,7 +26,7 @@ from canonry.stores.sqlite.pages import counted, first_ids, ids_under, page_of
 from canonry.stores.sqlite.state.identifiers import select_identified
 from canonry.stores.sqlite.state.observations import Long, newest, seen_until, select_timeline
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 
@@ -132,17 +132,6 @@ class SqliteState(SqliteView, ListedState):
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         return await self._read(lambda db: select_timeline(db, query))
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        effects = [pack(event) for event in event_ids]
-
-        def find(db: apsw.Connection) -> Sequence[Event]:
-            ids = {i for e in effects for i in first_ids(db, List.EVENTS_CAUSING, e, PAGE_MAX)}
-            events = sorted(things_of(db, list(ids)), key=lambda e: (e.created_at, e.id))
-            return events[:PAGE_MAX]
-
-        return await self._read(find)
 
     @override
     async def _under(
