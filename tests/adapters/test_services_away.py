@@ -15,7 +15,7 @@ from canonry.app.recalling import voiced
 from canonry.app.settings import load_settings
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, EndpointInterpreter
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.models.outside_services import FAILURES_IN_A_ROW, OutsideService
 from canonry.readmodels.ports.vectors import Purpose

@@ -18,7 +18,7 @@ from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
-from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import GivenRecords, ingest_records
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.cli.run import Done, canonry

@@ -11,7 +11,7 @@ from canonry.log.commits import Appended, Outcome
 from canonry.log.entries import Erased
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.kit import answers, present
-from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.conformance.upkeep import quiet
 from canonry.testing.things import MIDDLE_EARTH
 from canonry.testing.worlds import an_append

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from canonry.log.entries import AudienceChanged, Entry, RelationEnded
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.items.veils import VEILS_MAX, as_seen, homed, variants, veiled
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.testing.things import a_fact, a_named, a_relation, an_observation, ident, made

@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.excerpts import Cut, Excerpt, Part, cut
-from canonry.language.texts.sentences import tokens_in
+from canonry.language.texts.sentences import Cut, Excerpt, Part, cut, tokens_in
 from canonry.testing.strategies import texts
 
 SMALL = Cut(tokens=25, overlap=5)

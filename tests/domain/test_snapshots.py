@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from canonry.log.observing import seen_also
 from canonry.log.schemas.narrative import policy_of
-from canonry.log.sighting import seen_also
 from canonry.testing.strategies import fields
 from canonry.testing.things import an_entity, an_observation, ident
 from canonry.values import merge

@@ -19,7 +19,7 @@ from canonry.log.folding import thing_key
 from canonry.stores.following.following import Follower
 from canonry.stores.postgres import appending as foreknowing
 from canonry.stores.postgres.database import PgConnection, written
-from canonry.stores.postgres.news import News
+from canonry.stores.postgres.ledger import News
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import Scribe

@@ -11,7 +11,7 @@ from canonry.log.commits import ORIGIN, Appended, Stale
 from canonry.log.folding import thing_key
 from canonry.stores.postgres.ledger import PostgresLedger
 from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import InvalidInput

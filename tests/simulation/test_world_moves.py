@@ -12,7 +12,7 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import (
     EXIT,
     HELD_BY,

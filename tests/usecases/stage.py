@@ -15,8 +15,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import judged_by
 from canonry.log.entries import Born
 from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import ProposalStatus, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,

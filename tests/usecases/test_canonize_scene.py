@@ -9,9 +9,8 @@ from canonry.canon.canonization.complete_scene import proposals_of
 from canonry.canon.canonization.judgement import commit_of_proposal
 from canonry.log.entries import ProposalDecided
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import ProposalStatus
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import SceneStatus
 from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (

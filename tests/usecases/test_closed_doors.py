@@ -11,7 +11,7 @@ from canonry.canon.judging.slices import Slice, ThingLookup
 from canonry.canon.session import get_entity_as_of as folding
 from canonry.canon.session.commit_change import LOADS_MAX, extend_slice
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.log.items.facts import AxiomDomain
 from canonry.log.items.scenes import StoryStatus
 from canonry.narrative.usecases.scenes import SceneRequest, create_scene

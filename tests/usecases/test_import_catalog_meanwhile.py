@@ -14,7 +14,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.commits import Append, Outcome
 from canonry.log.entries import Erased, Made
 from canonry.log.items.entities import EntityDraft
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import RelationDraft
 from canonry.readmodels.catalog import item_id
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.worlds import CountingIdentities, HandClock, Scribe

@@ -21,7 +21,7 @@ from canonry.canon.commands.universes import create_universe
 from canonry.canon.queries.listings import query_snippets
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, the_made
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import Erased, Tombstone
 from canonry.log.items.sources import Snippet, SourceDraft, SourceType
 from canonry.testing.worlds import a_caller

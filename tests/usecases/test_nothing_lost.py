@@ -6,9 +6,8 @@ import pytest
 
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade
-from canonry.log.items.relations import Relation
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.testing.things import evidence, ident

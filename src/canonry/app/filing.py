@@ -15,7 +15,11 @@ from typing_extensions import override
 from canonry.app.packages import is_installed, require_package
 from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
-from canonry.language.texts.excerpts import Box, DocumentType, Part
+from canonry.language.texts.sentences import (
+    Box,
+    DocumentType,
+    Part,
+)
 from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices

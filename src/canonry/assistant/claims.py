@@ -12,12 +12,17 @@ from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned
 from canonry.gateway.limits import meant
 from canonry.gateway.shapes import TEXT, Field, enum
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.proposals import (
+    Correcting,
+    Merging,
+    Proposal,
+    ProposalType,
+    Retconning,
+    UpkeepAct,
+)
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
-from canonry.log.items.upkeep import Correcting, Merging, Retconning, UpkeepAct
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, EntityType
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX

@@ -27,9 +27,8 @@ from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
 from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.records.usecases.records import TimelineQuery, list_timeline, survivors_of

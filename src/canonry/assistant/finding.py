@@ -43,9 +43,8 @@ from canonry.gateway.shapes import COUNT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact
+from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.narrative.usecases.scenes import SceneQuery, query_scenes

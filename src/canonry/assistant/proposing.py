@@ -55,8 +55,7 @@ from canonry.canon.session.commit_change import audience_for, audiences_of, made
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.items.entities import Entity
-from canonry.log.items.proposals import ProposalDraft, ProposalStatus
-from canonry.log.items.upkeep import ids_of
+from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ids_of
 from canonry.log.secrecy import ids_in
 from canonry.records.usecases.files import GivenFile
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest

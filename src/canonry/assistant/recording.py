@@ -24,7 +24,10 @@ from canonry.records.usecases.asking import excerpt_of, own_records
 from canonry.records.usecases.correct_field import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import (
+    GivenRecords,
+    ingest_records,
+)
 from canonry.records.usecases.records import EntityQuery, list_entities
 from canonry.records.usecases.relationships import NewRelationship, relate_entities
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_for

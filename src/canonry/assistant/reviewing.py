@@ -39,12 +39,11 @@ from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.records.notation.reviewing import NOTATIONS
+from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.duplicates import (
     DuplicateQuery,
     duplicates_within,

@@ -10,12 +10,17 @@ from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.proposals import (
+    Correcting,
+    Merging,
+    Proposal,
+    ProposalType,
+    Retconning,
+    read_upkeep,
+)
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
-from canonry.log.items.upkeep import Correcting, Merging, Retconning, read_upkeep
 from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import DESCRIPTION, FRAGMENT_PREFIX, policy_of
 from canonry.recall.usecases.find_things import about

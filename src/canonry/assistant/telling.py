@@ -29,7 +29,7 @@ from canonry.canon.session.commit_change import made_before, the_made
 from canonry.gateway.limits import Limits
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
 from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.scenes import (
@@ -44,8 +44,8 @@ from canonry.narrative.usecases.stories import TurnRequest, append_turn
 from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import FileIngested, ingest_file
-from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
 from canonry.records.usecases.record_entities import RecordedAs
+from canonry.records.usecases.record_source import GivenRecords, ingest_records
 from canonry.values.audience import EVERYBODY, Audience, covers
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound
 from canonry.values.fields import plain_time

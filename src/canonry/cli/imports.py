@@ -17,7 +17,7 @@ from canonry.canon.session.caller import Progress
 from canonry.canon.upkeep.logs import import_log
 from canonry.cli.options import awaited, operator, progress, settings_from, store_options
 from canonry.cli.screen import tell_line
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.import_transcript import (

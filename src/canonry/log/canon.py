@@ -53,9 +53,8 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import Folding, merge, unmerge
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
 from canonry.log.items.sources import Source
 from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, unsay

@@ -5,9 +5,18 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from canonry.log.items.entities import Entity, EntityDraft
-from canonry.log.items.facts import Axiom, AxiomDraft, Event, EventDraft, Fact, FactDraft
+from canonry.log.items.facts import (
+    Axiom,
+    AxiomDraft,
+    Event,
+    EventDraft,
+    Fact,
+    FactDraft,
+    Relation,
+    RelationDraft,
+    SaidAgain,
+)
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalDraft
-from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
 from canonry.log.items.scenes import (
     Memory,
     MemoryDraft,

@@ -11,9 +11,8 @@ from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Commit
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Thing, Tombstone
 from canonry.log.items.entities import NEVER_SEEN, Entity, EntityVeil, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.items.veils import audience_of, ended, resumed, veiled

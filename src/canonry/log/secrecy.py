@@ -11,8 +11,7 @@ from canonry.log.items.proposals import ProposalDraft
 from canonry.log.items.scenes import TurnDraft
 from canonry.log.items.sources import SnippetDraft
 from canonry.log.items.veils import tells_of
-from canonry.log.observing import tell
-from canonry.log.sighting import sighting_of
+from canonry.log.observing import sighting_of, tell
 from canonry.values.audience import EVERYBODY, Audience, narrowest
 from canonry.values.fields import PROPOSAL_PREFIX, revised
 from canonry.values.ids import is_uuid

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import (
     CONTENT_KINDS,
     CREATED_AT,
@@ -26,6 +26,7 @@ from canonry.log.schemas.catalog_tables import (
     VIDEOS,
     CatalogTable,
 )
+from canonry.values.errors import NotFound
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
 from canonry.values.json_values import plain_signs
@@ -222,3 +223,15 @@ def _kept(value: Any) -> Any:
 def projects_in_order(spaces: Iterable[Space]) -> list[Space]:
     """Projects as they are told: by name without regard to case, by name, by id."""
     return sorted(spaces, key=lambda space: (place_of(space.name), space.id))
+
+
+def require_project(thing: Thing | None) -> None:
+    """Raise `project.unknown` unless this is a project."""
+    if not is_project(thing):
+        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+
+
+def no_entity() -> NotFound:
+    """The error of whoever asks for an entity that a project has not."""
+    message = "there is no entity with this id in the project"
+    return NotFound("entity.unknown", message, path="/entityId")

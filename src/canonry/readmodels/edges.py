@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.world_types import EXIT, KIND, WORLD_RELATIONS, Tie
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId

@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 from canonry.log.entries import Thing
 from canonry.log.folding import frames_keys, key_hash, name_key, statement_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.items.veils import homed, is_veiled, variants

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.items.veils import homed
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId, content_id

@@ -7,12 +7,11 @@ from typing import Any, Final, TypeVar
 from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Speaker, Turn
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE
+from canonry.testing.conformance.kit import YEAR_9999, YEAR_ONE
 from canonry.testing.things import (
     a_fact,
     a_memory,

@@ -8,9 +8,8 @@ from typing import Any, Final, TypeVar
 
 from canonry.log.entries import Born, Entry, Made, ThingDraft
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType, Relation
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import (
     Memory,
     Scene,

@@ -86,7 +86,7 @@ def checked_year(year: int, *, path: str = "") -> int:
 
 def _expanded(year: int, rest: str, path: str) -> Instant:
     """As in the year at the same place of the cycle, which lies among those that are known."""
-    cycles = _cycles(checked_year(year, path=path))
+    cycles = (checked_year(year, path=path) - 1_600) // CYCLE
     near = parse_instant(f"{year - cycles * CYCLE:04}{rest}", path=path)
     return Instant(near + cycles * _CYCLE_MICROSECONDS)
 
@@ -96,11 +96,6 @@ def _rendered_far(instant: Instant) -> str:
     near = _EPOCH_IN_UTC + timedelta(0, 0, instant - cycles * _CYCLE_MICROSECONDS)
     year, rest = near.year + cycles * CYCLE, near.isoformat()[_YEAR_DIGITS:]
     return f"{year:+07}{rest}Z"
-
-
-def _cycles(year: int) -> int:
-    """How many cycles `year` lies from one between 1600 and 1999."""
-    return (year - 1_600) // CYCLE
 
 
 def _offset(text: str) -> timedelta:

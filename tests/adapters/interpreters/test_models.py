@@ -15,7 +15,7 @@ from canonry.documents.interpreters.answering import (
     PROMPT_HASH,
     EndpointInterpreter,
 )
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.models import endpoint
 from canonry.models.endpoint import ModelEndpoint

@@ -5,7 +5,7 @@ import pytest
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.extraction import RULES_VERSION
 from canonry.documents.interpreters.rules import RulesInterpreter
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio

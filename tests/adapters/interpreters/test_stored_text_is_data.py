@@ -11,7 +11,7 @@ from canonry.catalog.operator import FACE as OPERATOR
 from canonry.catalog.toolset import FACE as CATALOG
 from canonry.documents.interpreters.answering import INSTRUCTIONS, question
 from canonry.gateway.face import Face
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.language.texts.visible import STORED_IS_DATA, mark_of, marked
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.log.schemas.typed_records import derive_schema

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.canon.ports.files import DocumentLimits
 from canonry.documents.readers import LocalReader
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import DocumentType
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from tests.adapters.readers.paper import a_pdf
 

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers.reader import LocalReader
-from canonry.language.texts.excerpts import Box
+from canonry.language.texts.sentences import Box
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.readers.paper import a_pdf
 

@@ -8,7 +8,8 @@ import pytest
 from canonry.stores.sqlite import lookups, pages
 from canonry.stores.sqlite import store as schema
 from canonry.stores.sqlite.ledger import records
-from canonry.stores.sqlite.state import sightings, timeline
+from canonry.stores.sqlite.state import observations as sightings
+from canonry.stores.sqlite.state import observations as timeline
 from canonry.stores.sqlite.text import text as placing
 from canonry.stores.sqlite.text import vocabulary
 from canonry.stores.sqlite.text import vocabulary as waiting

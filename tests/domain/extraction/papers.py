@@ -5,7 +5,7 @@ from typing import Any
 
 from canonry.canon.ports.files import Cell, FileType, Reading, Record, Table
 from canonry.documents.extraction.rules import interpret
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.records.domain.interpretations import Found, Interpretation
 

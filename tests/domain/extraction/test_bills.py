@@ -7,7 +7,7 @@ import pytest
 from canonry.canon.ports.files import FileType, Reading, Record
 from canonry.documents.extraction.layout import arranged, tables_in
 from canonry.documents.extraction.rules import interpret
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from tests.domain.extraction.papers import SCHEMAS
 
 PAGE = """\

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
 from canonry.documents.extraction.rules import interpret
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.records.domain.interpretations import Unread
 from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
 

@@ -26,9 +26,8 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import key_hash, relations_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Constraint, Event, Fact
+from canonry.log.items.facts import Constraint, Event, Fact, Relation
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (

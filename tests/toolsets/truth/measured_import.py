@@ -23,7 +23,7 @@ from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.records.domain import interpretations
 from canonry.records.domain import interpretations as record_bounds
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases import ingest_records as record_batches
+from canonry.records.usecases import record_source as record_batches
 from canonry.stores.sqlite import connections
 
 BATCH = 400

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.records.domain import interpretations as record_bounds
-from canonry.records.usecases import ingest_records as record_batches
+from canonry.records.usecases import record_source as record_batches
 from canonry.records.usecases.record_source import Recorded, record_source
 from tests.toolsets.truth.kit import Desk, a_desk
 

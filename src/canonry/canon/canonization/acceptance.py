@@ -48,8 +48,14 @@ from canonry.log.entries import (
     ThingDraft,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact, FactDraft
-from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import (
+    Event,
+    Fact,
+    FactDraft,
+    Relation,
+    RelationDraft,
+    SaidAgain,
+)
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference

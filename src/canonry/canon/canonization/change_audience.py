@@ -31,8 +31,7 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import facts_key, relations_key, thing_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Source
 from canonry.log.schemas.narrative import STATE_TAGS

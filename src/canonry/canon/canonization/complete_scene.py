@@ -13,9 +13,8 @@ from canonry.language.texts.sentences import Said, digest
 from canonry.log.entries import SceneCompleted, Thing
 from canonry.log.folding import proposals_key, thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import EventQuery

@@ -37,8 +37,8 @@ from canonry.log.canon import Changes, fold
 from canonry.log.commits import Commit, Draft, Position
 from canonry.log.entries import Entry, ProposalDecided, ProposalDeferred, SceneExtended, Thing
 from canonry.log.items.entities import Entity, normalised_name
+from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import SceneStatus
 from canonry.log.secrecy import under
 from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Audience, viewer_of

@@ -35,8 +35,15 @@ from canonry.canon.session.lookup import (
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
 from canonry.log.folding import causes_key, thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, AxiomDomain, AxiomDraft, Constraint, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import (
+    Axiom,
+    AxiomDomain,
+    AxiomDraft,
+    Constraint,
+    Event,
+    Fact,
+    Relation,
+)
 from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import AxiomId, EntityId, EventId, NewId

@@ -38,8 +38,11 @@ from canonry.canon.session.lookup import (
 from canonry.log.entries import Entry, Made, RelationEnded
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, family_of
-from canonry.log.items.facts import Axiom
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import (
+    Axiom,
+    Relation,
+    RelationDraft,
+)
 from canonry.log.items.veils import audiences_in
 from canonry.log.schemas.narrative import RelationType
 from canonry.log.secrecy import under

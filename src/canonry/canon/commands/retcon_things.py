@@ -24,9 +24,8 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact, FactType
+from canonry.log.items.facts import Event, Fact, FactType, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery

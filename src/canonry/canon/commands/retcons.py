@@ -29,8 +29,7 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact, FactDraft, FactType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Fact, FactDraft, FactType, Relation
 from canonry.log.items.veils import as_seen
 from canonry.log.schemas.narrative import STATE_TAGS, relation_type
 from canonry.values.audience import Audience, viewer_of

@@ -18,7 +18,7 @@ from canonry.canon.session.commit_change import (
     the_made,
 )
 from canonry.canon.session.lookup import require, require_universe
-from canonry.language.texts.excerpts import Cut, DocumentType, Excerpt, Part, cut
+from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut
 from canonry.log.entries import Made, Thing
 from canonry.log.folding import snippets_key, thing_key
 from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType

@@ -29,15 +29,13 @@ from canonry.log.entries import Made, ProposalDecided, SpaceRevised
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.proposals import (
+    Correcting,
     DecisionDraft,
+    Merging,
     Proposal,
     ProposalDraft,
     ProposalStatus,
     ProposalType,
-)
-from canonry.log.items.upkeep import (
-    Correcting,
-    Merging,
     Retconning,
     UpkeepAct,
     ids_of,

@@ -6,8 +6,7 @@ from typing import Any
 
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import EntityClass, EntityDraft
-from canonry.log.items.facts import EventDraft, FactDraft, FactType
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import EventDraft, FactDraft, FactType, RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.values.audience import Audience
 from canonry.values.ids import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 
 QUANTITY: Final = "quantity"
 

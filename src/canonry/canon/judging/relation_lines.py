@@ -16,7 +16,7 @@ from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import together
 from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import Relation, RelationDraft, SaidAgain
 from canonry.log.schemas.narrative import RelationType
 from canonry.values.ids import NewId, RelationId
 from canonry.values.moments import Instant, Moment, arranged, at_once, moment_of, split_at

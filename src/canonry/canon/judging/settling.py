@@ -30,8 +30,7 @@ from canonry.log.entries import (
     RelationRetconned,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Fact, Relation, RelationDraft
 from canonry.log.items.veils import audience_of, audiences_in
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
 from canonry.log.secrecy import under

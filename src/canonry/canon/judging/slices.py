@@ -27,9 +27,8 @@ from canonry.log.folding import (
     thing_key,
 )
 from canonry.log.items.entities import Entity, family_of, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.veils import as_seen, is_veiled
 from canonry.values.audience import ANYBODY, Viewer

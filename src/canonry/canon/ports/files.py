@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from canonry.language.texts.excerpts import Box, DocumentType, Part
+from canonry.language.texts.sentences import Box, DocumentType, Part
 
 FILE_BYTES_MAX: Final = 52_428_800
 """The largest file that is taken; one byte more is refused."""

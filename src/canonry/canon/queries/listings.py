@@ -11,8 +11,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import covered_spaces, require, require_universe
 from canonry.canon.session.paging import every_item
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Axiom, Event, Fact, FactType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.ports.pages import PAGE_MAX, Page

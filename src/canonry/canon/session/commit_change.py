@@ -28,8 +28,11 @@ from canonry.language.clauses.keys import most_under
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import (
+    Event,
+    Fact,
+    Relation,
+)
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
 from canonry.log.schemas.narrative import EntityType

@@ -10,8 +10,7 @@ from canonry.canon.session.commit_change import audience_for, judged_by
 from canonry.canon.session.lookup import require_all, require_same_space
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import CanonLevel

@@ -11,7 +11,7 @@ from canonry.canon.session.commit_change import Change
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.readmodels.timeline import laid_together

@@ -34,9 +34,8 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Turn
 from canonry.log.items.sources import Snippet, Source, SourceType
 from canonry.log.schemas.narrative import NAME

@@ -27,7 +27,7 @@ from canonry.catalog.usecases.rows import (
 )
 from canonry.log.commits import Position
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import (
     CONTENT_KINDS,
     DISTRIBUTION_EVENT,

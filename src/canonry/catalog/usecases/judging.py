@@ -13,7 +13,7 @@ from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, triple
 from canonry.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
 from canonry.log.folding import listing_key, relations_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CREATED_AT, PROJECTS, RELATION_ROWS, UPDATED_AT
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.readmodels.catalog import (

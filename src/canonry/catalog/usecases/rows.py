@@ -24,7 +24,7 @@ from canonry.catalog.usecases.judging import (
 )
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity, EntityDraft
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.catalog_tables import (
     ARCHIVED,
     CONCEPT_KINDS,

@@ -210,13 +210,9 @@ def items_in(name: str, text: str) -> list[Any]:
             return written
     if name in _NAMED:
         divided = [each for each in text.split(BETWEEN) if each]
-        return divided if len(divided) > 1 else _names(text)
+        return divided if len(divided) > 1 else (list(parties_in(text)) or [text])
     if name in _WORDS:
         bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
         parts = map(str.strip, _APART.split(bare))
         return list(dict.fromkeys(part for part in parts if part)) or [text]
     return [text]
-
-
-def _names(text: str) -> list[Any]:
-    return list(parties_in(text)) or [text]

@@ -327,16 +327,12 @@ def _openai_compatible_body(question: str) -> Mapping[str, Any]:
     }
 
 
-def _openai_compatible_said(answer: Any) -> Any:
-    return json.loads(answer["choices"][0]["message"]["content"])
-
-
 OPENAI: Final = ModelProtocol(
     provider="openai",
     path="/chat/completions",
     headers=bearer,
     body=_openai_compatible_body,
-    said=_openai_compatible_said,
+    said=lambda answer: json.loads(answer["choices"][0]["message"]["content"]),
 )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.canon.ports.files import DocumentLimits
-from canonry.language.texts.excerpts import Box, Part
+from canonry.language.texts.sentences import Box, Part
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 
 

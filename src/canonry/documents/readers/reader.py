@@ -28,7 +28,7 @@ from canonry.documents.readers.structured import (
     sections,
     table_of,
 )
-from canonry.language.texts.excerpts import Box, DocumentType, Part
+from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.values.errors import InvalidInput, Unavailable
 
 _AT_ONCE: Final = 2

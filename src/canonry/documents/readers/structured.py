@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Record, Table
-from canonry.language.texts.excerpts import Part
+from canonry.language.texts.sentences import Part
 from canonry.values.errors import InvalidInput
 from canonry.values.languages import languages
 

@@ -13,7 +13,7 @@ from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, link_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
 from canonry.readmodels.edges import Direction, Tick, kind_of
 from canonry.values.ids import EntityId

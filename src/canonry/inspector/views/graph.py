@@ -13,7 +13,7 @@ from canonry.gateway.tool import Arguments
 from canonry.inspector.views.log import as_of
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.values.provenance import CanonLevel
 
 NODES: Final = 200

@@ -26,8 +26,7 @@ from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.recall.usecases.find_things import holds
 from canonry.recall.usecases.recall import RecallServices

@@ -31,7 +31,7 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Ask, Grade, Proposal, ProposalStatus, ProposalType
-from canonry.records.notation.reviewing import NOTATIONS
+from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.duplicates import DuplicateQuery, duplicates_within
 from canonry.records.usecases.review import Settled, list_unclear, settle_values
 from canonry.values.errors import CanonryError, InvalidInput

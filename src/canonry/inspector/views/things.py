@@ -23,12 +23,11 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.log import as_of, one_as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.language.texts.excerpts import Box
+from canonry.language.texts.sentences import Box
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of

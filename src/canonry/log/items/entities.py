@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Decision, Grade, GradedConflict, Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.log.schemas.narrative import (
     DESCRIPTION,

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any, Final, TypeVar
 
 from canonry.log.items.entities import Entity, EntityVeil
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation, Veil
+from canonry.log.items.facts import Event, Fact, Relation, Veil
 from canonry.log.schemas.narrative import policy_of
 from canonry.values.audience import (
     GAME_MASTERS,

@@ -3,7 +3,8 @@
 import asyncio
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
@@ -223,3 +224,49 @@ def _group_of(waiting: deque[Call]) -> list[Call]:
             group.append(call)
         waiting.popleft()
     return group
+
+
+def closed() -> Unavailable:
+    """The error of whoever asks after the end."""
+    return Unavailable("ledger.closed", "the store is closed; open it again")
+
+
+class WorkUnderWay:
+    """What of an engine is under way, so that whoever closes it can wait."""
+
+    def __init__(self) -> None:
+        """Nothing is under way."""
+        self.is_closed = False
+        self._count = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Let whoever closes wait for the block.
+
+        Raises:
+            Unavailable: `ledger.closed`.
+        """
+        if self.is_closed:
+            raise closed()
+        with self.counted():
+            yield
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """The same, also while somebody closes."""
+        self._count += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._count -= 1
+            if not self._count:
+                self._idle.set()
+
+    async def end(self, seconds: float) -> None:
+        """Let nothing begin any more, and wait for what has begun."""
+        self.is_closed = True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)

@@ -41,9 +41,8 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, ProposalDraft, ProposalStatus, ProposalType
-from canonry.log.items.relations import Relation
 from canonry.narrative.toolset.arguments import (
     DETAIL,
     PAGING,

@@ -24,7 +24,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.narrative.toolset.arguments import optional_text, uuid_of
 from canonry.narrative.toolset.contract import contract_tool
 from canonry.narrative.toolset.search import HITS

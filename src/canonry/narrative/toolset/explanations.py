@@ -31,9 +31,8 @@ from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.log.commits import Position
 from canonry.log.entries import THING_KINDS, EntitiesMerged, FactSuperseded, RelationEnded
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.arguments import (

@@ -28,8 +28,7 @@ from canonry.gateway.shapes import (
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import MemoryDraft, Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.arguments import (

@@ -29,11 +29,12 @@ from canonry.gateway.shapes import (
     obj,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.language.texts.excerpts import DocumentType
+from canonry.language.texts.sentences import (
+    DocumentType,
+)
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import StoryStatus
 from canonry.log.items.sources import SourceDraft, SourceType
 from canonry.narrative.toolset.arguments import (

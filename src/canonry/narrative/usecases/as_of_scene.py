@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from canonry.canon.judging.standing_tags import held_at
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus, place_in
 from canonry.log.schemas.narrative import RELATION_TYPES
 from canonry.recall.domain.context import is_promised

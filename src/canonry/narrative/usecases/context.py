@@ -13,8 +13,7 @@ from canonry.canon.session.lookup import require
 from canonry.canon.session.paging import newest_match
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of, normalised_name
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.narrative.usecases.as_of_scene import (
     events_until,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
 from canonry.values.ids import Space, SpaceId

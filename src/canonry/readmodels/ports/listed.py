@@ -14,9 +14,8 @@ from typing_extensions import override
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.folding import statement_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, Story
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.schemas.schemas import RegisteredSchema

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.readmodels.edges import Way
 from canonry.readmodels.ports.view import View
 from canonry.values.ids import EntityId, SpaceId

@@ -4,11 +4,12 @@
 queries of state and documents by carrying out what is planned here.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from canonry.log.items.entities import EntityClass
+from canonry.log.items.entities import EntityClass, normalised_name
 from canonry.readmodels.listing import MERGED, NOBODY, TAG, List, Owner, storable
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import (
@@ -18,11 +19,14 @@ from canonry.readmodels.ports.state import (
     RelationQuery,
     Spaces,
 )
+from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)
+_PATTERN_BYTES: Final = 40_000
+_WILD: Final = re.compile(r"[*%]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,3 +278,15 @@ def _entity_wish(query: EntityQuery) -> FacetWish | None:
 
 def _owners(ids: Iterable[str]) -> tuple[Owner, ...]:
     return tuple(sorted(ids)) or (NOBODY,)
+
+
+def parts_of_pattern(pattern: str) -> list[str]:
+    """The normalised texts between the wildcards of a pattern.
+
+    Raises:
+        InvalidInput: `query.pattern-long`.
+    """
+    if len(pattern.encode()) > _PATTERN_BYTES:
+        message = f"a pattern has at most {_PATTERN_BYTES} bytes"
+        raise InvalidInput("query.pattern-long", message, path="name_pattern")
+    return _WILD.split(normalised_name(pattern))

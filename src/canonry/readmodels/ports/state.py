@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Axiom, Event, Fact, FactType
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.schemas.identity_keys import Bearer
@@ -18,7 +17,7 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.view import View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
@@ -249,10 +248,6 @@ class State(View, Protocol):
     @abstractmethod
     async def events(self, query: EventQuery) -> Page[Event]:
         """The events that match."""
-
-    @abstractmethod
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        """The events that name any of `event_ids` among their effects; at most 500."""
 
     @abstractmethod
     async def relations(self, query: RelationQuery) -> Page[Relation]:

@@ -7,8 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from canonry.language.texts.sentences import token_starts, tokens_in
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Memory
 from canonry.values.ids import EntityId, MemoryId
 from canonry.values.moments import Instant

@@ -13,8 +13,10 @@ from canonry.canon.session.lookup import covered_spaces, require
 from canonry.language.texts.stems import stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import (
+    Fact,
+    Relation,
+)
 from canonry.log.items.sources import Source
 from canonry.readmodels.keywords import measure_of, sought_in
 from canonry.readmodels.passages import STANDING, Collection, Passage, names_of, passages_of

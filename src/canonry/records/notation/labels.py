@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Reading, Table
-from canonry.language.texts.excerpts import Box
+from canonry.language.texts.sentences import Box
 from canonry.records.notation.numbers import numbers_in, without_currency
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.json_values import folded

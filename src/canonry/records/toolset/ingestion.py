@@ -48,8 +48,7 @@ from canonry.records.usecases.ingest_file import (
     reinterpret_source,
     require_source,
 )
-from canonry.records.usecases.ingest_records import GivenRecords, ingest_records
-from canonry.records.usecases.record_source import Recorded
+from canonry.records.usecases.record_source import GivenRecords, Recorded, ingest_records
 from canonry.values.errors import InvalidInput
 
 _PATH_MAX: Final = 4_096

@@ -13,7 +13,7 @@ from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit
 from canonry.log.entries import Erased, Made, Redacted
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema
@@ -44,7 +44,7 @@ from canonry.records.usecases.schemas_in_force import schema_of, schemas_for, sc
 from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
-from canonry.values.ids import EntityId, SpaceId
+from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import render_instant
 from canonry.values.observations import Observation
@@ -87,14 +87,10 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
                 }
             }
         )
-        async for seen in every_item(partial(canon.state.observations_newest, _only(entity.id))):
+        async for seen in every_item(partial(canon.state.observations_newest, (entity.id,))):
             yield _line({"observation": _observation(seen)})
     async for relation in every_match(canon.state.relations, RelationQuery(spaces=spaces)):
         yield _line({"relationship": _relation(relation)})
-
-
-def _only(entity_id: EntityId) -> tuple[EntityId]:
-    return (entity_id,)
 
 
 def _source(source: Source) -> Mapping[str, Any]:

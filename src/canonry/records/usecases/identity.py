@@ -21,7 +21,7 @@ from canonry.canon.session.paging import every_match
 from canonry.log.entries import Entry, KeysDisowned, Made
 from canonry.log.folding import relations_key, schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone, family_of
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.identity_keys import (
     KEY_MARK,
     KeyReader,
@@ -38,7 +38,7 @@ from canonry.log.schemas.identity_keys import (
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import type_named
-from canonry.log.schemas.truth_types.people import PLURALS
+from canonry.log.schemas.truth_types.types import PLURALS
 from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.records.domain.assertions import Family, KeyStatus, family, names_today
 from canonry.records.domain.interpretations import NAME_MAX

@@ -38,7 +38,6 @@ from canonry.models.speaker import ASKED
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file
-from canonry.records.usecases.ingest_records import record_batches
 from canonry.records.usecases.interpret_source import (
     PlannedRun,
     excerpts_of,
@@ -48,7 +47,7 @@ from canonry.records.usecases.interpret_source import (
     require_quota,
     restate_run,
 )
-from canonry.records.usecases.record_source import Recorded, record_source
+from canonry.records.usecases.record_source import Recorded, record_batches, record_source
 from canonry.records.usecases.records import Statement
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import EntityId, NewId, RunId, SourceId

@@ -12,7 +12,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.paging import OF_RECORD, aside
 from canonry.canon.session.sight import Sight
-from canonry.language.texts.excerpts import Cut, Excerpt, cut
+from canonry.language.texts.sentences import Cut, Excerpt, cut
 from canonry.log.entries import Made
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity

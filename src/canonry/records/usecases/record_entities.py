@@ -13,7 +13,7 @@ from canonry.canon.session.paging import Pace, aside
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import name_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, said_in
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import relation_id_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema, TruthRelation

@@ -17,7 +17,7 @@ from canonry.canon.session.account import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import Pace, aside, in_turns
-from canonry.language.texts.excerpts import Excerpt
+from canonry.language.texts.sentences import Excerpt
 from canonry.log.folding import bearer_key, schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone, family_of
 from canonry.log.items.sources import Source, SourceDraft

@@ -27,7 +27,7 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.relations import Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import Relation, RelationDraft, SaidAgain
 from canonry.log.items.sources import Source, relation_id_of
 from canonry.log.schemas.identity_keys import KeyReader, key_mark
 from canonry.log.schemas.narrative import PROPERTY_PREFIX

@@ -11,7 +11,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, found_by
 from canonry.canon.session.lookup import require
 from canonry.canon.session.paging import every_item, every_match
-from canonry.language.texts.excerpts import Box
+from canonry.language.texts.sentences import Box
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
@@ -22,7 +22,7 @@ from canonry.log.schemas.typed_records import Converted, convert
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.domain.shown import shown_by
 from canonry.records.notation.labels import WrittenPlace, places_of
-from canonry.records.notation.reviewing import NOTATIONS, Unclear, unclear_in
+from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_source import source_of_words
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_for

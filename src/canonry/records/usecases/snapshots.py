@@ -11,9 +11,9 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity, Sightings
 from canonry.log.items.sources import Source
+from canonry.log.observing import seen_also
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.sighting import seen_also
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_for

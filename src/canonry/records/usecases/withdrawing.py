@@ -26,7 +26,7 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation, RelationDraft
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery

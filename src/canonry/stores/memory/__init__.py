@@ -1,8 +1,7 @@
 """The memory backend: the executable specification, the shortest code that keeps every promise."""
 
-from canonry.stores.memory.ledger import MemoryBlobs, MemoryLedger
+from canonry.stores.memory.ledger import MemoryBlobs, MemoryLedger, MemoryStore
 from canonry.stores.memory.state import MemoryState
-from canonry.stores.memory.store import MemoryStore
 from canonry.stores.memory.vectors import MemoryVectors
 from canonry.stores.memory.views import MemoryCatalog, MemoryDocuments, MemoryPlaces, MemoryText
 

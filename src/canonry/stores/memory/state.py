@@ -14,14 +14,13 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import frames_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.items.veils import tells_of
+from canonry.log.observing import seen_also
 from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
 from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.log.sighting import seen_also
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import (
     STATING_MAX,
@@ -41,9 +40,9 @@ from canonry.readmodels.timeline import (
     entries_said,
     event_of,
 )
-from canonry.stores.memory.store import MemoryView
+from canonry.stores.memory.ledger import MemoryView
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
@@ -321,12 +320,6 @@ class MemoryState(MemoryView, State):
             return (*event.rank, event.id)
 
         return self._page(found, query.limit, query.offset, key=when)
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        effects = frozenset(event_ids)
-        found = (e for e in self._store.of(Event, None) if not effects.isdisjoint(e.causes))
-        return self._page(found, PAGE_MAX, 0).items
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:

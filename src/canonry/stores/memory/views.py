@@ -6,9 +6,8 @@ from typing_extensions import override
 
 from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
+from canonry.log.items.facts import Event, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.schemas.world_types import EXIT
@@ -19,7 +18,9 @@ from canonry.readmodels.catalog import (
     fold,
     is_project,
     item_of,
+    no_entity,
     projects_in_order,
+    require_project,
 )
 from canonry.readmodels.edges import ALWAYS, Way, holds_at, kind_of, way_of
 from canonry.readmodels.keywords import Figures, figures_of, measure_of, sought_in
@@ -40,9 +41,8 @@ from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.places import EdgeQuery, Places
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.stores.memory.ledger import MemoryView
 from canonry.stores.memory.state import page
-from canonry.stores.memory.store import MemoryView
-from canonry.values.errors import NotFound
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
@@ -349,16 +349,14 @@ class MemoryCatalog(MemoryView, Catalog):
         return [item for item in map(item_of, entities) if item is not None]
 
     def _content(self, project: SpaceId) -> dict[str, CatalogItem]:
-        if not is_project(self._store.things.get(project)):
-            raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+        require_project(self._store.things.get(project))
         return {item.thing: item for item in self._items(project) if item.content}
 
     def _require(self, project: SpaceId, entity_id: str) -> CatalogItem:
         for item in self._content(project).values():
             if item.id == entity_id:
                 return item
-        message = "there is no entity with this id in the project"
-        raise NotFound("entity.unknown", message, path="/entityId")
+        raise no_entity()
 
     def _entity(self, thing_id: str) -> Entity:
         return self._store.things[thing_id]  # type: ignore[return-value]

@@ -39,7 +39,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from canonry.log.encoding import ENCODING_VERSION
-from canonry.log.ports.world import scope
+from canonry.log.ports.world import WorkUnderWay, closed, scope
 from canonry.log.sealing import GENESIS
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
@@ -118,11 +118,6 @@ def unreachable() -> Unavailable:
     """The error of whoever finds no server that takes writes."""
     message = "the database server does not answer: check that it runs; then try again"
     return Unavailable("store.unreachable", message)
-
-
-def closed() -> Unavailable:
-    """The error of whoever asks after the end."""
-    return Unavailable("ledger.closed", "the store is closed; open it again")
 
 
 # The newest commits of logs as this process knows them, so that an append need not ask for them.
@@ -242,10 +237,7 @@ class MongoDatabase:
         self.name: Final = name
         self.ends: Final = KnownEnds()
         self._deadline = deadline
-        self._closed = False
-        self._busy = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._work = WorkUnderWay()
         self._later = set[asyncio.Task[None]]()
         self._ahead = 0.0
         self._asked: float | None = None
@@ -288,9 +280,7 @@ class MongoDatabase:
 
     async def close(self) -> None:
         """Finish what was begun, then let go of the server; closing twice is allowed."""
-        self._closed = True
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), self._deadline)
+        await self._work.end(self._deadline)
         with suppress(PyMongoError):
             await self._client.close()
 
@@ -332,7 +322,7 @@ class MongoDatabase:
         Raises:
             Unavailable: `ledger.closed`, `store.deadline` or `store.unreachable`.
         """
-        if self._closed:
+        if self._work.is_closed:
             raise closed()
         call = scope()
         left = self._deadline if seconds is None else seconds
@@ -340,12 +330,12 @@ class MongoDatabase:
             left = min(left, call.ends - asyncio.get_running_loop().time())
         if left <= 0:
             raise Unavailable("store.deadline", "the call has no time left; ask for less of it")
-        with self._counted(), translated(), pymongo.timeout(left):
+        with self._work.counted(), translated(), pymongo.timeout(left):
             yield
 
     def later(self, work: Callable[[], Awaitable[None]]) -> None:
         """Begin what nobody waits for but whoever closes, and what may fail."""
-        counted = self._counted()
+        counted = self._work.counted()
         counted.__enter__()
 
         async def begun() -> None:
@@ -358,17 +348,6 @@ class MongoDatabase:
         task = asyncio.create_task(begun(), context=Context(), name="later")
         self._later.add(task)
         task.add_done_callback(self._later.discard)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        self._busy += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            if not self._busy:
-                self._idle.set()
 
     async def now(self) -> int:
         """What the clock of the server says, in milliseconds; it is the same for all processes."""

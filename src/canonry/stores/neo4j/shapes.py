@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple
 from canonry.log.encoding import encode_thing
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.relations import Relation
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.schemas.catalog_tables import ITEM_KINDS, RELATIONS

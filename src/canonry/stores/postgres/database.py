@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, AsyncCursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from canonry.log.ports.world import forget, scope
+from canonry.log.ports.world import WorkUnderWay, closed, forget, scope
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 
 CONTENDED: Final = (
@@ -81,11 +81,6 @@ def moved() -> Unavailable:
     return Unavailable(MOVED, message)
 
 
-def closed() -> Unavailable:
-    """The error of whoever asks after the end."""
-    return Unavailable("ledger.closed", "the store is closed; open it again")
-
-
 def newer() -> BrokenInvariant:
     """The error of a Canonry that is too old for its store."""
     message = "a later version of Canonry has written into this store; update this one"
@@ -149,13 +144,11 @@ class Database:
         settings.setdefault("application_name", "canonry")
         self.url: Final = make_conninfo(**{name: str(value) for name, value in settings.items()})
         self._deadline = deadline
-        self._closed = False
         self._seconds: WeakKeyDictionary[PgConnection, int] = WeakKeyDictionary()
         self.ending: Final[list[Callable[[], Awaitable[None]]]] = []
         """What has to end when the database is closed."""
-        self._busy = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._work = WorkUnderWay()
+        self.begun = self._work.begun
         self._pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
             self.url,
             kwargs={"autocommit": True},
@@ -184,9 +177,7 @@ class Database:
         """Finish what was begun, then let go of the server; closing twice is allowed."""
         while self.ending:
             await self.ending.pop()()
-        self._closed = True
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), self._deadline)
+        await self._work.end(self._deadline)
         with suppress(psycopg.Error):
             await self._pool.close(timeout=_PATIENCE)
 
@@ -213,7 +204,7 @@ class Database:
 
     async def _told(self, error: psycopg.Error) -> CanonryError:
         """What a failure means; a pool that waits in vain does not say that the server is away."""
-        if isinstance(error, PoolTimeout) and not self._closed:
+        if isinstance(error, PoolTimeout) and not self._work.is_closed:
             try:
                 probe = await AsyncConnection.connect(self.url, connect_timeout=1)
             except psycopg.Error as why:
@@ -238,24 +229,6 @@ class Database:
         with self.begun():
             return await self.attempt_begun(work)
 
-    @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Let whoever closes wait for the block.
-
-        Raises:
-            Unavailable: `ledger.closed`.
-        """
-        if self._closed:
-            raise closed()
-        self._busy += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            if not self._busy:
-                self._idle.set()
-
     async def attempt_begun(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """The same within a block that was `begun`, also while somebody closes."""
         pause, ends = _PAUSE, time.monotonic() + _PATIENCE
@@ -271,7 +244,7 @@ class Database:
                     raise as_canonry(error) from error
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 lost = db is None or db.closed or db.broken
-                if not left or not lost or self._closed or time.monotonic() > ends:
+                if not left or not lost or self._work.is_closed or time.monotonic() > ends:
                     raise await self._told(error) from error
                 if db is not None:
                     continue  # another connection of the pool may be a good one

@@ -1,24 +1,50 @@
-"""Pages of a list in one statement: what is counted of it leads to runs that are in order already.
-
-So a page costs its own length times the number of facets that fit, however long the list is, and a
-total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look on.
-"""
+"""Pages of a list in one statement: what is counted of it leads to runs in the right order."""
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from struct import pack, unpack
+from typing import Any, Final, TypeAlias
 
 from canonry.log.encoding import decode_thing
-from canonry.log.items.entities import normalised_name
+from canonry.log.entries import Thing
+from canonry.readmodels import listing
 from canonry.readmodels.listing import List, Owner
 from canonry.readmodels.ports.pages import Page
-from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection
+from canonry.readmodels.ports.selections import AlsoListed, FacetWish, Selection, parts_of_pattern
 from canonry.stores.postgres.database import PgConnection, PgRow, altered, fetched
-from canonry.stores.postgres.lists import owners_stored, ranked
-from canonry.values.errors import InvalidInput
 
-_PATTERN_BYTES: Final = 40_000
-_WILD: Final = re.compile(r"[*%]")
+StoredRow: TypeAlias = tuple[str, int, str, str, int, int, str, int | None, int | None, str | None]
+"""(space, list, owner, facet, rank, later, id, starts, ends, name)."""
+
+_SIGN: Final = 0x7FFF_FFFF_FFFF_FFFF
+
+
+def rows_of(thing: Thing) -> Iterator[StoredRow]:
+    """The rows of `thing` in every list; those without a space are kept in that of the thing."""
+    for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
+        place = (space or thing.space, listed, str(owner), facet, ranked(listed, rank), later)
+        yield (*place, identity, *rest)  # type: ignore[misc] # three are left
+
+
+def ranked(listed: int, rank: float) -> int:
+    """A rank as a whole number in the same order: that of memories is their importance."""
+    if listed != List.MEMORIES:
+        return int(rank)
+    bits: int = unpack(">q", pack(">d", rank + 0.0))[0]
+    return bits if bits >= 0 else bits ^ _SIGN
+
+
+def owners_stored(owners: Iterable[Owner]) -> list[str]:
+    """Owners as they are stored."""
+    return [str(owner) for owner in owners]
+
+
+# Pages of a list in one statement: what is counted of it leads to runs that are in order already.
+#
+# So a page costs its own length times the number of facets that fit, however long the list is, and
+# a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look
+# on.
+
 _SPECIAL: Final = re.compile(r"([\\%_])")
 _SAME: Final = (
     "SELECT 1 FROM listing o WHERE o.space = l.space AND o.list = %(s{n})s"
@@ -48,8 +74,8 @@ _COUNT: Final = (
 )
 _FIRST: Final = (
     "SELECT t.kind, t.body FROM (SELECT rank, later, id FROM listing WHERE {space} list = %s"
-    " AND owner = %s ORDER BY rank {turn}, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
-    " ORDER BY l.rank {turn}, l.later, l.id"
+    " AND owner = %s ORDER BY rank, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
+    " ORDER BY l.rank, l.later, l.id"
 )
 
 
@@ -94,12 +120,10 @@ async def first_of(
     owner: Owner,
     limit: int,
     space: str | None,
-    *,
-    newest: bool = False,
 ) -> list[Any]:
     """The first things in the list of one owner, of all its facets."""
     where = "" if space is None else "space = %s AND"
-    statement = _FIRST.format(space=where, turn="DESC" if newest else "ASC")
+    statement = _FIRST.format(space=where)
     place = () if space is None else (space,)
     return things_in(await fetched(db, statement, (*place, int(listed), str(owner), limit)))
 
@@ -168,8 +192,5 @@ def _stands(n: int, standing: AlsoListed, values: dict[str, Any]) -> str:
 
 def _like(pattern: str) -> str:
     """`pattern` for PostgreSQL: only its own wildcards are wild."""
-    if len(pattern.encode()) > _PATTERN_BYTES:
-        message = f"a pattern has at most {_PATTERN_BYTES} bytes"
-        raise InvalidInput("query.pattern-long", message, path="name_pattern")
-    parts = _WILD.split(normalised_name(pattern))
-    return "%".join(("", *(_SPECIAL.sub(r"\\\1", part) for part in parts), ""))
+    parts = (_SPECIAL.sub(r"\\\1", part) for part in parts_of_pattern(pattern))
+    return "%".join(("", *parts, ""))

@@ -11,9 +11,8 @@ from canonry.log.ports.blobs import Blobs
 from canonry.log.ports.world import Clock, Identities
 from canonry.stores.postgres.catalog.catalog import PostgresCatalog
 from canonry.stores.postgres.database import CONNECTIONS, DEADLINE, Database
-from canonry.stores.postgres.documents import PostgresDocuments
+from canonry.stores.postgres.documents import PostgresDocuments, PostgresPlaces
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.stores.postgres.places import PostgresPlaces
 from canonry.stores.postgres.shards.joining import require_whole
 from canonry.stores.postgres.state.state import PostgresState
 from canonry.stores.postgres.text.text import PostgresText

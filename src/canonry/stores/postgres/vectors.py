@@ -5,7 +5,7 @@ has enough vectors for it to be quicker than looking at all of them.
 """
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -314,13 +314,9 @@ def _row(model: str, entry: VectorEntry) -> tuple[Any, ...]:
         entry.id,
         entry.part,
         str(entry.collection),
-        _listed(entry.entities),
+        list(entry.entities),
         entry.scene_id,
         entry.source_id,
         entry.digest,
         _text(entry.vector),
     )
-
-
-def _listed(entities: Iterable[str]) -> list[str]:
-    return list(entities)

@@ -12,16 +12,15 @@ from canonry.log.canon import BESIDE_ROUNDS, beside, needs
 from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Entry, Thing, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
 from canonry.readmodels.listing import UNCOUNTED, difference
 from canonry.stores.postgres.catalog.rows import edges_of, items_of, projects_of
 from canonry.stores.postgres.database import PgConnection, PgRow, Values, fetched, run
-from canonry.stores.postgres.lists import rows_of
+from canonry.stores.postgres.pages import rows_of
 from canonry.stores.postgres.state import timeline
-from canonry.stores.postgres.state.identifier_rows import identifiers_of
+from canonry.stores.postgres.state.identifiers import identifiers_of
 from canonry.stores.postgres.text.passages import PassageCounts, passages_in
 from canonry.values.ids import Space
 

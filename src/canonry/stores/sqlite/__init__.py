@@ -1,11 +1,15 @@
 """The embedded backend: records and views in one SQLite file, changed in one transaction."""
 
 from canonry.stores.sqlite.connections import Durability
-from canonry.stores.sqlite.reading import UNWRITABLE, SealedStore, open_sealed
-from canonry.stores.sqlite.store import SqliteStore, open_store
-from canonry.stores.sqlite.upkeep.looking import LookingUpkeep
-from canonry.stores.sqlite.upkeep.schema_check import check_file, check_store_file
-from canonry.stores.sqlite.upkeep.upkeep import SqliteUpkeep
+from canonry.stores.sqlite.store import (
+    UNWRITABLE,
+    SealedStore,
+    SqliteStore,
+    open_sealed,
+    open_store,
+)
+from canonry.stores.sqlite.upkeep.upkeep import LookingUpkeep, SqliteUpkeep
+from canonry.stores.sqlite.upkeep.verification import check_file, check_store_file
 
 __all__ = [
     "UNWRITABLE",

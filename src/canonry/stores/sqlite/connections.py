@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.log.ports.world import closed
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 
 RAISED: Final = (apsw.Error, UnicodeDecodeError)
@@ -64,11 +65,6 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case _:
             message = "the store refused a statement: run `canonry doctor`"
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
-
-
-def closed() -> Unavailable:
-    """The error of whoever asks after the end."""
-    return Unavailable("ledger.closed", "the store is closed; open it again")
 
 
 def not_canonry() -> CanonryError:

@@ -1,11 +1,29 @@
-"""Things looked up by their ids: many in one statement, so that few statements are run."""
+"""Rows of lists, and things by their ids."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.stores.sqlite.bodies import Packed, altered, thing_under, unpack
+from canonry.log.entries import Thing
+from canonry.readmodels import listing
+from canonry.stores.sqlite.bodies import Packed, altered, pack, thing_under, unpack
+
+PackedOwner: TypeAlias = bytes | str | int
+CountKey: TypeAlias = tuple[int, PackedOwner, Packed, str]
+PackedRow: TypeAlias = tuple[
+    int, PackedOwner, Packed, str, int | float, int, Packed, int | None, int | None, str | None
+]
+
+
+def rows_of(thing: Thing) -> list[PackedRow]:
+    """The rows of `thing` in every list, as they are stored."""
+    found: list[PackedRow] = []
+    for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
+        mine = pack(owner) if isinstance(owner, str) else owner
+        found.append((listed, mine, pack(space), facet, rank, later, pack(identity), *rest))  # type: ignore[arg-type] # three are left
+    return found
+
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of a thing."""

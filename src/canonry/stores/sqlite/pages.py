@@ -11,15 +11,12 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.log.items.entities import normalised_name
 from canonry.readmodels.listing import NOBODY, List, Owner
 from canonry.readmodels.ports.pages import Page
-from canonry.readmodels.ports.selections import Selection
+from canonry.readmodels.ports.selections import Selection, parts_of_pattern
 from canonry.readmodels.ports.state import Spaces
 from canonry.stores.sqlite.bodies import Packed, altered, pack, unpack
-from canonry.stores.sqlite.listing import PackedOwner
-from canonry.stores.sqlite.lookups import number, things_of
-from canonry.values.errors import InvalidInput
+from canonry.stores.sqlite.lookups import PackedOwner, number, things_of
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"
 _ORDER: Final = "ORDER BY l.rank, l.later, l.id"
@@ -35,8 +32,6 @@ _NEWEST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_NEWEST} LIMIT ?
 _AT_ONCE: Final = 8
 """The owners whose ids one statement gives; one number, so that it is compiled once."""
 
-_PATTERN_BYTES: Final = 40_000
-_WILD: Final = re.compile(r"[*%]")
 _SPECIAL: Final = re.compile(r"([*?\[])")
 _STANDS: Final = (
     "SELECT 1 FROM listing o WHERE o.list = ? AND o.owner IN ({owners}) AND o.space = l.space"
@@ -156,11 +151,8 @@ def _packed(owners: Sequence[Owner]) -> Sequence[PackedOwner]:
 
 def _glob(pattern: str) -> str:
     """`pattern` for SQLite: only its own wildcards are wild."""
-    if len(pattern.encode()) > _PATTERN_BYTES:
-        message = f"a pattern has at most {_PATTERN_BYTES} bytes"
-        raise InvalidInput("query.pattern-long", message, path="name_pattern")
-    parts = _WILD.split(normalised_name(pattern))
-    return "*".join(("", *(_SPECIAL.sub(r"[\1]", part) for part in parts), ""))
+    parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(pattern))
+    return "*".join(("", *parts, ""))
 
 
 def _runs(db: apsw.Connection, said: _Sql) -> Sequence[_PageRun]:

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 import apsw
 
+from canonry.log.ports.world import closed
 from canonry.stores.sqlite.anchor import Anchor
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
@@ -23,7 +24,6 @@ from canonry.stores.sqlite.connections import (
     RAISED,
     OpenMode,
     as_canonry,
-    closed,
     connect,
     translated,
 )

@@ -1,4 +1,4 @@
-"""The store in SQLite, and its schema."""
+"""The store in SQLite, its schema, and a store opened for reading alone."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -21,26 +21,25 @@ from canonry.stores.sqlite.checkpoints import PATIENCE_MS, Checkpoints, Turnstil
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
     Durability,
+    OpenMode,
     connect,
     newer,
     not_canonry,
     transaction,
     translated,
 )
-from canonry.stores.sqlite.documents import SqliteDocuments
+from canonry.stores.sqlite.documents import SqliteDocuments, SqlitePlaces
 from canonry.stores.sqlite.ledger.ledger import SqliteLedger
-from canonry.stores.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pump
+from canonry.stores.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pen, Pump
 from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.ledger.writing import Pen
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.places import SqlitePlaces
 from canonry.stores.sqlite.readers import Readers
 from canonry.stores.sqlite.state.state import SqliteState
 from canonry.stores.sqlite.text.passages import BATCH
 from canonry.stores.sqlite.text.text import SqliteText
 from canonry.stores.sqlite.text.vocabulary import how_many_wait, index_waiting
 from canonry.stores.sqlite.views import fold_all
-from canonry.values.errors import BrokenInvariant, Unavailable
+from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 APPLICATION_ID: Final = 0x43414E4F
 VIEWS_VERSION: Final = 16
@@ -349,3 +348,76 @@ def size_of(path: Path) -> int:
 
 def _is_ours(db: apsw.Connection) -> bool:
     return int(db.pragma("user_version")) > 0 and is_current(db)
+
+
+UNWRITABLE: Final = frozenset(
+    {"store.unreachable", "store.read-only", "store.io", "ledger.full", "file.signing-failed"}
+)
+"""What opening says of a disk that is full or cannot be written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedStore(SqlitePorts):
+    """Everything that reads one folder, for as long as it is open."""
+
+    path: Path
+    way: OpenMode
+
+    async def close(self) -> None:
+        """Let running queries end, and let go of the folder."""
+        await self.readers.close()
+
+
+async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
+    """Open the store in `folder` as it is.
+
+    Raises:
+        NotFound: `store.absent`.
+        BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
+        Unavailable: `store.unreachable`, `store.io`, or `store.unclosed`, a server died and left
+            commits in a write-ahead log that cannot be read where nothing can be written.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        message = f"there is no store in {folder}; name its folder with --data"
+        raise NotFound("store.absent", message, path=str(folder))
+    way = await asyncio.to_thread(_way_to, path)
+    anchor = Anchor(path)
+    if way is OpenMode.FROZEN:
+        anchor.freeze()
+    readers = Readers(path, deadline=DEADLINE, anchor=anchor, way=way)
+    anchor.hold()
+    return SealedStore(**ports_over(readers, blobs, None), path=path, way=way)
+
+
+def _way_to(path: Path) -> OpenMode:
+    """The first way that leads there; a disk that is full or cannot be written leaves fewer."""
+    try:
+        _require_current(path, OpenMode.SEALED)
+    except Unavailable as error:
+        if error.code not in UNWRITABLE:
+            raise
+    else:
+        return OpenMode.SEALED
+    way = OpenMode.APART if size_of(Path(f"{path}-wal")) else OpenMode.FROZEN
+    try:
+        _require_current(path, way)
+    except Unavailable as error:
+        if way is OpenMode.FROZEN or error.code not in UNWRITABLE:
+            raise
+        message = (
+            "a server died and left commits in the write-ahead log, which cannot be read here: "
+            "open the store once where its disk can be written, or copy its folder there"
+        )
+        raise Unavailable("store.unclosed", message) from error
+    return way
+
+
+def _require_current(path: Path, way: OpenMode) -> None:
+    db = connect(path, way=way)
+    try:
+        if not is_current(db):
+            message = "an earlier Canonry wrote this store: open it once for writing"
+            raise BrokenInvariant("store.older", message)
+    finally:
+        db.close()

@@ -11,8 +11,7 @@ from canonry.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.log.commits import Commit
 from canonry.log.entries import THING_KINDS, Entry, Thing, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, Fact
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
 from canonry.log.sealing import Sealed, require_unaltered, unseal
@@ -23,10 +22,9 @@ from canonry.stores.sqlite.catalog import views as catalog_views
 from canonry.stores.sqlite.catalog.views import Changed
 from canonry.stores.sqlite.ledger import records
 from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.listing import CountKey, rows_of
-from canonry.stores.sqlite.lookups import look_up
+from canonry.stores.sqlite.lookups import CountKey, look_up, rows_of
 from canonry.stores.sqlite.state.identifiers import reidentify
-from canonry.stores.sqlite.state.timeline import redate
+from canonry.stores.sqlite.state.observations import redate
 from canonry.stores.sqlite.text.passages import (
     BATCH,
     StemKey,

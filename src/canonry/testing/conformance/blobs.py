@@ -10,7 +10,7 @@ from canonry.log.folding import facts_key, key_hash, thing_key
 from canonry.readmodels.ports.state import FactQuery
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, answers, present, requirement
-from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable

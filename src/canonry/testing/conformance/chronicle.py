@@ -36,8 +36,7 @@ from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.log.items.sources import RunStatus, SourceType
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
-from canonry.testing.conformance.kit import Backend
+from canonry.testing.conformance.kit import PROPERTIES, TEXTS, Backend
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,

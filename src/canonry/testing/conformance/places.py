@@ -5,8 +5,7 @@ from typing import Any
 
 from canonry.log.entries import EventRetconned, RelationEnded, RelationRetconned
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.readmodels.ports.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_relation, an_entity, an_event, ident

@@ -8,7 +8,6 @@ import pytest
 from canonry.language.clauses.keys import rival_keys
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
-    CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
@@ -20,8 +19,14 @@ from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact, FactType
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery
-from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
-from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.conformance.kit import (
+    LONGEST_DURATION,
+    YEAR_9999,
+    YEAR_ONE,
+    Backend,
+    Contract,
+    requirement,
+)
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
@@ -35,7 +40,7 @@ from canonry.testing.things import (
     made,
 )
 from canonry.testing.worlds import Scribe, thing_named
-from canonry.values.ids import EntityId, EventId, FactId, SceneId
+from canonry.values.ids import EntityId, FactId, SceneId
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Authority, CanonLevel
 
@@ -553,26 +558,3 @@ class FactContract(Contract):
         assert await events(backend, spaces=frozenset((MIDDLE_EARTH,))) == ["one", "two"]
         assert await events(backend, spaces=frozenset()) == []
         assert await events(backend, entities=some("bob"), scene_id=scene) == ["one"]
-
-    @requirement(
-        "state:events:causes",
-        because="Causes must not run in circles, and only this shows a circle.",
-    )
-    async def test_causes_are_found_from_their_effects(self, backend: Backend) -> None:
-        """`causes_of` finds the events that brought any of the given ones about."""
-        scribe, state = Scribe(backend.canon), backend.canon.state
-        storm, flood, death = (EventId(ident(n)) for n in ("storm", "flood", "death"))
-        await scribe.write(
-            *made(an_event("storm", causes=(flood,)), an_event("flood"), an_event("death"))
-        )
-        await scribe.write(CausesLinked(cause=storm, effect=death))
-        await scribe.write(CausesLinked(cause=flood, effect=death))
-
-        async def causes(*ids: EventId) -> list[str]:
-            return sorted(e.title for e in await state.causes_of(ids))
-
-        assert await causes(flood) == ["storm"]
-        assert await causes(death) == ["flood", "storm"]
-        assert await causes(death, flood) == ["flood", "storm"]
-        assert await causes(storm) == []
-        assert await causes() == []

@@ -12,12 +12,11 @@ from canonry.log.entries import (
     Thing,
     Tombstone,
 )
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.readmodels.ports.documents import MemoryQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.hostile import TEXTS
-from canonry.testing.conformance.kit import HISTORY, Backend, Contract, requirement
+from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, Contract, requirement
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,

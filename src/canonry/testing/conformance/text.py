@@ -8,8 +8,7 @@ from canonry.language.texts.stems import terms_of
 from canonry.log.entries import Erased, FactRetconned, SceneCompleted
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import Hit, TextQuery
-from canonry.testing.conformance.hostile import TEXTS
-from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.conformance.kit import TEXTS, Backend, Contract, requirement
 from canonry.testing.things import (
     ELSEWHERE,
     HERE,

@@ -15,7 +15,7 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import Verification
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, answers, present, requirement
-from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,

@@ -8,10 +8,6 @@ from canonry.values.merge.kit import MergePolicy, latest_of_each
 from canonry.values.observations import Elements
 
 
-def _split(value: Any) -> dict[str, Any]:
-    return {"": value}
-
-
 def _show(elements: Elements) -> Any:
     return elements[""].value
 
@@ -21,5 +17,5 @@ def _credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
 
 
 LATEST: Final = MergePolicy(
-    name="latest", split=_split, join=latest_of_each, show=_show, credit=_credit
+    name="latest", split=lambda value: {"": value}, join=latest_of_each, show=_show, credit=_credit
 )

@@ -27,8 +27,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import LayerType, Tie
 from canonry.readmodels.edges import Direction, Tick, checked_tick, travel_ms
 from canonry.readmodels.edges import tick_of as tick_of_of_ticks

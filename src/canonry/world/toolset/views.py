@@ -38,7 +38,9 @@ from canonry.gateway.tool import (
     Tool,
     Variables,
 )
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import (
+    Relation,
+)
 from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, WorldType
 from canonry.readmodels.edges import Direction
 from canonry.values.errors import InvalidInput

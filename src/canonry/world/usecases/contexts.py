@@ -8,8 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import (
     BELONGS_TO,
     EXIT,

@@ -20,8 +20,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.log.entries import Made, Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.log.items.sources import SourceDraft, SourceType
 from canonry.log.schemas.world_types import (
     BELONGS_TO,

@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 from canonry.canon.session.canon import Canon
 from canonry.language.texts.stems import terms_of
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import EXIT, HELD_BY, MOVERS, LayerType, WorldType
 from canonry.readmodels.edges import Direction, Tick, instant_of, kind_of
 from canonry.readmodels.ports.pages import PAGE_MAX

@@ -13,7 +13,7 @@ from canonry.canon.session.get_entity_as_of import entity_at
 from canonry.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.log.schemas.world_types import KIND, WorldType
 from canonry.readmodels.edges import FOREVER, Tick, instant_of, kind_of

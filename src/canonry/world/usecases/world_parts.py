@@ -8,8 +8,7 @@ from typing import Any, Final
 from canonry.canon.judging.making import make_event
 from canonry.log.entries import Tombstone
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import Event, RelationDraft
 from canonry.log.schemas.world_types import (
     EXIT,
     HELD_BY,

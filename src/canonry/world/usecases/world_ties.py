@@ -9,7 +9,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.entries import Entry
 from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import RelationDraft
+from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.world_types import (
     BELONGS_TO,
     HELD_BY,

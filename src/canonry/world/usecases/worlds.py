@@ -11,8 +11,7 @@ from canonry.canon.session.get_entity_as_of import entity_at, told_until
 from canonry.canon.session.paging import every_item
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import WITHIN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.ports.places import EdgeQuery

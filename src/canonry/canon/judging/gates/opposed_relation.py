@@ -8,7 +8,7 @@ from canonry.canon.judging.contents import RelationshipContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.relation_lines import RelationLine, line_of, word_behind
 from canonry.canon.judging.slices import SliceView
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.narrative import relation_type
 
 

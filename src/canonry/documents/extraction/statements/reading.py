@@ -22,13 +22,14 @@ from canonry.documents.extraction.statements.columns import (
     is_day,
     is_sum,
 )
-from canonry.documents.extraction.statements.days import day_of, order_of
-from canonry.documents.extraction.statements.sums import (
+from canonry.documents.extraction.statements.values import (
     Cells,
     Proof,
     Sums,
+    day_of,
     decimal_of,
     number_of,
+    order_of,
     sums_of,
 )
 from canonry.records.domain.interpretations import Found, Unread

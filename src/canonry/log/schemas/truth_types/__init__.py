@@ -6,18 +6,24 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.schemas.truth_types.code import (
+from canonry.log.schemas.truth_types.types import (
     AGENT_DECISION,
     AGENT_SESSION,
     ARCHITECTURAL_DECISION,
     CODEBASE_ENTITY,
+    COMPANY,
+    CONTACT,
+    CONTRACT,
     FEATURE_UNIT,
+    INVOICE,
+    NOTE,
+    PERSON,
+    RECEIPT,
     RELEASE,
+    TASK,
+    TRANSACTION,
     VALIDATION_RESULT,
 )
-from canonry.log.schemas.truth_types.finance import CONTRACT, INVOICE, RECEIPT, TRANSACTION
-from canonry.log.schemas.truth_types.people import COMPANY, CONTACT, PERSON
-from canonry.log.schemas.truth_types.work import NOTE, TASK
 from canonry.values.json_values import folded
 
 TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {

@@ -7,9 +7,16 @@ from typing_extensions import override
 
 from canonry.log.encoding import decode_thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
-from canonry.readmodels.catalog import fold, is_project, item_id, item_of, projects_in_order
+from canonry.readmodels.catalog import (
+    fold,
+    item_id,
+    item_of,
+    no_entity,
+    projects_in_order,
+    require_project,
+)
 from canonry.readmodels.ports.catalog import (
     Catalog,
     CatalogEntry,
@@ -25,7 +32,6 @@ from canonry.readmodels.ports.state import Spaces
 from canonry.stores.postgres.database import PgConnection, PgRow, fetched, together
 from canonry.stores.postgres.keeping import PostgresView
 from canonry.stores.postgres.pages import things_in
-from canonry.values.errors import NotFound
 from canonry.values.ids import Space, SpaceId
 
 # Who stands beside those of the last step, and was not kept before.
@@ -88,15 +94,11 @@ async def graph_around(db: PgConnection, root: Entity, query: GraphQuery) -> Cat
     ]
     told.sort(key=lambda e: (e.source, e.target, e.relation.rel_type))
     return CatalogGraph(
-        nodes=_nodes(things_in(nodes), depths),
+        nodes=[GraphNode(entity=e, depth=depths[e.id]) for e in things_in(nodes)],
         edges=told[: query.edges_max],
         more_nodes=more,
         more_edges=len(told) > query.edges_max,
     )
-
-
-def _nodes(entities: Sequence[Entity], depths: dict[str, int]) -> Sequence[GraphNode]:
-    return [GraphNode(entity=entity, depth=depths[entity.id]) for entity in entities]
 
 
 T = TypeVar("T")
@@ -230,13 +232,11 @@ class PostgresCatalog(PostgresView, Catalog):
 
 
 def _require_project(rows: Sequence[PgRow]) -> None:
-    if not rows or not is_project(decode_thing(*rows[0])):
-        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+    require_project(decode_thing(*rows[0]) if rows else None)
 
 
 def _entity(rows: Sequence[PgRow]) -> Any:
     entity = decode_thing(*rows[0]) if rows else None
     if item_of(entity) is None:
-        message = "there is no entity with this id in the project"
-        raise NotFound("entity.unknown", message, path="/entityId")
+        raise no_entity()
     return entity

@@ -2,21 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from hashlib import sha256
 from inspect import signature
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
+from canonry.log.ports.world import WorkUnderWay
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import Spaces
 from canonry.stores.postgres.database import (
-    DEADLINE,
     MOVED,
     Database,
     PgConnection,
-    closed,
     fetched,
     moved,
     run,
@@ -173,41 +171,6 @@ class Server:
         return self.store.database
 
 
-class Writes:
-    """The writes under way: they take several servers, so that all stay open until they end."""
-
-    def __init__(self) -> None:
-        """Nothing is under way."""
-        self._under_way = 0
-        self._closed = False
-        self._idle = asyncio.Event()
-        self._idle.set()
-
-    @contextmanager
-    def begun(self) -> Iterator[None]:
-        """Let whoever closes wait for the block.
-
-        Raises:
-            Unavailable: `ledger.closed`.
-        """
-        if self._closed:
-            raise closed()
-        self._under_way += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            if not self._under_way:
-                self._idle.set()
-
-    async def end(self) -> None:
-        """Let nothing begin any more, and wait for what has begun."""
-        self._closed = True
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), DEADLINE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shards:
     """All servers by their ids, the first one first."""
@@ -217,7 +180,8 @@ class Shards:
     mend: Callable[["Shards", SpaceId], Awaitable[bool]]
     """Ends a move of the space whose mover is gone; False where somebody is still at it."""
 
-    writes: Writes = field(default_factory=Writes)
+    writes: WorkUnderWay = field(default_factory=WorkUnderWay)
+    """They take several servers, so that all stay open until they end."""
 
     @property
     def first(self) -> Server:

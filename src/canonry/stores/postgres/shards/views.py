@@ -17,17 +17,15 @@ from canonry.readmodels.catalog import place_of
 from canonry.readmodels.keywords import Figures, sought_in
 from canonry.readmodels.ports.catalog import Catalog
 from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.places import Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import Finding, Folded, Upkeep, UpkeepProgress, Verification
 from canonry.readmodels.ranking import Asked
 from canonry.stores.postgres.database import CONNECTIONS, DEADLINE, Database, PgConnection
-from canonry.stores.postgres.shards.hands import drop_stage, hand, turn
 from canonry.stores.postgres.shards.joining import joined
 from canonry.stores.postgres.shards.ledger import ShardedLedger
-from canonry.stores.postgres.shards.moving import mend, mend_all
+from canonry.stores.postgres.shards.moving import drop_stage, hand, mend, mend_all, turn
 from canonry.stores.postgres.shards.servers import (
     Directory,
     PortQuestion,
@@ -59,28 +57,12 @@ def _newest(thing: Any) -> tuple[Any, ...]:
     return -thing.created_at, thing.id
 
 
-def _told(scene: Any) -> tuple[Any, ...]:
-    return scene.order, scene.created_at, scene.id
-
-
 def _happened(event: Any) -> tuple[Any, ...]:
     return *event.rank, event.id
 
 
 def _seen(observation: Any) -> tuple[Any, ...]:
     return -observation.seen_at, -observation.position, observation.id
-
-
-def _dated(event: Any) -> tuple[Any, ...]:
-    return -event.instant, event.id, event.space
-
-
-def _itself(identity: str) -> str:
-    return identity
-
-
-def _named(project: Any) -> tuple[Any, ...]:
-    return place_of(project.name), project.id
 
 
 async def _relations(question: PortQuestion) -> Any:
@@ -111,7 +93,7 @@ OF_EVERY_VIEW: Final[Mapping[str, PortRoute]] = {"cursor": at_home(), "apply": _
 STATE: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
     "things": united,
-    "ids_beginning": first(_itself),
+    "ids_beginning": first(lambda identity: identity),
     "things_as_known_at": united,
     "spaces": page(_born),
     "compartments": united,
@@ -124,12 +106,11 @@ STATE: Final[Mapping[str, PortRoute]] = {
     "entities_seen_until": united,
     "observations_newest": page(_seen),
     "observations_from": owned,
-    "timeline": page(_dated),
+    "timeline": page(lambda event: (-event.instant, event.id, event.space)),
     "facts": page(_born),
     "facts_stating": at_home(),
     "facts_framed": at_home(),
     "events": page(_happened),
-    "causes_of": first(_born, PAGE_MAX),
     "relations": _relations,
     "axioms": at_home(),
     "sources": at_home(),
@@ -140,7 +121,7 @@ STATE: Final[Mapping[str, PortRoute]] = {
 }
 DOCUMENTS: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
-    "scenes": page(_told),
+    "scenes": page(lambda scene: (scene.order, scene.created_at, scene.id)),
     "turns": owned,
     "proposals": page(_born),
     "memories": owned,
@@ -149,7 +130,7 @@ DOCUMENTS: Final[Mapping[str, PortRoute]] = {
 }
 CATALOG: Final[Mapping[str, PortRoute]] = {
     **OF_EVERY_VIEW,
-    "projects": first(_named),
+    "projects": first(lambda project: (place_of(project.name), project.id)),
     "search": at_home("project"),
     "entry": at_home("project"),
     "graph": at_home("project"),
@@ -248,7 +229,7 @@ class ShardedStore:
 
     async def close(self) -> None:
         """Finish what was begun, then let go of all servers; closing twice is allowed."""
-        await self.shards.writes.end()
+        await self.shards.writes.end(DEADLINE)
         await asyncio.gather(*(each.store.close() for each in self.shards.servers.values()))
 
 

@@ -1,13 +1,27 @@
-"""Who bears a text: many texts, exact and longer ones, by one statement."""
+"""Identifiers in PostgreSQL: under which texts an entity is found, and who bears a text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.log.encoding import decode_thing
+from canonry.log.entries import Thing
+from canonry.log.items.entities import Entity
+from canonry.log.schemas import identity_keys as identifiers
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.stores.postgres.database import PgConnection, fetched
+
+StoredIdentifier: TypeAlias = tuple[str, str, str, str, int, str]
+"""(space, key, id, entity type, born, root)."""
+
+
+def identifiers_of(thing: Thing) -> Iterator[StoredIdentifier]:
+    """The rows of an entity; others have none."""
+    if isinstance(thing, Entity):
+        for row in identifiers.rows_of(thing):
+            yield row.space, row.key, row.id, row.entity_type, row.born, row.root
+
 
 _LAST: Final = "\U0010ffff"
 _OF: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity
 from canonry.log.items.veils import tells_of
-from canonry.log.sighting import seen_also
+from canonry.log.observing import seen_also
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.pages import Page
 from canonry.stores.postgres.database import PgConnection, fetched, together

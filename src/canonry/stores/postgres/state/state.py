@@ -9,13 +9,13 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Fact
 from canonry.log.ports.world import answers
 from canonry.log.schemas.identity_keys import Bearer
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import IdentifierQuery, Spaces, TimelineQuery
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.postgres.database import PgConnection, fetched
@@ -26,7 +26,7 @@ from canonry.stores.postgres.state.sightings import newest, seen_until
 from canonry.stores.postgres.state.timeline import select_timeline
 from canonry.stores.postgres.views import LOAD, loaded_in
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 
@@ -57,12 +57,6 @@ _UNDER: Final = (
     " AS k (owner, most) CROSS JOIN LATERAL (SELECT id FROM listing WHERE space = %(space)s"
     " AND list = {0} AND owner = k.owner"
     " ORDER BY rank {1}, later, id LIMIT k.most) l JOIN things t ON t.id = l.id"
-)
-_CAUSES: Final = (
-    "SELECT t.kind, t.body FROM (SELECT DISTINCT rank, later, id FROM listing"
-    f" WHERE owner = ANY(%s) AND list = {int(List.EVENTS_CAUSING)}"
-    " ORDER BY rank, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
-    " ORDER BY l.rank, l.later, l.id"
 )
 
 
@@ -173,7 +167,3 @@ class PostgresState(PostgresView, ListedState):
         }
         facts: list[Any] = list(loaded_in(await self._database.rows(sql, values)).values())
         return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        return await self._things(_CAUSES, (list(event_ids), PAGE_MAX))

@@ -11,9 +11,16 @@ import apsw
 from typing_extensions import override
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS, LINKS, RELATIONS
-from canonry.readmodels.catalog import is_project, item_id, item_of, projects_in_order
+from canonry.readmodels.catalog import (
+    is_project,
+    item_id,
+    item_of,
+    no_entity,
+    projects_in_order,
+    require_project,
+)
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.catalog import (
     Catalog,
@@ -32,7 +39,6 @@ from canonry.stores.sqlite.catalog.views import search_texts
 from canonry.stores.sqlite.keeping import SqliteView
 from canonry.stores.sqlite.lookups import thing_of, things_found
 from canonry.stores.sqlite.readers import Query
-from canonry.values.errors import NotFound
 from canonry.values.ids import Space, SpaceId
 
 # The graph around an entity of a catalog, found step by step in the order of the reply.
@@ -268,11 +274,6 @@ def _row(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
     return db.execute(sql, values).fetchone()
 
 
-def _require_project(db: apsw.Connection, project: SpaceId) -> None:
-    if not is_project(thing_of(db, pack(project))):
-        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
-
-
 def _projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space]:
     if spaces is None:
         return things_found(db, _PROJECTS, (limit,))
@@ -281,18 +282,18 @@ def _projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space
 
 
 def _search(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
-    _require_project(db, query.project)
+    require_project(thing_of(db, pack(query.project)))
     numbers, total = search_texts(db, query)
     rows = (_row(db, _NUMBERED, (n,)) for n in numbers)
     return CatalogFound(entities=[thing_in(*row) for row in rows], total=total)
 
 
 def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:
-    _require_project(db, project)
+    require_project(thing_of(db, pack(project)))
     packed = pack(item_id(project, CONTENT_KINDS[0], entity_id))
     entity = thing_of(db, packed)
     if item_of(entity) is None:
-        raise _no_entity()
+        raise no_entity()
     sides = {"out": 0, "in": 0}
     for facet, n in db.execute(_COUNTS, (int(List.RELATIONS_OF), packed, pack(project))):
         side, state, rel_type = facet.split("/", 2)
@@ -303,11 +304,11 @@ def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntr
 
 
 def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
-    _require_project(db, query.project)
+    require_project(thing_of(db, pack(query.project)))
     root = pack(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
     around = graph_around(db, root, query)
     if around is None:
-        raise _no_entity()
+        raise no_entity()
     return CatalogGraph(
         nodes=[
             GraphNode(entity=thing_of(db, thing), depth=depth) for thing, _, depth in around.nodes
@@ -319,8 +320,3 @@ def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
         more_nodes=around.more_nodes,
         more_edges=around.more_edges,
     )
-
-
-def _no_entity() -> NotFound:
-    message = "there is no entity with this id in the project"
-    return NotFound("entity.unknown", message, path="/entityId")

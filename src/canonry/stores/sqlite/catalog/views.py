@@ -7,7 +7,7 @@ import apsw
 
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.log.items.relations import Relation
+from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.readmodels.catalog import (
     CatalogEdge,

@@ -17,10 +17,8 @@ from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.sealing import Sealed, require_unaltered, unseal
 from canonry.stores.sqlite.bodies import pack, unpack, unpack_keys
 from canonry.stores.sqlite.ledger import records
-from canonry.stores.sqlite.ledger.packed import is_long
-from canonry.stores.sqlite.ledger.pump import Pump
-from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.ledger.writing import Pen
+from canonry.stores.sqlite.ledger.pump import Pen, Pump
+from canonry.stores.sqlite.ledger.records import Stored, is_long
 from canonry.stores.sqlite.lookups import number
 from canonry.stores.sqlite.readers import Readers
 from canonry.values.errors import NotSupported

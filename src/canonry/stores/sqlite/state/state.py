@@ -10,27 +10,36 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Fact
 from canonry.log.schemas.identity_keys import Bearer
-from canonry.readmodels.listing import NOBODY, List
+from canonry.readmodels.listing import NOBODY, TAG, List
 from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.listed import ListedState
 from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.selections import entities_of
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite.bodies import pack, thing_under, unpack
 from canonry.stores.sqlite.keeping import SqliteView
-from canonry.stores.sqlite.listing import PackedOwner
-from canonry.stores.sqlite.lookups import ids_beginning, look_up, things_of, version_of
-from canonry.stores.sqlite.pages import counted, first_ids, ids_under
-from canonry.stores.sqlite.state.entities import select_entities
+from canonry.stores.sqlite.lookups import PackedOwner, ids_beginning, look_up, things_of, version_of
+from canonry.stores.sqlite.pages import counted, first_ids, ids_under, page_of
 from canonry.stores.sqlite.state.identifiers import select_identified
-from canonry.stores.sqlite.state.sightings import Long, newest, seen_until
-from canonry.stores.sqlite.state.timeline import select_timeline
+from canonry.stores.sqlite.state.observations import Long, newest, seen_until, select_timeline
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, EventId, SpaceId
+from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
+
+
+def select_entities(db: apsw.Connection, query: EntityQuery) -> Page[Entity]:
+    """The page that `query` asks for."""
+    rarest = min(sorted(query.all_of), key=lambda tag: _count(db, query, tag), default=None)
+    return page_of(db, entities_of(query, rarest), query.limit, query.offset)
+
+
+def _count(db: apsw.Connection, query: EntityQuery, tag: str) -> int:
+    return sum(n for _, _, n in counted(db, List.ENTITIES, TAG + tag, query.spaces))
+
 
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
@@ -123,17 +132,6 @@ class SqliteState(SqliteView, ListedState):
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         return await self._read(lambda db: select_timeline(db, query))
-
-    @override
-    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
-        effects = [pack(event) for event in event_ids]
-
-        def find(db: apsw.Connection) -> Sequence[Event]:
-            ids = {i for e in effects for i in first_ids(db, List.EVENTS_CAUSING, e, PAGE_MAX)}
-            events = sorted(things_of(db, list(ids)), key=lambda e: (e.created_at, e.id))
-            return events[:PAGE_MAX]
-
-        return await self._read(find)
 
     @override
     async def _under(

@@ -17,7 +17,7 @@ from canonry.log.entries import Thing
 from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Collection, Passage, passages_of
 from canonry.stores.sqlite.bodies import pack
-from canonry.stores.sqlite.listing import CountKey
+from canonry.stores.sqlite.lookups import CountKey
 
 StemKey: TypeAlias = tuple[str, str]
 """A mark and a stem."""

@@ -14,8 +14,7 @@ from canonry.readmodels.passages import Collection as PassagesCollection
 from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.state import Spaces
 from canonry.stores.sqlite.bodies import thing_in
-from canonry.stores.sqlite.listing import CountKey
-from canonry.stores.sqlite.lookups import number
+from canonry.stores.sqlite.lookups import CountKey, number
 from canonry.stores.sqlite.text.passages import BATCH, StemKey, count_stems, index, passage_of
 from canonry.stores.sqlite.views import count
 

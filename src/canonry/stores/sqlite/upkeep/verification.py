@@ -1,11 +1,12 @@
-"""Verify a store in SQLite against its log."""
+"""Verify a store in SQLite: its tables, its log and its views."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 
@@ -13,19 +14,112 @@ from canonry.log.commits import Position
 from canonry.log.folding import key_hash
 from canonry.log.sealing import GENESIS, Sealed, fault_in, unseal
 from canonry.readmodels.ports.view import Finding, UpkeepProgress, Verification
+from canonry.stores.sqlite import store as schema
 from canonry.stores.sqlite.bodies import pack, pack_keys, said_in, unpack
-from canonry.stores.sqlite.connections import OpenMode, as_canonry
+from canonry.stores.sqlite.connections import RAISED, OpenMode, as_canonry, connect
 from canonry.stores.sqlite.ledger.records import Stored
 from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.reading import UNWRITABLE
-from canonry.stores.sqlite.store import make_views
+from canonry.stores.sqlite.store import UNWRITABLE, make_views
 from canonry.stores.sqlite.text.vocabulary import index_waiting
 from canonry.stores.sqlite.upkeep.backups import IN_MEMORY, scratch_beside, scratch_in
 from canonry.stores.sqlite.upkeep.erasure import purges
-from canonry.stores.sqlite.upkeep.schema_check import check_store
 from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into, stored_commits
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
+
+# The schema of a file beside the one that Canonry's own statements make.
+#
+# A file that somebody else wrote may hold a trigger or a view that acts whenever the store is read
+# or written. Nothing of the file is run here: only the list of its objects is read.
+
+_OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM {}.sqlite_schema"
+_SHADOWS: Final = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+_BOOKKEEPING: Final = re.compile(r"sqlite_(sequence|stat[134]|autoindex_\w+)")
+"""What SQLite itself adds when it needs to."""
+
+_MADE_IN_MEMORY: Final = ":memory:"
+_PASSIVE: Final = frozenset({"table", "index"})
+
+_Objects: TypeAlias = dict[tuple[str, str], tuple[str, str]]
+"""By kind and name: on which table, and the statement without its spaces."""
+
+
+def check_store_file(path: Path) -> Sequence[str]:
+    """What the store at `path` has, or lacks, beside what its version makes.
+
+    An unreadable file, or one that is not Canonry's, is left to those who open it.
+    """
+    try:
+        with closing(connect(path)) as db:
+            if int(db.pragma("application_id")) != schema.APPLICATION_ID:
+                return ()
+            return check_store(db, "main")
+    except (*RAISED, CanonryError):
+        return ()
+
+
+def check_file(path: Path, statements: str) -> Sequence[str]:
+    """The same of a file whose whole schema these statements make."""
+    try:
+        with closing(connect(path)) as db:
+            return tuple(_differences(_objects(db, "main"), *_made([statements])))
+    except (*RAISED, CanonryError):
+        return ()
+
+
+def check_store(db: apsw.Connection, name: str) -> Sequence[str]:
+    """The same of a store that a connection knows by `name`.
+
+    Views of another version are dropped when the store is opened; of those only what is no table
+    and no index counts, as only that can act.
+    """
+    found = _objects(db, name)
+    version = number(db, f"PRAGMA {name}.user_version")
+    wanted, shadows = _made(schema.statements_of(version))
+    records, _ = _made(schema.statements_of(version, views=False))
+    told = list(_differences(found, wanted, shadows))
+    if not told or list(_differences(found, records, (), others=True)):
+        return tuple(told)
+    has = number(db, f"SELECT max(value) FROM {name}.meta WHERE name = 'views'")  # noqa: S608
+    return tuple(told) if has == schema.VIEWS_VERSION else ()
+
+
+def _made(statements: Sequence[str]) -> tuple[_Objects, Sequence[str]]:
+    """The objects that statements make, and the names of tables that an engine adds to them."""
+    with closing(apsw.Connection(_MADE_IN_MEMORY)) as db:
+        for each in statements:
+            db.execute(each)
+        rows: Any = db.execute(_SHADOWS)
+        return _objects(db, "main"), [name for (name,) in rows]
+
+
+def _objects(db: apsw.Connection, name: str) -> _Objects:
+    rows: Any = db.execute(_OBJECTS.format(name))
+    return {
+        (kind, object_name): (table, "".join((sql or "").split()))
+        for kind, object_name, table, sql in rows
+        if kind not in _PASSIVE or not _BOOKKEEPING.fullmatch(object_name)
+    }
+
+
+def _differences(
+    found: _Objects, wanted: _Objects, shadows: Sequence[str], *, others: bool = False
+) -> Iterator[str]:
+    """In words; with `others`, tables and their indexes may be there that nobody wants.
+
+    What an engine adds is wanted by its name alone: its statement changes with the engine.
+    """
+    own = {table for _, table in wanted}
+    for (kind, name), made in sorted(found.items()):
+        table = made[0]
+        if (kind, name) in wanted:
+            if name not in shadows and made != wanted[kind, name]:
+                yield f"the {kind} {name} is not as Canonry makes it"
+        elif not others or kind not in _PASSIVE or table in own:
+            yield f"the {kind} {name} on {table} is none of Canonry's"
+    for kind, name in sorted(wanted.keys() - found.keys()):
+        yield f"the {kind} {name} is missing"
+
 
 SHOWN: Final = 5
 """So many differences of each sort are named."""
@@ -111,10 +205,10 @@ def _found(db: apsw.Connection, name: str, sql: str, what: str) -> Iterator[Find
 
 def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
     """What an index of words tells otherwise than the same one made afresh."""
-    for words, schema in (("live_words", "live"), ("true_words", "main")):
+    for words, where in (("live_words", "live"), ("true_words", "main")):
         db.execute(f"DROP TABLE IF EXISTS temp.{words}")
         db.execute(
-            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, {index}, instance)"
+            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({where}, {index}, instance)"
         )
     if _same_words(db):
         return
