@@ -12,22 +12,38 @@ ARGS ?=
 VENDOR := src/canonry/inspector/static/vendor
 CLIENTS := tests/clients/node_modules/done $(VENV)-clients-1/done $(VENV)-clients-2/done
 
+# Every server that a test starts would compile Canonry anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test clients pictures servers scripts check coverage bench reference site lock changelog clean
+.PHONY: help demo test test-servers test-clients test-browser clients pictures servers scripts check coverage bench reference site lock changelog clean
 
 help: ## Say what can be made
-	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 demo: $(VENV)/run.done ## Start the server on an embedded store and play a small world through it
 	@$(BIN)/canonry demo $(ARGS)
 
-# As many at once as there are cores; what is about time runs after them, alone and unmeasured.
-test: $(VENV)/dev.done ## Run every test; ARGS="-k canonize -x" runs those in one process
-	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python $(if $(MEASURE),-m slipcover) \
-		-m pytest --numprocesses auto --dist loadfile -m "not unmeasured" \
-		$(if $(MEASURE),--durations=30) \
-		&& $(BIN)/python -m pytest -m unmeasured)
+# Two workers a core share the files of tests that need the same; with MEASURE=1 it is noted which
+# branches they reach.
+TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
+	--dist loadfile $(if $(MEASURE),--durations=30) --needs
+# What is about time runs after the others, alone.
+ALONE = tests/toolsets/test_stalls.py
+
+test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" runs those of all
+	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing --ignore $(ALONE) \
+		&& $(BIN)/python -m pytest $(ALONE))
+
+test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start servers and run the tests of them
+	@found=$$($(VENV)-servers/bin/python -m tests.servers up) && eval "$$found" && $(TESTS) servers
+
+test-clients: $(VENV)/dev.done $(CLIENTS) ## Run the tests with clients that others wrote (needs npm)
+	@$(TESTS) clients
+
+test-browser: $(VENV)/dev.done scripts ## Run the tests of pages in Chromium (needs npm)
+	@$(TESTS) browser
 
 clients: $(CLIENTS) ## Install clients that others wrote, for the tests (needs npm)
 
@@ -52,7 +68,8 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@npm ci --prefix web --no-audit --no-fund --silent
 	@touch $@
 
-coverage: $(VENV)/dev.done ## Say what the last `make test MEASURE=1` reached; fail below the floor
+coverage: $(VENV)/dev.done ## Say what tests with MEASURE=1 reached; fail below the floor
+	@$(BIN)/python -m slipcover --branch --json --merge .coverage.* --out .coverage
 	@$(BIN)/python -m tests.meta.coverage_figures
 
 check: $(VENV)/dev.done ## Check style, types and imports (about a minute)
@@ -102,7 +119,7 @@ lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependenc
 
 clean: ## Remove the environment and everything that was made
 	@rm -rf $(VENV) $(VENV)-* site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
-		.hypothesis .coverage dist
+		.hypothesis .coverage .coverage.* dist
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Canonry needs Python 3.11 or newer;" \

@@ -1,6 +1,7 @@
 """What every test gets: asyncio, no settings from outside, and required backends that must run."""
 
 import os
+import re
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -14,6 +15,21 @@ REQUIRED_BACKENDS = frozenset(
 
 PROVING = {"conformance", "faults", "mongodb", "neo4j", "postgres", "toolsets"}
 """The folders whose tests prove a backend where their name has its name in it."""
+
+NEEDS = {
+    "servers": (
+        *("/faults/", "/mongodb/", "/neo4j/", "/postgres/"),
+        *("/conformance/test_mongodb", "/conformance/test_neo4j", "/conformance/test_opensearch"),
+        *("/conformance/test_postgres", "/conformance/test_s3"),
+        *("/test_on_mongodb", "/test_on_postgres", "/test_profiles_alike"),
+    ),
+    "clients": ("/clients/",),
+    "browser": ("/inspector/test_apps", "/inspector/test_browser"),
+}
+"""A part of the path of each file whose tests need more than Python, by what they need."""
+
+NOTHING = "nothing"
+"""What all other tests need; `make test` runs these."""
 
 # The machine decides how long an example takes, and where tests gate a change the same examples
 # come again; elsewhere each run tries new ones.
@@ -49,28 +65,53 @@ def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def required_backend(path: Path) -> str | None:
     """The required backend that a file such as `conformance/test_sqlite.py` proves, if any."""
-    if path.parent.name not in {
-        "conformance",
-        "faults",
-        "mongodb",
-        "neo4j",
-        "postgres",
-        "toolsets",
-    }:
+    if path.parent.name not in PROVING:
         return None
     words = set(path.stem.split("_"))
     return min(words & REQUIRED_BACKENDS, default=None)
+
+
+def needed_by(path: Path) -> str:
+    """What the tests of a file need."""
+    within = f"/{path.relative_to(Path(__file__).parent).as_posix()}"
+    return next(
+        (need for need, parts in NEEDS.items() if any(part in within for part in parts)), NOTHING
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a command run only the tests that need one thing; without the option all run."""
+    parser.addoption("--needs", choices=(NOTHING, *NEEDS), help="run the tests that need this")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files out that need something else, before anything in them is imported."""
+    chosen = config.getoption("--needs")
+    if chosen is None or not collection_path.name.startswith("test_"):
+        return None
+    return needed_by(collection_path) != chosen or None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers a core: half of a test's time is waiting for a server or another process."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn the skip of a backend that CANONRY_REQUIRE_BACKENDS names into a failure."""
+    """Turn the skip of a required backend into a failure, and one that `NEEDS` does not know."""
     report = yield
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
     backend = required_backend(item.path)
-    if backend is not None and report.skipped and not hasattr(report, "wasxfail"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    if backend is not None:
         report.outcome = "failed"
         report.longrepr = f"CANONRY_REQUIRE_BACKENDS names {backend}, but: {reason}"
+    elif needed_by(item.path) == NOTHING and re.search(r"`make (servers|clients|scripts)`", reason):
+        report.outcome = "failed"
+        report.longrepr = f"name this file in NEEDS of tests/conftest.py: {reason}"
     return report

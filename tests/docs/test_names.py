@@ -1,15 +1,16 @@
 """What the documents name exists: commands, options, make targets, settings, files and links."""
 
 import re
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 
-import pytest
 from click import Command, Context, Group, Option
 
 from canonry.app.setting_table import SETTINGS
 from canonry.cli import main
 from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
+from tests.meta.tree import python_files
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
 """Where a path that begins with one of these must exist, from the checkout's root."""
@@ -17,12 +18,14 @@ INNER = tuple(f"{path.name}/" for path in (ROOT / "src" / "canonry").iterdir() i
 """Packages: a path that begins with one of these is meant inside the package."""
 PLACEHOLDER = re.compile(r"[<>{}*…]|\.\.\.|YYYY|NNNN")
 COMMAND = re.compile(r"(?m)(?:^|[\s;|&(])(canonry(?: +[^\n|;&>#]*)?)")
-MAKE = re.compile(r"(?m)^(?:\$ )?make ([a-z]+)\b|`make ([a-z]+)\b")
+MAKE = re.compile(r"(?m)^(?:\$ )?make ([a-z-]+)\b|`make ([a-z-]+)\b")
+SETTING = re.compile(r"\bCANONRY_[A-Z_]+\b")
 
 
-def page(path: Path) -> str:
-    """How a failure names a document."""
-    return path.relative_to(ROOT).as_posix()
+def pages(unknown: Callable[[Path], Collection[str]]) -> dict[str, Collection[str]]:
+    """What each document names that is not there, by its path."""
+    found = {path.relative_to(ROOT).as_posix(): unknown(path) for path in documents()}
+    return {page: names for page, names in found.items() if names}
 
 
 def shown_commands() -> list[str]:
@@ -59,57 +62,56 @@ def options(command: Command) -> set[str]:
     return {"--help", "--version", *spelled}
 
 
-@pytest.mark.parametrize("line", shown_commands())
-def test_a_shown_command_exists_with_its_options(line: str) -> None:
+def unknown_words(line: str) -> set[str]:
+    """The commands and options of a shown line that do not exist."""
     command, words = command_named(line)
-
-    if isinstance(command, Group):
-        assert not [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)], (
-            "no such command"
-        )
     used = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
-    assert not used - options(command)
+    further = {word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)}
+    return (used - options(command)) | (further if isinstance(command, Group) else set())
 
 
-def test_the_documents_show_commands() -> None:
-    assert shown_commands()
+def test_every_shown_command_exists_with_its_options() -> None:
+    lines = shown_commands()
+
+    assert lines
+    assert {line: words for line in lines if (words := unknown_words(line))} == {}
 
 
-@pytest.mark.parametrize("path", documents(), ids=page)
-def test_named_make_targets_exist(path: Path) -> None:
-    targets = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
-    named = {one or two for one, two in MAKE.findall(path.read_text(encoding="utf-8"))}
+def test_named_make_targets_exist() -> None:
+    targets = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
 
-    assert not named - targets
+    def named(path: Path) -> set[str]:
+        return {one or two for one, two in MAKE.findall(path.read_text(encoding="utf-8"))}
 
-
-@pytest.mark.parametrize("path", documents(), ids=page)
-def test_named_files_exist(path: Path) -> None:
-    missing = []
-    for code in inline_code(path):
-        if PLACEHOLDER.search(code) or " " in code:
-            continue
-        if code.startswith(FOLDERS) and not (ROOT / code).exists():
-            missing.append(code)
-        if code.startswith(INNER) and not (ROOT / "src" / "canonry" / code).exists():
-            missing.append(code)
-
-    assert not missing
+    assert pages(lambda path: named(path) - targets) == {}
 
 
-@pytest.mark.parametrize("path", documents(), ids=page)
-def test_links_lead_somewhere(path: Path) -> None:
-    assert not [target for target in links(path) if not (path.parent / target).exists()]
+def test_named_files_exist() -> None:
+    def missing(path: Path) -> list[str]:
+        codes = [code for code in inline_code(path) if not PLACEHOLDER.search(code)]
+        return [
+            code
+            for code in codes
+            if " " not in code
+            and (
+                (code.startswith(FOLDERS) and not (ROOT / code).exists())
+                or (code.startswith(INNER) and not (ROOT / "src" / "canonry" / code).exists())
+            )
+        ]
+
+    assert pages(missing) == {}
 
 
-@pytest.mark.parametrize("path", documents(), ids=page)
-def test_named_settings_exist(path: Path) -> None:
-    source = "\n".join(
-        file.read_text(encoding="utf-8")
-        for folder in ("src", "tests")
-        for file in (ROOT / folder).rglob("*.py")
+def test_links_lead_somewhere() -> None:
+    assert (
+        pages(lambda path: [each for each in links(path) if not (path.parent / each).exists()])
+        == {}
     )
-    named = set(re.findall(r"\bCANONRY_[A-Z_]+\b", path.read_text(encoding="utf-8")))
-    known = set(re.findall(r"\bCANONRY_[A-Z_]+\b", source)) | {row.variable for row in SETTINGS}
 
-    assert not named - known
+
+def test_named_settings_exist() -> None:
+    known = {row.variable for row in SETTINGS}
+    for file in python_files("src", "tests"):
+        known.update(SETTING.findall(file.read_text(encoding="utf-8")))
+
+    assert pages(lambda p: set(SETTING.findall(p.read_text(encoding="utf-8"))) - known) == {}

@@ -5,26 +5,26 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from pathlib import Path
 
-import pytest
-
-from tests.meta.tree import PACKAGE, ROOT, relative
+from tests.meta.tree import PACKAGE, ROOT
 
 FRAGMENT = re.compile(r"(\+[a-z0-9-]+|\d+)\.([a-z]+)(\.\d+)?\.md")
 FRAGMENTS = [path for path in (ROOT / "changelog.d").glob("*.md") if path.name != "README.md"]
 
 
-@pytest.mark.parametrize("path", FRAGMENTS, ids=relative)
-def test_a_changelog_fragment_has_a_kind_and_a_sentence(path: Path) -> None:
+def test_every_changelog_fragment_has_a_kind_and_a_sentence() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     kinds = {kind["directory"] for kind in settings["tool"]["towncrier"]["type"]}
+    named = {path: FRAGMENT.fullmatch(path.name) for path in FRAGMENTS}
 
-    named = FRAGMENT.fullmatch(path.name)
-
-    assert named, "name it <issue>.<kind>.md or +<word>.<kind>.md"
-    assert named[2] in kinds
-    assert path.read_text(encoding="utf-8").rstrip().endswith(".")
+    misnamed = [path.name for path, found in named.items() if not found or found[2] not in kinds]
+    assert misnamed == [], "name it <issue>.<kind>.md or +<word>.<kind>.md"
+    unended = [
+        path.name
+        for path in FRAGMENTS
+        if not path.read_text(encoding="utf-8").rstrip().endswith(".")
+    ]
+    assert unended == [], "a fragment ends with a full stop"
 
 
 def test_the_changelog_compiles() -> None:
