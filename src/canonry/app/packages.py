@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.gateway.face import Face
+from canonry.gateway.face import Face, load_attribute
 from canonry.values.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 class Package:
     """What a package brings.
 
-    `compose` adds its services to a canon. `toolsets`, `routes` and `pages` are by their names:
-    routes are served over HTTP while the toolset of that name is, and pages by the inspector.
-    `commands` are its commands at the command line.
+    `compose` adds its services to a canon. `toolsets` are by their names. `commands` are its
+    commands at the command line.
     """
 
     compose: str | None = None
     toolsets: Mapping[str, str] = field(default_factory=dict)
-    routes: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
 
 
@@ -54,7 +52,6 @@ PACKAGES: Final[Mapping[str, Package]] = {
     "world": Package(
         compose="canonry.world.composition:add_to",
         toolsets={"world": "canonry.world.toolset:WORLD"},
-        routes={"world": "canonry.world.web.routes:world_routes"},
         commands=("world",),
     ),
     "inspector": Package(commands=("inspect",)),
@@ -77,12 +74,6 @@ def require_package(name: str, path: str) -> None:
     if not is_installed(name):
         message = f"{path} needs the package canonry.{name}, which is not part of this installation"
         raise NotSupported("package.missing", message, path=path)
-
-
-def load(target: str) -> Any:
-    """What "module:attribute" names."""
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def installed_toolsets() -> dict[str, str]:
@@ -109,7 +100,7 @@ def with_packages(canon: Canon) -> Canon:
     """The canon with the services of all installed packages."""
     for package, brings in PACKAGES.items():
         if brings.compose is not None and is_installed(package):
-            canon = load(brings.compose)(canon)
+            canon = load_attribute(brings.compose)(canon)
     return canon
 
 

@@ -73,4 +73,5 @@ WORLD: Final = Toolset(
     resources=resources.RESOURCES,
     shelves=resources.SHELVES,
     words=ContractFile("canonry.world.toolset.contract", "words.json").published(),
+    web_routes="canonry.world.web.api:WorldRoutes",
 )
