@@ -2,7 +2,6 @@
 
 import os
 
-from canonry.app.packages import require_package
 from canonry.app.settings import DIALOGUE_KEY_VARIABLE, LOCAL, Settings
 from canonry.canon.session.canon import Canon
 
@@ -11,7 +10,6 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     """The canon with what the settings name; without an address, rules and set words are all."""
     if settings.dialogue_moderator is None and settings.dialogue_url is None:
         return canon
-    require_package("world", "dialogue")
     from canonry.world.models.services import WorldServices  # noqa: PLC0415 - it can be left out
 
     if settings.dialogue_moderator == LOCAL:
