@@ -70,6 +70,11 @@ class Rest:
     missing: Sequence[str]
     data: Path
 
+    @property
+    def toolsets(self) -> str:
+        """All that are left, as the setting names them."""
+        return ",".join(name for name, each in TOOLSETS.items() if each not in self.missing)
+
     def run(self, *arguments: str, given: str) -> str:
         """What Python writes over this copy."""
         done = subprocess.run(
@@ -102,10 +107,9 @@ class Rest:
             for number, (method, params) in enumerate(asked)
         ]
         lines.insert(1, {"jsonrpc": "2.0", "method": "notifications/initialized"})
-        toolsets = [name for name, package in TOOLSETS.items() if package not in self.missing]
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "canonry.cli", "serve", "--toolsets", ",".join(toolsets)),
+                *(sys.executable, "-m", "canonry.cli", "serve", "--toolsets", self.toolsets),
                 *("--data", str(self.data), "--recall-embedder", "none"),
             ],
             env={**os.environ, "PYTHONPATH": str(self.source), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -157,10 +161,14 @@ def test_what_is_left_serves_and_names_what_is_missing(
     assert "Notes" in str(done[-1])
 
     asking = [each for name in missing for each in ASKING[name]]
-    healthy, helped, *refused = rest.commands(
-        ("doctor", "--data", str(rest.data), "--recall-embedder", "none"), ("--help",), *asking
+    healthy, helped, tools, *refused = rest.commands(
+        ("doctor", "--data", str(rest.data), "--recall-embedder", "none"),
+        ("--help",),
+        ("tools", "--toolsets", rest.toolsets),
+        *asking,
     )
-    assert healthy[0] == helped[0] == 0, healthy
+    assert healthy[0] == helped[0] == tools[0] == 0, healthy
+    assert ("propose-action" in tools[1]) == ("world" not in missing)
     gone = {each[0] for each in asking} - {"serve", "demo"}
     assert not any(f"\n  {name} " in helped[1] for name in gone)
     for command, (code, _, error) in zip(asking, refused, strict=True):
