@@ -53,6 +53,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
         "world/domain",
         "stores",
         "server/bodies.py",
+        "server/messages/batches.py",
     ),
     "hypothesis pytest": ("testing",),
 }
