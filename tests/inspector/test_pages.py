@@ -300,7 +300,7 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     whole = await reader.page(f"/map?space={harbour.world}")
     places = whole.count('<li class="card">')
     assert "List all places" not in whole
-    monkeypatch.setattr("canonry.inspector.pages.reading.TOLD", 1)
+    monkeypatch.setattr("canonry.inspector.views.atlas.TOLD", 1)
 
     page = await reader.page(f"/map?space={harbour.world}")
 

@@ -102,8 +102,9 @@ async def a_table(
         app: Any = http_app(Gateway(canon, (WORLD,)), principal, server_options=ServerOptions())
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            yield Table(isle, model, client, canon, app._dialogues)
-        await app._dialogues.close()
+            (routes,) = app._toolset_routes
+            yield Table(isle, model, client, canon, routes.dialogues)
+        await routes.close()
         await speaker.close()
 
 

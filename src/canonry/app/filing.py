@@ -202,7 +202,7 @@ class _Interpreters(Mapping[str, Interpreter]):
 def _interpreter(
     provider: str, settings: Settings, filing: Filing, outside: OutsideServices
 ) -> Interpreter:
-    require_package("documents", "truth.provider")
+    require_package("documents", "the interpretation of files")
     if provider == "rules":
         return _rules()[provider]
     if provider == "client" and filing.client is not None:

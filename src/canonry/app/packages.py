@@ -8,11 +8,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from canonry.canon.session.canon import Canon
-from canonry.gateway.face import Face
+from canonry.gateway.face import Face, load_attribute
 from canonry.values.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
+    from canonry.canon.session.canon import Canon
     from canonry.gateway.tool import Toolset
 
 
@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 class Package:
     """What a package brings.
 
-    `compose` adds its services to a canon. `toolsets`, `routes` and `pages` are by their names:
-    routes are served over HTTP while the toolset of that name is, and pages by the inspector.
-    `commands` are its commands at the command line.
+    `compose` adds its services to a canon. `toolsets` are by their names. `commands` are its
+    commands at the command line, and `settings` the keys that have no effect without it.
     """
 
     compose: str | None = None
     toolsets: Mapping[str, str] = field(default_factory=dict)
-    routes: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 PACKAGES: Final[Mapping[str, Package]] = {
@@ -48,14 +47,21 @@ PACKAGES: Final[Mapping[str, Package]] = {
         compose="canonry.records.composition:add_to",
         toolsets={"truth": "canonry.records.toolset:TRUTH"},
     ),
-    "documents": Package(),
+    "documents": Package(settings=("truth.interpreter",)),
     "world": Package(
         compose="canonry.world.composition:add_to",
         toolsets={"world": "canonry.world.toolset:WORLD"},
-        routes={"world": "canonry.world.web.routes:world_routes"},
         commands=("world",),
+        settings=("dialogue.url", "dialogue.moderator"),
     ),
-    "inspector": Package(commands=("inspect",)),
+    "inspector": Package(commands=("inspect",), settings=("http_inspector",)),
+    "stores.memory": Package(settings=("memory",)),
+    "stores.postgres": Package(settings=("postgres.url", "records.shards")),
+    "stores.mongodb": Package(settings=("mongodb.url",)),
+    "stores.neo4j": Package(settings=("neo4j.url",)),
+    "stores.opensearch": Package(settings=("opensearch.url",)),
+    "stores.qdrant": Package(settings=("qdrant.url",)),
+    "stores.objects": Package(settings=("files.url",)),
 }
 """By the name of the package below `canonry`."""
 
@@ -77,12 +83,6 @@ def require_package(name: str, path: str) -> None:
         raise NotSupported("package.missing", message, path=path)
 
 
-def load(target: str) -> Any:
-    """What "module:attribute" names."""
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
-
-
 def installed_toolsets() -> dict[str, str]:
     """The toolsets of all installed packages, by name."""
     return {
@@ -93,21 +93,21 @@ def installed_toolsets() -> dict[str, str]:
     }
 
 
-def missing_commands() -> frozenset[str]:
-    """The commands of packages that are not installed."""
-    return frozenset(
-        command
+def missing_commands() -> dict[str, str]:
+    """The commands of packages that are not installed, and the package of each."""
+    return {
+        command: package
         for package, brings in PACKAGES.items()
         for command in brings.commands
         if not is_installed(package)
-    )
+    }
 
 
-def with_packages(canon: Canon) -> Canon:
+def with_packages(canon: "Canon") -> "Canon":
     """The canon with the services of all installed packages."""
     for package, brings in PACKAGES.items():
         if brings.compose is not None and is_installed(package):
-            canon = load(brings.compose)(canon)
+            canon = load_attribute(brings.compose)(canon)
     return canon
 
 
@@ -120,6 +120,7 @@ def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
 
     Raises:
         InvalidInput: `settings.unknown`.
+        NotSupported: `package.missing`.
     """
     return tuple(getattr(module, attribute) for module, attribute in _named(names))
 
@@ -129,6 +130,7 @@ def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
 
     Raises:
         InvalidInput: `settings.unknown`.
+        NotSupported: `package.missing`.
     """
     return tuple(module.FACE for module, _ in _named(names))
 
@@ -136,6 +138,9 @@ def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
 def _named(names: Iterable[str]) -> Iterator[tuple[Any, str]]:
     for name in dict.fromkeys(names):
         if name not in TOOLSETS:
+            for package, brings in PACKAGES.items():
+                if name in brings.toolsets:
+                    require_package(package, f"the toolset {name}")
             known = ", ".join(TOOLSETS)
             near = get_close_matches(name, TOOLSETS, 1)
             guess = f"; did you mean {near[0]}?" if near else ""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from canonry.app.packages import require_package
 from canonry.app.settings import (
     DIALOGUE_KEY_VARIABLE,
     KEY_VARIABLE,
@@ -212,7 +211,6 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     """The canon with what the settings name; without an address, rules and set words are all."""
     if settings.dialogue_moderator is None and settings.dialogue_url is None:
         return canon
-    require_package("world", "dialogue")
     from canonry.world.models.services import WorldServices  # noqa: PLC0415 - it can be left out
 
     if settings.dialogue_moderator == LOCAL:

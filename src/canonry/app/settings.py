@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from canonry.app.packages import PACKAGES, require_package
 from canonry.app.setting_kinds import SettingKind, parse_address, unknown_setting, wrong_value
 from canonry.app.setting_table import DEFAULT, POLICY, SETTINGS, Settings, policy_from, user_data
 from canonry.server.options import EVERY_SPACE
@@ -332,6 +333,7 @@ def _check(settings: Settings) -> None:
     if not all(map(_is_network, settings.http_trusted_proxies)):
         where = settings.sources.get("http_trusted_proxies", DEFAULT)
         raise wrong_value("http_trusted_proxies", "addresses or networks, as 10.0.0.0/8", where)
+    _check_packages(settings)
     if not settings.toolsets:
         raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
     check_recall(settings)
@@ -350,6 +352,15 @@ def _check(settings: Settings) -> None:
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
         raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def _check_packages(settings: Settings) -> None:
+    """Refuse a setting that only has an effect with a package that is not installed."""
+    fields = {row.key: row.field for row in SETTINGS}
+    for package, brings in PACKAGES.items():
+        for key in brings.settings:
+            if key in settings.sources and getattr(settings, fields[key]):
+                require_package(package, key)
 
 
 def _is_network(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from canonry import __version__
 from canonry.app.filing import private_files
-from canonry.app.packages import missing_commands
+from canonry.app.packages import missing_commands, require_package
 from canonry.cli.screen import take_streams
 from canonry.language.texts.visible import visible_line
 from canonry.values.errors import (
@@ -66,7 +66,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Command name to where it lives and what it does."""
 
-for _missing in missing_commands():
+_MISSING: Final = missing_commands()
+for _missing in _MISSING:
     COMMANDS.pop(_missing)
 
 EXIT_CODES: Final = (
@@ -127,6 +128,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in _MISSING:
+            require_package(_MISSING[args[0]], f"canonry {args[0]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from canonry.gateway.limits import meant, shown  # noqa: PLC0415 - only for slips
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from canonry.app.packages import load_faces, load_toolsets
+from canonry.app.packages import is_installed, load_faces, load_toolsets
 from canonry.app.settings import Settings
 from canonry.cli.entry import complain, importing
 from canonry.cli.inspecting import front
@@ -89,6 +89,7 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         )
 
     require_protection(host, options)
+    has_pages = is_installed("inspector") and settings.http_inspector
     opened = await _open(settings)
     await serve_http(
         opened.gateway,
@@ -98,7 +99,7 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         server_options=options,
         close=opened.close,
         listening=lambda address: notice(f"serving {address}/mcp; it ends with Ctrl-C"),
-        front=front if settings.http_inspector and "canon" in settings.toolsets else None,
+        front=front if has_pages and "canon" in settings.toolsets else None,
     )
 
 
@@ -109,11 +110,12 @@ async def _open(settings: Settings) -> "OpenGateway":
         from canonry.app.recalling import recall_folder  # noqa: PLC0415 - as below
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
-        from canonry.inspector.apps import with_apps  # noqa: PLC0415 - as above
         from canonry.server.stdio import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
-        if not settings.contract_only:
+        if not settings.contract_only and is_installed("inspector"):
+            from canonry.inspector.apps import with_apps  # noqa: PLC0415 - it can be left out
+
             toolsets = with_apps(toolsets)
         toolsets = served(settings, toolsets)
     principal = principal_for(settings)

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from canonry.stores.folder.blobs import sync_folder
-
 
 @contextmanager
 def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterator[TextIO]:
@@ -17,6 +15,8 @@ def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterato
     It is written under a name in the same folder that nobody can guess, which must be new: a link
     that somebody has put there beforehand leads nowhere else. A link at `path` is replaced.
     """
+    from canonry.stores.folder.blobs import sync_folder  # noqa: PLC0415 - loads asyncio
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     part = Path(name)
     try:

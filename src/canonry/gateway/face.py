@@ -30,6 +30,12 @@ class Face:
         return asdict(self)
 
 
+def load_attribute(target: str) -> Any:
+    """Import what "module:attribute" names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
 def lazily(package: str, *names: str) -> Callable[[str], object]:
     """The `__getattr__` of a toolset's package: `names` are imported when somebody asks for them.
 

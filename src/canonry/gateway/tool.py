@@ -226,7 +226,9 @@ class Toolset(Face):
     the operator says otherwise. `shelves` are by the variables of resources and the arguments of
     prompts that they are about; a resource with one such variable can be browsed. `words` describe
     properties of schemas by name, where they are listed. `remedies` say by the codes of errors
-    which of its tools help; what lies below toolsets names no tool.
+    which of its tools help; what lies below toolsets names no tool. `web_routes` is the
+    "module:attribute" of the class whose routes a server adds over HTTP; the server imports it when
+    it serves the toolset.
     """
 
     agent_types: frozenset[str]
@@ -244,3 +246,4 @@ class Toolset(Face):
     shelves: Mapping[str, Shelf] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
+    web_routes: str | None = None

@@ -13,8 +13,16 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from canonry.gateway.call import Gateway
+from canonry.gateway.face import load_attribute
 from canonry.inspector.doors import AMBIGUOUS, Door, Hall, OneLink, Refused, Visit, Visitor
-from canonry.inspector.drawing import GuardedHeaders, PageFrame, Texts, draw, language_of
+from canonry.inspector.drawing import (
+    GuardedHeaders,
+    PageFrame,
+    Texts,
+    draw,
+    installed_pages,
+    language_of,
+)
 from canonry.inspector.pages import deciding, reading
 from canonry.values.errors import NotAllowed
 from canonry.values.ids import is_uuid
@@ -33,10 +41,8 @@ _PAGES: Final[dict[str, Answering]] = {
     "/difference/{id}": reading.difference,
     "/timeline": reading.timeline,
     "/graph": reading.graph,
-    "/map": reading.atlas,
     "/log": reading.log,
     "/health": reading.health,
-    "/catalog": reading.catalog,
     "/review": deciding.review,
     "/review/head": deciding.head,
 }
@@ -50,9 +56,11 @@ _PACKED: Final = 5
 def inspector_app(gateway: Gateway, door: Door) -> Starlette:
     """The pages over `gateway`, for whoever comes in by `door`."""
     host = _Reception(gateway, Hall(door, gateway.canon.clock, gateway.canon.identities))
+    optional = {path: load_attribute(target) for path, target in installed_pages().items()}
+    pages: dict[str, Answering] = {**_PAGES, **optional}
     return Starlette(
         routes=[
-            *(Route(path, host.page(page), methods=["GET"]) for path, page in _PAGES.items()),
+            *(Route(path, host.page(page), methods=["GET"]) for path, page in pages.items()),
             Route("/decide", host.page(deciding.decide), methods=["POST"]),
             Route("/enter", host.enter, methods=["GET"]),
             Route("/sign-in", host.sign_in, methods=["POST"]),

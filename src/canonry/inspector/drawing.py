@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -101,6 +102,23 @@ class PageFrame:
         return _with(path, {**times, **given})
 
 
+_OPTIONAL_PAGES: Final = {
+    "/map": ("canonry.world", "canonry.inspector.views.atlas:atlas_page"),
+    "/catalog": ("canonry.catalog", "canonry.inspector.views.shelves:catalog_page"),
+}
+"""Path to the package that the page needs and "module:attribute" of the page."""
+
+
+@cache
+def installed_pages() -> Mapping[str, str]:
+    """Return the optional pages whose packages are installed, by their paths."""
+    return {
+        path: target
+        for path, (package, target) in _OPTIONAL_PAGES.items()
+        if find_spec(package) is not None
+    }
+
+
 _DATED: Final = re.compile(r"[+-]?\d{4,6}-\d\d")
 NONE: Final = "\N{EN DASH}"
 TIMES: Final = ("at", "known")
@@ -132,7 +150,11 @@ def _environment() -> Environment:
         "moment": _moment,
         "value": as_text,
     }
-    environment.globals |= {"version": __version__, "asset": asset}
+    environment.globals |= {
+        "version": __version__,
+        "asset": asset,
+        "optional_pages": installed_pages(),
+    }
     return environment
 
 

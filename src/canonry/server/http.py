@@ -30,7 +30,6 @@ from canonry.server.sessions import Sessions
 from canonry.server.stdio import Close
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
-from canonry.world.web.api import Api
 
 if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
@@ -185,9 +184,13 @@ def http_app(
         )
         for path, each in gateways.items()
     ]
-    api = Api(gateway.only("world"), identify) if _serves_worlds(gateway) else None
     pages = Pages(
-        gateway, guard, verifier=verifier, options=server_options, principal=principal, api=api
+        gateway,
+        guard,
+        verifier=verifier,
+        options=server_options,
+        principal=principal,
+        identify=identify,
     )
     before = None
     if front is not None:
@@ -253,10 +256,6 @@ def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
     return served
 
 
-def _serves_worlds(gateway: Gateway) -> bool:
-    return any(each.name == "world" for each in gateway.catalogue.toolsets)
-
-
 def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
     """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
     own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
@@ -291,7 +290,7 @@ class _Dispatcher:
         self._apps = apps
         self._verifier = verifier
         self._pages = pages.app(front)
-        self._dialogues = pages.dialogues
+        self._toolset_routes = pages.toolset_routes
         self._by_path: dict[str, ASGIApp] = {
             route.path: guard.around(app)
             for app in apps
@@ -324,7 +323,8 @@ class _Dispatcher:
         async with contextlib.AsyncExitStack() as stack:
             for app in self._apps:
                 await stack.enter_async_context(app.router.lifespan_context(app))
-            stack.push_async_callback(self._dialogues.close)
+            for routes in self._toolset_routes:
+                stack.push_async_callback(routes.close)
             if self._verifier is not None and self._verifier.keys is not None:
                 self._verifier.keys.begin()
                 stack.push_async_callback(self._verifier.keys.close)

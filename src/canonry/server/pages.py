@@ -1,7 +1,8 @@
 """Pages beside the protocol: health, readiness, metrics, and files behind signed links."""
 
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
@@ -14,13 +15,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from canonry.gateway.call import Gateway
+from canonry.gateway.face import load_attribute
 from canonry.gateway.principal import Principal, require_complete
 from canonry.server.files import file_route
 from canonry.server.middleware import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.values.errors import NotAllowed
-from canonry.world.web.api import Api
-from canonry.world.web.dialogue import Dialogues
 
 if TYPE_CHECKING:  # needs PyJWT
     from canonry.server.identity import BearerVerifier
@@ -30,6 +30,27 @@ FOR_OPERATORS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+class ToolsetRoutes(Protocol):
+    """What a toolset serves over HTTP beside the protocol; its `web_routes` names the class.
+
+    The class takes the gateway of this toolset alone, a function that returns the principal of the
+    request being served, one that returns the principal of a given request or None if it may not
+    ask, and the seconds that a character has to answer.
+    """
+
+    def open_routes(self) -> Sequence[BaseRoute]:
+        """Routes by their whole paths; they find out themselves who asks."""
+        ...
+
+    def guarded_routes(self) -> Sequence[BaseRoute]:
+        """Routes below `/api`, for requests whose host and token were accepted."""
+        ...
+
+    async def close(self) -> None:
+        """End what is done in the background."""
+        ...
 
 
 class Pages:
@@ -42,21 +63,27 @@ class Pages:
         *,
         verifier: "BearerVerifier | None",
         options: ServerOptions,
-        principal: Principal | None = None,
-        api: Api | None = None,
+        principal: Principal,
+        identify: Callable[[], Principal],
     ) -> None:
         """Metrics are told on this machine, and to whoever has a token.
 
-        Without a verifier everybody who is let in is the `principal`.
+        Without a verifier everybody who is let in is the `principal`. `identify` returns who makes
+        the request being served.
         """
         self._principal = principal
         self._gateway = gateway
-        self._api = api
         self._guard = guard
         self._verifier = verifier
         self._backend = None if verifier is None else BearerAuthBackend(verifier)
         self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
-        self.dialogues = Dialogues(gateway, self._who, seconds=options.dialogue_seconds)
+        self.toolset_routes: Sequence[ToolsetRoutes] = [
+            load_attribute(toolset.web_routes)(
+                gateway.only(toolset.name), identify, self._who, options.dialogue_seconds
+            )
+            for toolset in gateway.catalogue.toolsets
+            if toolset.web_routes is not None
+        ]
 
     def app(self, front: ASGIApp | None = None) -> Starlette:
         """The application of the pages; `front` answers under every other path."""
@@ -65,16 +92,17 @@ class Pages:
             Route("/readyz", self._readiness),
             Route("/metrics", self._metrics),
             file_route(self._gateway.canon),
-            *self._dialogues(),
+            *(route for each in self.toolset_routes for route in each.open_routes()),
         ]
-        if self._api is not None:
-            pages.append(self._programs(self._api))
+        guarded = [route for each in self.toolset_routes for route in each.guarded_routes()]
+        if guarded:
+            pages.append(Mount("/api", routes=guarded, middleware=self._guards()))
         if front is not None:
             pages.append(Mount("/", self._guard.around_pages(front)))
         return Starlette(routes=pages)
 
-    def _programs(self, api: Api) -> Mount:
-        """The pages for programs, each request as whoever its token names."""
+    def _guards(self) -> list[Middleware]:
+        """Accept a request by its host and its token, which says who makes it."""
         passed = [Middleware(self._guard.around)]
         if self._backend is not None:
             passed += [
@@ -82,13 +110,7 @@ class Pages:
                 Middleware(AuthContextMiddleware),
                 Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
             ]
-        return Mount("/api", routes=api.routes(), middleware=passed)
-
-    def _dialogues(self) -> tuple[Route, ...]:
-        """Characters speak where the world's tools are served."""
-        if not any(each.name == "world" for each in self._gateway.catalogue.toolsets):
-            return ()
-        return (self.dialogues.route(),)
+        return passed
 
     async def _who(self, request: Request) -> Principal | None:
         """Who asks; whoever may not ask from there is nobody."""

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from canonry.app.backends.postgres import Shared
 from canonry.app.embedded import open_embedded
 from canonry.app.stores import KeptStore
 from canonry.canon.session.canon import Canon
@@ -23,6 +22,9 @@ from canonry.stores.following.following import Follower, Projector
 from canonry.stores.following.join import Joined, join
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import SpaceId
+
+if TYPE_CHECKING:
+    from canonry.app.backends.postgres import Shared
 
 COPY: Final = "copy"
 """The folder of the copy, in the data folder."""
@@ -178,7 +180,7 @@ class UpkeepWithCopy(Upkeep):
         return await self.server.facts_about_store()
 
 
-async def with_copy(shared: Shared, folder: Path) -> Shared:
+async def with_copy(shared: "Shared", folder: Path) -> "Shared":
     """The same store, asked by way of the copy in `folder`; it is closed where this fails.
 
     Raises:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from canonry.app.packages import is_installed, require_package
 from canonry.cli.connecting.clients import launch
 from canonry.cli.demo.play import play, troupe
 from canonry.cli.inspecting import inspect_folder
@@ -42,7 +43,9 @@ def demo(*, keep: Path | None, inspects: bool | None) -> None:
     It starts one server process for each agent, all on the same folder, as desktop clients do.
     """
     if inspects is None:
-        inspects = sys.stdout.isatty()
+        inspects = sys.stdout.isatty() and is_installed("inspector")
+    if inspects:
+        require_package("inspector", "--inspect")
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise click.UsageError(f"{keep} is not empty; name a new folder")
     started = time.monotonic()
@@ -71,6 +74,6 @@ def _next_steps(seconds: float, keep: Path | None) -> None:
     click.echo(f"  {command} connect")
     click.echo("\nand to give one of them this server, with its own empty store or one you name:\n")
     click.echo(f"  {command} connect claude-desktop{kept}")
-    if keep is not None:
+    if keep is not None and is_installed("inspector"):
         click.echo("\nTo look at what was played in a browser, and to decide there:\n")
         click.echo(f"  {command} inspect{kept}")

@@ -8,14 +8,11 @@ from starlette.responses import Response
 
 from canonry.inspector.doors import Refused, Visit
 from canonry.inspector.drawing import differences, has_asset
-from canonry.inspector.views.atlas import seen_map
 from canonry.inspector.views.finding import search
 from canonry.inspector.views.graph import seen_graph
 from canonry.inspector.views.log import seen_differences, seen_health, seen_log
 from canonry.inspector.views.places import all_places, one_place, overview
 from canonry.inspector.views.played import TURNS, seen_scene, seen_story
-from canonry.inspector.views.shelves import PAGE as SHELF
-from canonry.inspector.views.shelves import seen_shelf
 from canonry.inspector.views.things import PAGE as PASSAGES
 from canonry.inspector.views.things import VALUE_MAX, picture, seen_document, seen_thing
 
@@ -25,8 +22,6 @@ GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
 
 LISTED: Final = 200
 """So many relations of a graph stand in its list; the picture has all."""
-TOLD: Final = 100
-"""So many places of a map are told beside it; the picture has all."""
 
 _KINDS: Final = ("entity", "fact", "event", "relation", "passage", "document", "lore")
 _SIZES: Final = ("200", "1000", "2000")
@@ -209,14 +204,6 @@ async def graph(visit: Visit) -> Response:
     )
 
 
-async def atlas(visit: Visit) -> Response:
-    """The map of a world at a tick."""
-    tick = visit.asked("tick")
-    given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
-    seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
-    return visit.draw("map.html", seen=seen, space=seen.space, listed=TOLD)
-
-
 async def log(visit: Visit) -> Response:
     """The commits of a space."""
     until = visit.asked("until")
@@ -233,16 +220,3 @@ async def health(visit: Visit) -> Response:
     return visit.draw(
         "health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall), space=None
     )
-
-
-async def catalog(visit: Visit) -> Response:
-    """The rows of a catalog's project."""
-    seen = await visit.show(
-        "find",
-        seen_shelf,
-        space=visit.asked("space"),
-        text=visit.asked("q")[:1_000],
-        type=visit.asked("type"),
-        offset=visit.offset,
-    )
-    return visit.draw("catalog.html", seen=seen, space=seen.space, offset=visit.offset, step=SHELF)

@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from starlette.responses import Response
+
 from canonry.assistant.desk import desk_of
 from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
+from canonry.inspector.doors import Visit
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, link_of
 from canonry.log.items.entities import Entity
@@ -22,6 +25,9 @@ from canonry.world.domain.drawing import spots_of
 from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
 PLACES_MAX: Final = 500
+TOLD: Final = 100
+"""So many places of a map are told beside it; the picture has all."""
+
 _UNIT: Final = 150
 _MARGIN: Final = 100
 _COLOURS: Final = 8
@@ -68,6 +74,14 @@ class MapSeen:
     places: Sequence[PlaceSeen]
     lines: Mapping[str, str]
     more: bool
+
+
+async def atlas_page(visit: Visit) -> Response:
+    """The map of a world at a tick."""
+    tick = visit.asked("tick")
+    given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
+    seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
+    return visit.draw("map.html", seen=seen, space=seen.space, listed=TOLD)
 
 
 async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSeen:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from starlette.responses import Response
+
 from canonry.assistant.desk import desk_of
 from canonry.assistant.rows import Row, rows_of
 from canonry.canon.queries.listings import EntityQuery, query_entities
@@ -11,6 +13,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.usecases.browse_catalog import search_catalog
 from canonry.gateway.tool import Arguments
+from canonry.inspector.doors import Visit
 from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
 
 PAGE: Final = 50
@@ -24,6 +27,19 @@ class ShelfSeen:
     rows: Sequence[Row]
     kinds: Sequence[str]
     total: int
+
+
+async def catalog_page(visit: Visit) -> Response:
+    """The rows of a catalog's project."""
+    seen = await visit.show(
+        "find",
+        seen_shelf,
+        space=visit.asked("space"),
+        text=visit.asked("q")[:1_000],
+        type=visit.asked("type"),
+        offset=visit.offset,
+    )
+    return visit.draw("catalog.html", seen=seen, space=seen.space, offset=visit.offset, step=PAGE)
 
 
 async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> ShelfSeen:

@@ -76,4 +76,5 @@ WORLD: Final = Toolset(
     resources=views.RESOURCES,
     shelves=views.SHELVES,
     words=ContractFile("canonry.world.toolset.contract", "words.json").published(),
+    web_routes="canonry.world.web.api:WorldRoutes",
 )

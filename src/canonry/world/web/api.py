@@ -6,7 +6,7 @@ are for whoever makes or oversees proposals, and none of them is told over the p
 
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import usage_report
 from canonry.world.usecases.recounting import recount_usage
 from canonry.world.usecases.worlds import worlds_seen
+from canonry.world.web.dialogue import Dialogues, WhoAsks
 
 BODY_MAX: Final = 256 * 1024
 _STATUS: Final = {
@@ -47,17 +48,28 @@ _GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
 ProgramPage = Callable[[Request, Caller], Awaitable[Response]]
 
 
-class Api:
-    """Routes under `/api`; `identify` is who makes the request that is being served."""
+class WorldRoutes:
+    """The routes of the world toolset, as `canonry.server.pages.ToolsetRoutes` describes them."""
 
-    def __init__(self, gateway: Gateway, identify: Callable[[], Principal]) -> None:
-        """Of the gateway only the world toolset is served here."""
+    def __init__(
+        self, gateway: Gateway, identify: Callable[[], Principal], ask: WhoAsks, seconds: float
+    ) -> None:
+        """Serve only the world toolset; a character has `seconds` to answer."""
         self._gateway = gateway
         (self._toolset,) = gateway.catalogue.toolsets
         self._identify = identify
+        self.dialogues = Dialogues(gateway, ask, seconds=seconds)
 
-    def routes(self) -> list[Route]:
-        """All of them, below `/api`."""
+    def open_routes(self) -> Sequence[Route]:
+        """The route under which players speak."""
+        return (self.dialogues.route(),)
+
+    async def close(self) -> None:
+        """End what is done after turns."""
+        await self.dialogues.close()
+
+    def guarded_routes(self) -> Sequence[Route]:
+        """The pages for programs."""
         return [
             Route("/proposals", self._propose, methods=["POST"]),
             Route("/proposals/{id}", self._proposal),

@@ -18,7 +18,6 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import CORRELATION_META, Principal, caller_for
-from canonry.gateway.tool import Toolset
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
@@ -69,7 +68,10 @@ WhoAsks = Callable[[Request], Awaitable[Principal | None]]
 
 @dataclass(slots=True)
 class Dialogues:
-    """The turns of a server: one at a time for each request, and what is done after some."""
+    """The turns of a server: one at a time for each request, and what is done after some.
+
+    The gateway serves the world toolset alone.
+    """
 
     gateway: Gateway
     known: WhoAsks
@@ -90,7 +92,8 @@ class Dialogues:
         line = AuditLine(kind="call", name=_TOOL)
         try:
             said = _said(await _body(request))
-            caller = caller_for(self._world(), _TOOL, frozenset((ROLE,)), principal)
+            (toolset,) = self.gateway.catalogue.toolsets
+            caller = caller_for(toolset, _TOOL, frozenset((ROLE,)), principal)
             if caller.actor.agent_type != ROLE:
                 raise NotAllowed("role.denied", f"only {ROLE} may let characters speak")
             turn = await self._turn(caller, principal, said)
@@ -112,9 +115,6 @@ class Dialogues:
         if refused:
             told["refused"] = refused
         return JSONResponse(told)
-
-    def _world(self) -> Toolset:
-        return next(each for each in self.gateway.catalogue.toolsets if each.name == "world")
 
     async def _turn(
         self, caller: Caller, principal: Principal, said: SaidToCharacter

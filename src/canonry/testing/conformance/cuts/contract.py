@@ -24,8 +24,6 @@ from canonry.values.errors import Unavailable
 from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND
-from canonry.world.domain.atlas import Atlas, Mover, Place
-from canonry.world.usecases.exchange import import_world
 
 ServeToolsets = Callable[[Canon], Gateway]
 """Makes the gateway that serves all toolsets over a canon."""
@@ -122,6 +120,9 @@ class _Session:
 
     async def play(self) -> None:
         """Found a world, then make every call."""
+        from canonry.world.domain.atlas import Atlas, Mover, Place  # noqa: PLC0415 - can be left out
+        from canonry.world.usecases.exchange import import_world  # noqa: PLC0415 - as above
+
         place = Place(key="inn", name="Inn", description="A low room.")
         ann = Mover(key="ann", name="Ann", location="inn")
         atlas = Atlas(name="The Isle", starter="inn", locations=(place,), players=(ann,))
