@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from canonry.app.filing import open_to_others
+from canonry.app.file_modes import open_to_others
 from canonry.app.packages import load_toolsets
 from canonry.app.recalling import (
     MANY_VECTORS,

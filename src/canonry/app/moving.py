@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from canonry.app.examination import foreign_objects
-from canonry.app.filing import close_to_others
+from canonry.app.file_modes import close_to_others
 from canonry.app.settings import Settings
 from canonry.app.stores import STORE_FILE, open_kept_store
 from canonry.canon.session.canon import Canon

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from canonry.app.examination import Diagnosis, examine
-from canonry.app.filing import close_to_others, open_to_others
+from canonry.app.file_modes import close_to_others, open_to_others
 from canonry.app.setting_table import DEFAULT
 from canonry.cli.options import SettingsCommand, all_options, settings_from
 from canonry.cli.screen import tell_line

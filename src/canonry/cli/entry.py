@@ -12,7 +12,7 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
-from canonry.app.filing import private_files
+from canonry.app.file_modes import private_files
 from canonry.app.packages import missing_commands, require_package
 from canonry.cli.screen import take_streams
 from canonry.language.texts.visible import visible_line

@@ -21,8 +21,7 @@ from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset
 from canonry.records.usecases.services import RecordServices
 from canonry.server.client_model import Exchange, SessionModel, calling
-from canonry.server.greeting import Handlers, RequestContext, greet
-from canonry.server.middleware import NO_OBJECT
+from canonry.server.greeting import NO_OBJECT, Handlers, RequestContext, greet
 from canonry.server.options import ServerOptions
 from canonry.server.watching import WHOLE_LIST, Look, Watching
 from canonry.values.errors import InvalidInput
