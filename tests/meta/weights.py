@@ -23,7 +23,7 @@ from tests.meta.tree import PACKAGE
 FILE: Final = Path(__file__).with_name("weights.json")
 DATA: Final = frozenset({".toml", ".txt", ".json", ".sql", ".html", ".css", ".js"})
 """Data files beside the code; each of their lines counts as one of code does."""
-APART: Final = frozenset({"vendor"})
+APART: Final = frozenset({"vendor", "__pycache__"})
 SOURCE: Final = str(Path(canonry.__file__).parent)
 SLACK: Final = 0.03
 """A recorded figure may stand this much above the measured one before it has to be written anew."""
