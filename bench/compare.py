@@ -2,7 +2,8 @@
 
 Against a commit, both sides run in turn and medians are compared. Without one, the least CPU of all
 rounds is divided by that of a fixed piece of work and held against `bench/baseline.json`, which
-another machine may have recorded. The exit code is 1 where a call takes more than 1.25 times the CPU.
+another machine may have recorded. The exit code is 1 where a call takes more than 1.25 times as
+much.
 """
 
 import argparse
