@@ -19,7 +19,7 @@ PROVING = {"conformance", "faults", "mongodb", "neo4j", "postgres", "toolsets"}
 NEEDS = {
     "servers": (
         *("/faults/", "/mongodb/", "/neo4j/", "/postgres/"),
-        *("/conformance/test_mongodb", "/conformance/test_neo4j", "/conformance/test_opensearch"),
+        *("/conformance/test_mongodb", "/conformance/test_opensearch"),
         *("/conformance/test_postgres", "/conformance/test_s3"),
         *("/test_on_mongodb", "/test_on_postgres", "/test_profiles_alike"),
     ),

@@ -117,6 +117,8 @@ SAMPLES = {
     "http_sessions_each": "20",
     "http_in_flight": "64.5",
     "auth.algorithms": "ES256",
+    "auth.default_spaces": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "http_trusted_proxies": "10.0.0.0/8",
     "log_level": "warning",
     "recall.embedder": "hashing",
     "recall.dimensions": "384",

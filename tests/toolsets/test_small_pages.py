@@ -40,10 +40,10 @@ USE_CASES = [
 BOUNDS = frozenset(
     f"canonry.{name}"
     for name in (
-        "narrative.usecases.gather_canonical",
+        "narrative.usecases.context",
         "narrative.usecases.gather_narrative",
-        "narrative.usecases.recall_memories",
-        "world.usecases.get_canonical_fact",
+        "narrative.usecases.memories",
+        "world.usecases.contexts",
     )
 )
 

@@ -20,7 +20,7 @@ def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterato
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     part = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline=newline) as out:
+        with open(handle, "w", encoding="utf-8", newline=newline) as out:  # noqa: PTH123 - a descriptor
             yield out
             out.flush()
             os.fsync(out.fileno())

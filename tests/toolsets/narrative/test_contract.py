@@ -29,7 +29,7 @@ BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
 SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
 # What the list may weigh in bytes: the contract's tools beyond its own schemas, and all others.
-BEYOND_CONTRACT_MAX = 10_100
+BEYOND_CONTRACT_MAX = 10_200
 EXTENSIONS_MAX = 29_200
 
 

@@ -16,7 +16,7 @@ READ_AT_ONCE: Final = 4096
 _COMPARED_AT_ONCE: Final = 2048  # other threads may run after each
 _BLOCKS: Final = 16
 
-Place = tuple[str, str]
+CollectionInSpace = tuple[str, str]
 """A collection and a space."""
 
 
@@ -70,7 +70,7 @@ class Block:
 
 
 def chosen(
-    places: Mapping[Place, int], collection: str, spaces: frozenset[str] | None
+    places: Mapping[CollectionInSpace, int], collection: str, spaces: frozenset[str] | None
 ) -> Sequence[int]:
     """The numbers of the places of a collection, of all spaces or of some."""
     return [
@@ -89,7 +89,7 @@ class Tail:
         self._m = m
         self._dimensions = dimensions
         self._read = after
-        self.places: dict[Place, int] = {}
+        self.places: dict[CollectionInSpace, int] = {}
         self.blocks: tuple[Block, ...] = ()
 
     def read_on(self, db: apsw.Connection) -> None:
@@ -101,7 +101,9 @@ class Tail:
             self._read = found[-1][2]
 
 
-def block_of(found: Sequence[rows.VectorRow], places: dict[Place, int], dimensions: int) -> Block:
+def block_of(
+    found: Sequence[rows.VectorRow], places: dict[CollectionInSpace, int], dimensions: int
+) -> Block:
     """The block of rows; a place that is new is given a number."""
     collections, spaces, numbers, vectors = zip(*found, strict=True)
     at = [places.setdefault(one, len(places)) for one in zip(collections, spaces, strict=True)]

@@ -20,7 +20,7 @@ import numpy as np
 
 from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.vectors import rows
-from canonry.recall.vectors.blocks import READ_AT_ONCE, Block, Place, block_of
+from canonry.recall.vectors.blocks import READ_AT_ONCE, Block, CollectionInSpace, block_of
 from canonry.recall.vectors.rows import Numbers, corrupt
 from canonry.values.errors import Unavailable
 
@@ -47,7 +47,7 @@ class Published:
         self.model: Mapping[str, Any] = header["model"]
         self.origin: str = header["origin"]
         self.newest: int = header["newest"]
-        self.places: Mapping[Place, int] = {
+        self.places: Mapping[CollectionInSpace, int] = {
             (collection, space): n for n, (collection, space) in enumerate(header["places"])
         }
         count, width = header["count"], self.model["dimensions"]
@@ -95,7 +95,7 @@ def published_of(path: Path, origin: str, model: EmbeddingModel) -> Published | 
 
 def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) -> None:
     """Write the vectors of a model as they are now to `target`, which appears whole or not."""
-    newest, places = rows.newest(db), dict[Place, int]()
+    newest, places = rows.newest(db), dict[CollectionInSpace, int]()
     numbers, ats = [np.empty(0, dtype="<i8")], [np.empty(0, dtype="<i4")]
     temporary = target.with_suffix(".new")
     temporary.touch(0o600)
@@ -128,7 +128,7 @@ def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) ->
 
 
 def _blocks(
-    db: apsw.Connection, m: int, dimensions: int, newest: int, places: dict[Place, int]
+    db: apsw.Connection, m: int, dimensions: int, newest: int, places: dict[CollectionInSpace, int]
 ) -> Iterator[Block]:
     stream = rows.by_space(db, m, newest)
     while found := list(islice(stream, READ_AT_ONCE)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
 from canonry.recall.vectors import rows
-from canonry.recall.vectors.blocks import Block, Place, Tail, chosen
+from canonry.recall.vectors.blocks import Block, CollectionInSpace, Tail, chosen
 from canonry.recall.vectors.published import Published
 from canonry.recall.vectors.rows import Numbers
 from canonry.values.json_values import decode_json
@@ -95,7 +95,7 @@ class Search:
         collection, spaces = str(self._query.collection), self._query.spaces
         named = None if spaces is None else frozenset(map(str, spaces))
         tail, published = self._tail, self._published
-        blocks: list[tuple[Block, Mapping[Place, int]]]
+        blocks: list[tuple[Block, Mapping[CollectionInSpace, int]]]
         blocks = [(block, tail.places) for block in tail.blocks]
         if published is not None:
             blocks.append((published.block, published.places))

@@ -121,19 +121,8 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             entries += (Made(thing=e) for i, e in beside.items() if not _stands(there.get(i)))
             run = _run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
-        recorded = Recorded(
-            source=before if isinstance(before, Source) else source,
-            run=run,
-            records=[
-                replace(each, reasons=found.reasons) if found.reasons else each
-                for each, found in zip(recording.records, statement.records, strict=True)
-            ],
-            total=len(recording.records),
-            duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
-            observations=len(recording.kept),
-            warnings=warnings,
-            again=isinstance(before, Source),
-        )
+        known_source = before if isinstance(before, Source) else None
+        recorded = _recorded(statement, known_source, run, recording, warnings)
         ids = (account.space, source.id, run_id, *edges)
         reads = frozenset().union(recording.reads, reading.reads, map(thing_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
@@ -143,6 +132,29 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
     pace.done = pace.total
     await pace.tell("records kept")
     return found if receipt.found is not None else _as_first_told(found, receipt)
+
+
+def _recorded(
+    statement: Statement,
+    known: Source | None,
+    run: RunDraft,
+    recording: Recording,
+    warnings: Sequence[Warned],
+) -> Recorded:
+    """What became of the statement; `known` is its source where that was recorded before."""
+    return Recorded(
+        source=known or statement.source,
+        run=run,
+        records=[
+            replace(each, reasons=found.reasons) if found.reasons else each
+            for each, found in zip(recording.records, statement.records, strict=True)
+        ],
+        total=len(recording.records),
+        duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
+        observations=len(recording.kept),
+        warnings=tuple(warnings),
+        again=known is not None,
+    )
 
 
 def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:

@@ -33,17 +33,7 @@ def every_call() -> Iterator[CutCall]:
     yield from _catalog()
 
 
-def _canon() -> Iterator[CutCall]:
-    yield CutCall("open", {"name": "Marrow", "about": "A harbour."}, {"marrow": "id"})
-    here: dict[str, Any] = {"space": "$marrow"}
-
-    def propose(*claims: Mapping[str, Any], keeps: str = "", **more: Any) -> CutCall:
-        kept = {keeps: "verdicts.0.id"} if keeps else {}
-        return CutCall("propose", {"claims": list(claims), **more, **here}, kept)
-
-    def decide(verdict: str, *of: str, **more: Any) -> CutCall:
-        return CutCall("decide", {"verdict": verdict, "of": list(of), **more, **here})
-
+def _tellings(here: Mapping[str, Any]) -> Iterator[CutCall]:
     book = "\n\n".join(
         f"Day {n}. Odo keeps the light at Marrow. {'It rains. ' * 200}" for n in (1, 2)
     )
@@ -63,6 +53,20 @@ def _canon() -> Iterator[CutCall]:
     yield CutCall("tell", {"turns": whispered, "scene": "The night", **few})
     yield CutCall("tell", {"text": "Ilsa has the key.", "title": "Log", **few})
     yield CutCall("tell", {"text": "Ilsa lies.", "title": "Aside", **few})
+
+
+def _canon() -> Iterator[CutCall]:
+    yield CutCall("open", {"name": "Marrow", "about": "A harbour."}, {"marrow": "id"})
+    here: dict[str, Any] = {"space": "$marrow"}
+
+    def propose(*claims: Mapping[str, Any], keeps: str = "", **more: Any) -> CutCall:
+        kept = {keeps: "verdicts.0.id"} if keeps else {}
+        return CutCall("propose", {"claims": list(claims), **more, **here}, kept)
+
+    def decide(verdict: str, *of: str, **more: Any) -> CutCall:
+        return CutCall("decide", {"verdict": verdict, "of": list(of), **more, **here})
+
+    yield from _tellings(here)
     people = [
         {"kind": "entity", "name": name, "type": kind}
         for name, kind in (
