@@ -369,7 +369,7 @@ class OpenSearchText(Text):
             ]
         )
         found = iter(more)
-        beginning = {
+        begun_with = {
             each: dict(_text_words(told)) for each, told in zip(short, found, strict=False)
         }
         counted = {
@@ -381,7 +381,7 @@ class OpenSearchText(Text):
         passages = total["hits"]["total"]["value"]
         words = total["aggregations"]["words"]["value"]
         length = words / (passages or 1) or 1
-        return Figures(passages=passages, length=length, found_in=counted), beginning
+        return Figures(passages=passages, length=length, found_in=counted), begun_with
 
     async def _hits(
         self, query: TextQuery, sought: Sought, scores: Measure, figures: Figures
