@@ -29,11 +29,11 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 # branches they reach.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile $(if $(MEASURE),--durations=30) --needs
-# What is about time runs after the others, alone.
-ALONE = tests/toolsets/test_stalls.py
+# What is about time, or about all objects of a process, runs after the others, alone.
+ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py
 
 test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" runs those of all
-	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing --ignore $(ALONE) \
+	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \
 		&& $(BIN)/python -m pytest $(ALONE))
 
 test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start servers and run the tests of them
