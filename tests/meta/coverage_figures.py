@@ -7,14 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-# Here every outcome is decided, so nearly every branch is somebody's case; in percent.
-FLOORS: Final = dict.fromkeys(
-    (
-        *("values", "language", "log", "readmodels", "canon", "recall", "gateway"),
-        *("narrative", "records", "world", "catalog", "documents", "assistant"),
-    ),
-    95.0,
-)
+from tests.meta.test_packages import PURE, is_within
+
+RULES: Final = "rules"
+"""The sum over what decides outcomes: pure places and the gateway."""
+FLOORS: Final = {
+    # Here every outcome is decided, so nearly every branch is somebody's case; in percent.
+    RULES: 95.0,
+    **dict.fromkeys(("values", "language", "readmodels", "gateway", "catalog", "world"), 95.0),
+    "assistant": 95.0,
+    # What has drivers, ports and toolsets in it may not fall below what was measured.
+    "canon": 94.0,
+    "records": 94.0,
+    "recall": 93.0,
+    "narrative": 92.0,
+    "log": 90.0,
+    # Parsers run in processes of their own, unmeasured.
+    "documents": 68.0,
+}
 MEASURED: Final = Path(".coverage")
 """What pyproject.toml lets SlipCover write."""
 
@@ -66,13 +76,16 @@ def by_module(report: Mapping[str, Any]) -> dict[str, Reached]:
 
 
 def by_package(modules: Mapping[str, Reached]) -> dict[str, Reached]:
-    """The sums of the packages."""
+    """The sums of the packages, and of all that decides outcomes."""
     packages: dict[str, Reached] = {}
     nothing = Reached(lines=0, lines_passed=0, branches=0, branches_passed=0)
     for path, reached in modules.items():
         if "/" in path:
-            package = path.split("/")[0]
-            packages[package] = packages.get(package, nothing) + reached
+            names = [path.split("/")[0]]
+            if is_within(path, (*PURE, "gateway")) and "/ports/" not in path:
+                names.append(RULES)
+            for name in names:
+                packages[name] = packages.get(name, nothing) + reached
     return packages
 
 
@@ -97,7 +110,7 @@ def _table(modules: Mapping[str, Reached]) -> Iterator[str]:
         missing = {
             path: reached.branches - reached.branches_passed + reached.lines - reached.lines_passed
             for path, reached in modules.items()
-            if path.startswith(f"{package}/")
+            if package == RULES or path.startswith(f"{package}/")
         }
         for path in sorted(missing, key=lambda path: -missing[path])[:_NAMED_MOST]:
             yield f"  {path}: {missing[path]} lines and branches"
