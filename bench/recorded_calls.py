@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FORMER: Final = {
+    "canonry.app.packages": "canonry.bootstrap.toolsets",
     "canonry.app": "canonry.bootstrap",
     "canonry.values": "canonry.domain",
 }
@@ -37,7 +38,7 @@ def module(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         for now, before in FORMER.items():
-            if name.startswith(f"{now}."):
+            if name == now or name.startswith(f"{now}."):
                 return import_module(before + name.removeprefix(now))
         raise
 
