@@ -30,7 +30,8 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile $(if $(MEASURE),--durations=30) --needs
 # What is about time, or about all objects of a process, runs after the others, alone.
-ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py
+ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
+	tests/adapters/test_services_away.py
 
 test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" runs those of all
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \
