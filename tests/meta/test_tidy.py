@@ -1,6 +1,7 @@
 """Style by the numbers, checked as a test so that it cannot be skipped."""
 
 import ast
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,8 @@ MODULE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 60
 FOLDER_FILES_MAX = 40
 EMPTY_NAMES = frozenset({"common", "misc", "base", "manager", "core", "shared"})
+VENDORED = PACKAGE / "inspector" / "static" / "vendor"
+UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|TBD)\b")
 EMPTY_WORDS = frozenset({"util", "utils", "helper", "helpers", "misc"})
 SOURCES = python_files("src")
 EVERYTHING = python_files("src", "tests", "bench")
@@ -86,3 +89,22 @@ def test_every_folder_of_the_package_is_a_package() -> None:
     folders = {path.parent for path in SOURCES}
 
     assert sorted(relative(f) for f in folders if not (f / "__init__.py").is_file()) == []
+
+
+def unfinished(texts: dict[str, str]) -> list[str]:
+    """The texts that say themselves that something is still to be done."""
+    return [name for name, text in texts.items() if UNFINISHED.search(text)]
+
+
+def test_nothing_of_ours_is_marked_as_unfinished() -> None:
+    kinds = {".py", ".js", ".css", ".html", ".sql", ".toml", ".json"}
+    ours = [
+        path for path in PACKAGE.rglob("*") if path.suffix in kinds and VENDORED not in path.parents
+    ]
+
+    assert {path.suffix for path in ours} == kinds
+    assert unfinished({relative(path): path.read_text(encoding="utf-8") for path in ours}) == []
+
+
+def test_a_mark_of_something_unfinished_is_noticed() -> None:
+    assert unfinished({"a": "// TODO later", "b": "-- FIXME", "c": "a todo list"}) == ["a", "b"]
