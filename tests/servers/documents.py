@@ -40,7 +40,7 @@ class Documents:
         """Start it, unless it runs; wait until it listens."""
         if is_running(self.process()):
             return
-        home = ROOT / self.name
+        home = ROOT / "home" / self.name
         home.mkdir(parents=True, exist_ok=True)
         started = subprocess.Popen(
             [

@@ -29,9 +29,10 @@ JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondDocuments:
-    """A server by its port."""
+    """A server by its name, which its data are kept under."""
 
     port: int
+    name: str = "second"
 
     @property
     def url(self) -> str:
@@ -44,7 +45,7 @@ class SecondDocuments:
         if not maven.is_there():
             print("no second server of documents: it needs a JDK of 17 and maven", file=sys.stderr)
             return False
-        home, log = home_of("second"), ROOT / "second.log"
+        home, log = home_of(self.name), ROOT / f"{self.name}.log"
         path = maven.fetched(ARTIFACT, DIGEST, Path(__file__).parent / "Second.java")
         process = started((*JAVA, "-cp", path, "Second", self.port), home, log)
         self._kept().write_text(str(process.pid))
@@ -66,7 +67,7 @@ class SecondDocuments:
         return process_in(self._kept())
 
     def _kept(self) -> Path:
-        return ROOT / "second.pid"
+        return ROOT / f"{self.name}.pid"
 
 
 SECOND = SecondDocuments(port=PORT + 85)
