@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, TypeVar
 
 from canonry.canon.judging.making import Backing, SpokenTime
-from canonry.gateway.shapes import BOOLEAN, INTEGER, Field
-from canonry.gateway.tool import Arguments
+from canonry.gateway.shapes import BOOLEAN, INTEGER, Field, obj
+from canonry.gateway.tool import Arguments, Schema
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.proposals import NARRATED, ProposalType
 from canonry.values.audience import EVERYBODY, Audience, audience_in
@@ -32,6 +32,13 @@ PAGING: Final[Mapping[str, Field]] = {
 """The arguments of every query that is not the contract's."""
 DETAIL: Final[Mapping[str, Field]] = {"detail": BOOLEAN.but(default=False)}
 """The argument of lists that answer short rows."""
+
+
+def filters(**fields: Field) -> Schema:
+    """The arguments of a query, all of which may be left out: its filters, and the page."""
+    return obj({}, {**fields, **PAGING, **DETAIL})
+
+
 _LEGACY_CLASSES = {
     "EntityAxiomatica": EntityClass.ARCHETYPE,
     "EntityConcreta": EntityClass.INSTANCE,
@@ -45,8 +52,13 @@ def uuid_of(arguments: Arguments, name: str) -> str:
 
 def optional_uuid(arguments: Arguments, name: str) -> str | None:
     """An id that may be missing."""
+    return optional_id(arguments, name, str)
+
+
+def optional_id(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
+    """An id of the domain that may be missing."""
     value = arguments.get(name)
-    return None if value is None else str(value).lower()
+    return None if value is None else kind(str(value).lower())
 
 
 def optional_of(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
@@ -191,16 +203,16 @@ def entity_class_of(value: str) -> EntityClass:
     return _LEGACY_CLASSES.get(value) or EntityClass(value)
 
 
-def limit_of(arguments: Arguments, *, default: int, maximum: int) -> int:
+def limit_of(arguments: Arguments, name: str = "limit", *, default: int, maximum: int) -> int:
     """How many items are wanted.
 
     Raises:
         InvalidInput: `limit.out-of-range`.
     """
-    limit = int(arguments.get("limit", default))
+    limit = int(arguments.get(name, default))
     if not 1 <= limit <= maximum:
-        message = f"/limit must lie between 1 and {maximum}"
-        raise InvalidInput("limit.out-of-range", message, path="/limit", maximum=maximum)
+        message = f"/{name} must lie between 1 and {maximum}"
+        raise InvalidInput("limit.out-of-range", message, path=f"/{name}", maximum=maximum)
     return limit
 
 

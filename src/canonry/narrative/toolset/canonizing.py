@@ -39,15 +39,16 @@ from canonry.gateway.shapes import (
     nullable,
     obj,
 )
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
+from canonry.gateway.tool import ANYONE, Arguments, Reply
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, ProposalDraft, ProposalStatus, ProposalType
 from canonry.narrative.toolset.arguments import (
     DETAIL,
-    PAGING,
     checked_list,
     checked_text,
+    filters,
+    optional_id,
     optional_of,
     optional_text,
     optional_uuid,
@@ -57,8 +58,12 @@ from canonry.narrative.toolset.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
-from canonry.narrative.toolset.contract.contents import CONTENTS_TOLD
+from canonry.narrative.toolset.contract import (
+    CONTENTS_TOLD,
+    contract_tool,
+    reading_tool,
+    writing_tool,
+)
 from canonry.narrative.toolset.shapes import (
     AUTHORITY,
     CONFLICTS,
@@ -113,7 +118,15 @@ _CANONIZED: Final = Shape(scene_id=UUID, summary=TEXT, **_JUDGED.fields)
 PROPOSALS_MAX: Final = 100
 
 
-async def _canonize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "composite_canonize_scene",
+    "Judge all pending proposals of a scene, write what passes into canon, and complete "
+    "the scene; each verdict names its rule and the ids that it conflicts with.",
+    gives=_CANONIZED,
+    also={"summary": TEXT},
+    destructive=True,
+)
+async def _canonize_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evaluate = bool(arguments.get("evaluate_proposals", True))
     scene_id = uuid_of(arguments, "scene_id")
     written = optional_text(arguments, "summary", canon.policy.limits.summary)
@@ -122,34 +135,21 @@ async def _canonize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     )
 
 
+@writing_tool(
+    "composite_canonize_proposals",
+    "Judge pending proposals that belong to no scene, such as an ingestion brings up, or that "
+    "their scene was closed without, and write what passes into canon; each verdict names its "
+    "rule.",
+    takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
+    gives=_JUDGED,
+    idempotent=True,
+    destructive=True,
+)
 async def _canonize_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _JUDGED(await canonize_proposals(canon, caller, uuids_of(arguments, "proposal_ids")))
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "composite_canonize_scene",
-        "Canonize scene",
-        "Judge all pending proposals of a scene, write what passes into canon, and complete "
-        "the scene; each verdict names its rule and the ids that it conflicts with.",
-        _canonize,
-        gives=_CANONIZED,
-        also={"summary": TEXT},
-        destructive=True,
-    ),
-    writing_tool(
-        "composite_canonize_proposals",
-        "Canonize proposals",
-        "Judge pending proposals that belong to no scene, such as an ingestion brings up, or that "
-        "their scene was closed without, and write what passes into canon; each verdict names its "
-        "rule.",
-        _canonize_proposals,
-        takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
-        gives=_JUDGED,
-        idempotent=True,
-        destructive=True,
-    ),
-)
+TOOLS: Final = (_canonize_scene, _canonize_proposals)
 
 
 _STAGED: Final = Shape(proposal_id=UUID.of("id"), status=PROPOSAL_STATUS, created_at=given(INSTANT))
@@ -160,23 +160,6 @@ PROPOSAL_ROW: Final = (
 )
 _PROPOSALS: Final = Listing("proposals", RowShape(PROPOSAL, *PROPOSAL_ROW))
 _LOOSE_EVIDENCE: Final = array(Shape(type=enum("snippet", "source", "rule"), ref_id=UUID))
-
-
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    receipt = await create_proposal(
-        canon,
-        caller,
-        uuid_of(arguments, "scene_id"),
-        optional_uuid(arguments, "turn_id"),
-        _suggestion_of(arguments),
-    )
-    return created(_STAGED, receipt, ProposalDraft)
-
-
-async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    universe_id = uuid_of(arguments, "universe_id")
-    receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
-    return created(_STAGED, receipt, ProposalDraft)
 
 
 def _suggestion_of(arguments: Arguments) -> Suggestion:
@@ -194,17 +177,6 @@ def _evidence_of(given: Arguments) -> Evidence:
     return Evidence(kind=EvidenceKind(given["type"]), ref=uuid_of(given, "ref_id"))
 
 
-async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    proposal_id = uuid_of(arguments, "proposal_id")
-    verdict = KeeperVerdict(
-        status=ProposalStatus(arguments["decision"]),
-        rationale=optional_text(arguments, "rationale", canon.policy.limits.description) or "",
-        canonical_id=_canonical_id_of(arguments),
-    )
-    done = await evaluate_proposal(canon, caller, proposal_id, verdict)
-    return _EVALUATED(done, proposal_id=proposal_id)
-
-
 def _canonical_id_of(arguments: Arguments) -> str | None:
     canonical_id = optional_uuid(arguments, "canonical_id")
     accepted = arguments["decision"] == ProposalStatus.ACCEPTED
@@ -220,94 +192,105 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
     return canonical_id
 
 
-async def _pending(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = _asked(arguments, ProposalStatus.PENDING)
-    page = await list_proposals(canon, caller, query)
-    return await _PROPOSALS(canon, caller, page, arguments)
-
-
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = _asked(arguments, optional_of(arguments, "status", ProposalStatus))
-    universe_id = optional_uuid(arguments, "universe_id")
-    page = await list_proposals(canon, caller, query, universe_id=universe_id)
-    return await _PROPOSALS(canon, caller, page, arguments)
-
-
-def _asked(arguments: Arguments, status: ProposalStatus | None) -> ProposalQuery:
-    scene_id = optional_uuid(arguments, "scene_id")
+def _asked(arguments: Arguments, **more: Any) -> ProposalQuery:
     return ProposalQuery(
-        scene_id=None if scene_id is None else SceneId(scene_id),
+        scene_id=optional_id(arguments, "scene_id", SceneId),
         types=proposal_types(arguments),
-        status=status,
+        **more,
         **page_of(arguments),
     )
 
 
-PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "mongodb_create_proposed_change",
-        "Propose a change in a scene",
-        "Propose that something said in an active scene becomes canon; it is judged when the "
-        "scene is canonized." + CONTENTS_TOLD,
-        _create,
-        gives=_STAGED,
+@contract_tool(
+    "mongodb_create_proposed_change",
+    "Propose that something said in an active scene becomes canon; it is judged when the "
+    "scene is canonized." + CONTENTS_TOLD,
+    title="Propose a change in a scene",
+    gives=_STAGED,
+)
+async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    receipt = await create_proposal(
+        canon,
+        caller,
+        uuid_of(arguments, "scene_id"),
+        optional_uuid(arguments, "turn_id"),
+        _suggestion_of(arguments),
+    )
+    return created(_STAGED, receipt, ProposalDraft)
+
+
+@contract_tool(
+    "mongodb_evaluate_proposal",
+    "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
+    "say in rationale why it, even rejected, is to be written as it stands; then what stood "
+    "against it falls or ends.",
+    gives=_EVALUATED,
+    idempotent=True,
+)
+async def _evaluate_proposal(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    proposal_id = uuid_of(arguments, "proposal_id")
+    verdict = KeeperVerdict(
+        status=ProposalStatus(arguments["decision"]),
+        rationale=optional_text(arguments, "rationale", canon.policy.limits.description) or "",
+        canonical_id=_canonical_id_of(arguments),
+    )
+    done = await evaluate_proposal(canon, caller, proposal_id, verdict)
+    return _EVALUATED(done, proposal_id=proposal_id)
+
+
+@contract_tool(
+    "mongodb_get_pending_proposals",
+    "List the proposals that wait for a decision, oldest first.",
+    gives=_PROPOSALS.gives,
+    read_only=True,
+    also=DETAIL,
+)
+async def _get_pending_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = _asked(arguments, status=ProposalStatus.PENDING)
+    return await _PROPOSALS.query(canon, caller, arguments, list_proposals, query)
+
+
+@writing_tool(
+    "mongodb_propose_change",
+    "Propose a change that a document brings up and no scene does, citing it; content is as "
+    "for mongodb_create_proposed_change.",
+    title="Propose a change without a scene",
+    takes=obj(
+        {
+            "universe_id": UUID,
+            "type": PROPOSAL_TYPE,
+            "content": OBJECT,
+            "evidence": _LOOSE_EVIDENCE,
+            "confidence": SHARE,
+            "authority": AUTHORITY,
+        }
     ),
-    contract_tool(
-        "mongodb_evaluate_proposal",
-        "Evaluate proposal",
-        "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
-        "say in rationale why it, even rejected, is to be written as it stands; then what stood "
-        "against it falls or ends.",
-        _evaluate,
-        gives=_EVALUATED,
-        idempotent=True,
-    ),
-    contract_tool(
-        "mongodb_get_pending_proposals",
-        "Get pending proposals",
-        "List the proposals that wait for a decision, oldest first.",
-        _pending,
-        gives=_PROPOSALS.gives,
-        reads=True,
-        also=DETAIL,
-    ),
-    writing_tool(
-        "mongodb_propose_change",
-        "Propose a change without a scene",
-        "Propose a change that a document brings up and no scene does, citing it; content is as "
-        "for mongodb_create_proposed_change.",
-        _propose,
-        takes=obj(
-            {
-                "universe_id": UUID,
-                "type": PROPOSAL_TYPE,
-                "content": OBJECT,
-                "evidence": _LOOSE_EVIDENCE,
-                "confidence": SHARE,
-                "authority": AUTHORITY,
-            }
-        ),
-        gives=_STAGED,
-        roles=ANYONE,
-    ),
-    reading_tool(
-        "mongodb_query_proposals",
-        "Query proposals",
-        "List proposals with their verdicts: what was accepted or refused, and why.",
-        _query,
-        takes=obj(
-            {},
-            {
-                "universe_id": UUID,
-                "scene_id": UUID,
-                "type": PROPOSAL_TYPE,
-                "status": PROPOSAL_STATUS,
-                **PAGING,
-                **DETAIL,
-            },
-        ),
-        gives=_PROPOSALS.gives,
-    ),
+    gives=_STAGED,
+    roles=ANYONE,
+)
+async def _propose_change(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    universe_id = uuid_of(arguments, "universe_id")
+    receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
+    return created(_STAGED, receipt, ProposalDraft)
+
+
+@reading_tool(
+    "mongodb_query_proposals",
+    "List proposals with their verdicts: what was accepted or refused, and why.",
+    takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, status=PROPOSAL_STATUS),
+    gives=_PROPOSALS.gives,
+)
+async def _query_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = _asked(arguments, status=optional_of(arguments, "status", ProposalStatus))
+    return await _PROPOSALS.query(canon, caller, arguments, list_proposals, query, "universe_id")
+
+
+PROPOSALS_TOOLS: Final = (
+    _create_proposed_change,
+    _evaluate_proposal,
+    _get_pending_proposals,
+    _propose_change,
+    _query_proposals,
 )
 
 
@@ -322,7 +305,16 @@ _RETCONNED: Final = Shape(
 )
 
 
-async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "composite_retcon_scene",
+    "Take back all that a scene made canon, and what rests on that for sure; what it had "
+    "ended holds again. dry_run only lists.",
+    takes=obj({"scene_id": UUID, "reason": TEXT}, {"dry_run": BOOLEAN.but(default=False)}),
+    gives=_RETCONNED,
+    idempotent=True,
+    destructive=True,
+)
+async def _retcon_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     scene_id, dry_run = uuid_of(arguments, "scene_id"), bool(arguments.get("dry_run", False))
     reason = text_of(arguments, "reason", canon.policy.limits.description)
     if dry_run:
@@ -332,19 +324,7 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _RETCONNED(found, dry_run=dry_run)
 
 
-RETCONNING_TOOLS: Final[tuple[Tool, ...]] = (
-    writing_tool(
-        "composite_retcon_scene",
-        "Retcon scene",
-        "Take back all that a scene made canon, and what rests on that for sure; what it had "
-        "ended holds again. dry_run only lists.",
-        _retcon,
-        takes=obj({"scene_id": UUID, "reason": TEXT}, {"dry_run": BOOLEAN.but(default=False)}),
-        gives=_RETCONNED,
-        idempotent=True,
-        destructive=True,
-    ),
-)
+RETCONNING_TOOLS: Final = (_retcon_scene,)
 
 
 _ASKS: Final = enum(*Ask)
@@ -358,7 +338,15 @@ _FORESEEN: Final = Shape(verdicts=array(VERDICT).of(tuple), total=COUNT.of(len))
 _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of("recorded_at"))
 
 
-async def _preview(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@reading_tool(
+    "composite_get_verdicts",
+    "Tell the verdict that each pending proposal of a scene, or each of these proposals, "
+    "would get now; nothing is written.",
+    title="Preview canonization",
+    takes=obj({}, {"scene_id": UUID, "proposal_ids": UUIDS.but(maxItems=PROPOSALS_MAX)}),
+    gives=_FORESEEN,
+)
+async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     scene_id = optional_uuid(arguments, "scene_id")
     proposal_ids = uuids_of(arguments, "proposal_ids")
     if (scene_id is None) is not bool(proposal_ids):
@@ -372,20 +360,28 @@ async def _preview(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _FORESEEN(found)
 
 
-async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id = optional_uuid(arguments, "scene_id")
-    query = ProposalQuery(
-        scene_id=None if scene_id is None else SceneId(scene_id),
-        types=proposal_types(arguments),
-        asks=frozenset(map(Ask, arguments.get("asks") or Ask)),
-        **page_of(arguments),
-    )
-    universe_id = optional_uuid(arguments, "universe_id")
-    page = await list_proposals(canon, caller, query, universe_id=universe_id)
-    return await _TO_REVIEW(canon, caller, page, arguments)
+@reading_tool(
+    "mongodb_query_reviews",
+    "List what somebody has to look at, with the rule, the reason and each conflict: what "
+    "needs review, what is not judged yet, and possible conflicts that nobody has waived.",
+    title="Review proposals",
+    takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, asks=array(_ASKS)),
+    gives=_TO_REVIEW.gives,
+)
+async def _query_reviews(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    query = _asked(arguments, asks=frozenset(map(Ask, arguments.get("asks") or Ask)))
+    return await _TO_REVIEW.query(canon, caller, arguments, list_proposals, query, "universe_id")
 
 
-async def _waive(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "mongodb_waive_conflict",
+    "Record that what a proposal perhaps conflicts with is meant so; nobody is asked again.",
+    title="Waive a possible conflict",
+    takes=obj({"proposal_id": UUID, "conflict_id": UUID, "reason": TEXT}),
+    gives=_WAIVED,
+    idempotent=True,
+)
+async def _waive_conflict(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     proposal_id, conflict_id = uuid_of(arguments, "proposal_id"), uuid_of(arguments, "conflict_id")
     maximum = canon.policy.limits.description
     reason = checked_text(arguments["reason"], maximum, path="/reason")
@@ -393,41 +389,4 @@ async def _waive(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _WAIVED(receipt, proposal_id=proposal_id, conflict_id=conflict_id)
 
 
-_LISTED: Final[dict[str, Any]] = {
-    "universe_id": UUID,
-    "scene_id": UUID,
-    "type": PROPOSAL_TYPE,
-    "asks": array(_ASKS),
-    **PAGING,
-    **DETAIL,
-}
-
-REVIEW_TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool(
-        "composite_get_verdicts",
-        "Preview canonization",
-        "Tell the verdict that each pending proposal of a scene, or each of these proposals, "
-        "would get now; nothing is written.",
-        _preview,
-        takes=obj({}, {"scene_id": UUID, "proposal_ids": UUIDS.but(maxItems=PROPOSALS_MAX)}),
-        gives=_FORESEEN,
-    ),
-    reading_tool(
-        "mongodb_query_reviews",
-        "Review proposals",
-        "List what somebody has to look at, with the rule, the reason and each conflict: what "
-        "needs review, what is not judged yet, and possible conflicts that nobody has waived.",
-        _review,
-        takes=obj({}, _LISTED),
-        gives=_TO_REVIEW.gives,
-    ),
-    writing_tool(
-        "mongodb_waive_conflict",
-        "Waive a possible conflict",
-        "Record that what a proposal perhaps conflicts with is meant so; nobody is asked again.",
-        _waive,
-        takes=obj({"proposal_id": UUID, "conflict_id": UUID, "reason": TEXT}),
-        gives=_WAIVED,
-        idempotent=True,
-    ),
-)
+REVIEW_TOOLS: Final = (_get_verdicts, _query_reviews, _waive_conflict)

@@ -22,7 +22,7 @@ from canonry.gateway.shapes import (
     itself,
     nullable,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.narrative.toolset.arguments import optional_text, uuid_of
@@ -170,7 +170,15 @@ _CONTEXT: Final = Shape(
 """The three sections and what they were made from; keys stand also where nothing does."""
 
 
-async def _assemble(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "composite_assemble_scene_context",
+    "Gather what a model should know before the next turn: who is there and what holds, "
+    "what was said, and what it recalls.",
+    gives=_CONTEXT,
+    read_only=True,
+    also={"tokens": COUNT.but(minimum=200, maximum=16_000)},
+)
+async def _assemble_scene_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     narrative = bool(arguments.get("include_narrative", True))
     request = ContextRequest(
         scene_id=uuid_of(arguments, "scene_id"),
@@ -190,15 +198,4 @@ async def _assemble(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _CONTEXT(context, narrative=section)
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "composite_assemble_scene_context",
-        "Assemble scene context",
-        "Gather what a model should know before the next turn: who is there and what holds, "
-        "what was said, and what it recalls.",
-        _assemble,
-        gives=_CONTEXT,
-        reads=True,
-        also={"tokens": COUNT.but(minimum=200, maximum=16_000)},
-    ),
-)
+TOOLS: Final = (_assemble_scene_context,)

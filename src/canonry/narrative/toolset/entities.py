@@ -41,7 +41,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Cached, Reply, Tool
+from canonry.gateway.tool import Arguments, Cached, Reply
 from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
 from canonry.log.items.entities import EntityDraft
 from canonry.log.items.facts import AxiomDomain, AxiomDraft, Constraint
@@ -52,6 +52,7 @@ from canonry.narrative.toolset.arguments import (
     backing_of,
     entity_class_of,
     evidence_of,
+    optional_id,
     optional_of,
     optional_text,
     optional_uuid,
@@ -139,95 +140,12 @@ _MERGED: Final = Shape(entity_id=UUID.of("id"), merged_entity_ids=UUIDS.of("memb
 _UNMERGED: Final = Shape(**_MERGED.fields, separated_entity_id=given(UUID))
 
 
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits = canon.policy.limits
-    derives_from = optional_uuid(arguments, "derives_from")
-    new = NewEntity(
-        entity_class=entity_class_of(arguments["entity_class"]),
-        entity_type=EntityType(arguments["entity_type"]),
-        name=text_of(arguments, "name", limits.name),
-        description=text_of(arguments, "description", limits.description),
-        properties=arguments["properties"],
-        state_tags=tags_of(arguments, _TAGS, limits.tag),
-        derives_from=None if derives_from is None else EntityId(derives_from),
-    )
-    receipt = await create_entity(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, EntityDraft)
-
-
-async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    asked = uuid_of(arguments, "entity_id")
-    found = await get_entity(
-        canon,
-        caller,
-        asked,
-        relations=bool(arguments["include_relationships"]),
-        history=bool(arguments["include_state_history"]),
-    )
-    requested = None if found.entity.id == asked else asked
-    return _ENTITY_IN_FULL(found, requested_entity_id=requested)
-
-
-async def _update_state(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    changes, limit = arguments[_CHANGES], canon.policy.limits.tag
-    updated = await update_entity_state(
-        canon,
-        caller,
-        uuid_of(arguments, "entity_id"),
-        add=tags_of(changes, "add", limit, within=f"/{_CHANGES}"),
-        remove=tags_of(changes, "remove", limit, within=f"/{_CHANGES}"),
-        authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments),
-    )
-    return _UPDATED(updated)
-
-
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits = canon.policy.limits
-    tags = arguments.get(_TAGS) or {}
-    query = EntityQuery(
-        entity_type=optional_of(arguments, "entity_type", EntityType),
-        entity_class=optional_of(arguments, "entity_class", entity_class_of),
-        level=optional_of(arguments, "canon_level", CanonLevel),
-        all_of=frozenset(tags_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
-        any_of=frozenset(tags_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
-        none_of=frozenset(tags_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
-        name_pattern=_pattern(arguments, limits.name),
-        **page_of(arguments),
-    )
-    universe_id = optional_uuid(arguments, "universe_id")
-    page = await query_entities(canon, caller, query, universe_id=universe_id)
-    return await _ENTITIES(canon, caller, page, arguments)
-
-
 def _pattern(arguments: Arguments, maximum: int) -> str | None:
     pattern = optional_text(arguments, "name_pattern", maximum)
     if pattern is not None and pattern.count("*") + pattern.count("%") > _WILDCARDS_MAX:
         message = f"a pattern holds at most {_WILDCARDS_MAX} wildcards"
         raise InvalidInput("pattern.too-many-wildcards", message, path="/name_pattern")
     return pattern
-
-
-async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    kept = await merge_entities(
-        canon,
-        caller,
-        kept_id=uuid_of(arguments, "kept_entity_id"),
-        merged_id=uuid_of(arguments, "merged_entity_id"),
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
-    )
-    return _MERGED(kept)
-
-
-async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    separated = uuid_of(arguments, "entity_id")
-    kept = await unmerge_entities(
-        canon,
-        caller,
-        separated,
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
-    )
-    return _UNMERGED(kept, separated_entity_id=separated)
 
 
 def _rests_on(arguments: Arguments, reply: Reply) -> frozenset[str]:
@@ -255,64 +173,138 @@ def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
     return frozenset((listing_key("entity", uuid_of(arguments, "universe_id")),))
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "neo4j_create_entity",
-        "Create entity",
-        "Create an archetype or an instance in the canon, with evidence. "
-        "Warns of entities of the same type and name.",
-        _create,
-        gives=_CREATED,
-        also={"audience": AUDIENCE},
+@contract_tool(
+    "neo4j_create_entity",
+    "Create an archetype or an instance in the canon, with evidence. "
+    "Warns of entities of the same type and name.",
+    gives=_CREATED,
+    also={"audience": AUDIENCE},
+)
+async def _create_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    new = NewEntity(
+        entity_class=entity_class_of(arguments["entity_class"]),
+        entity_type=EntityType(arguments["entity_type"]),
+        name=text_of(arguments, "name", limits.name),
+        description=text_of(arguments, "description", limits.description),
+        properties=arguments["properties"],
+        state_tags=tags_of(arguments, _TAGS, limits.tag),
+        derives_from=optional_id(arguments, "derives_from", EntityId),
+    )
+    receipt = await create_entity(canon, caller, backing_of(arguments), new)
+    return created(_CREATED, receipt, EntityDraft)
+
+
+@contract_tool(
+    "neo4j_get_entity",
+    "Retrieve an entity by ID, with its relations and state history if asked.",
+    gives=_ENTITY_IN_FULL,
+    read_only=True,
+    cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
+)
+async def _get_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = uuid_of(arguments, "entity_id")
+    found = await get_entity(
+        canon,
+        caller,
+        asked,
+        relations=bool(arguments["include_relationships"]),
+        history=bool(arguments["include_state_history"]),
+    )
+    requested = None if found.entity.id == asked else asked
+    return _ENTITY_IN_FULL(found, requested_entity_id=requested)
+
+
+@contract_tool(
+    "neo4j_update_entity_state",
+    "Add and remove state tags of an instance. "
+    "Each change that takes effect is documented by a fact.",
+    gives=_UPDATED,
+    idempotent=True,
+)
+async def _update_entity_state(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    changes, limit = arguments[_CHANGES], canon.policy.limits.tag
+    updated = await update_entity_state(
+        canon,
+        caller,
+        uuid_of(arguments, "entity_id"),
+        add=tags_of(changes, "add", limit, within=f"/{_CHANGES}"),
+        remove=tags_of(changes, "remove", limit, within=f"/{_CHANGES}"),
+        authority=Authority(arguments["authority"]),
+        evidence=evidence_of(arguments),
+    )
+    return _UPDATED(updated)
+
+
+@contract_tool(
+    "neo4j_query_entities",
+    "Find entities by type, class, level, state tags and name; "
+    "in a name pattern * stands for any characters.",
+    gives=_ENTITIES.gives,
+    read_only=True,
+    also=DETAIL,
+    cached=Cached(
+        seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
+        depends_on=_listed,
     ),
-    contract_tool(
-        "neo4j_get_entity",
-        "Get entity",
-        "Retrieve an entity by ID, with its relations and state history if asked.",
-        _get,
-        gives=_ENTITY_IN_FULL,
-        reads=True,
-        cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
-    ),
-    contract_tool(
-        "neo4j_update_entity_state",
-        "Update entity state",
-        "Add and remove state tags of an instance. "
-        "Each change that takes effect is documented by a fact.",
-        _update_state,
-        gives=_UPDATED,
-        idempotent=True,
-    ),
-    contract_tool(
-        "neo4j_query_entities",
-        "Query entities",
-        "Find entities by type, class, level, state tags and name; "
-        "in a name pattern * stands for any characters.",
-        _query,
-        gives=_ENTITIES.gives,
-        reads=True,
-        also=DETAIL,
-        cached=Cached(
-            seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
-            depends_on=_listed,
-        ),
-    ),
-    writing_tool(
-        "neo4j_merge_entities",
-        "Merge entities",
-        "Say that two entities are one: the kept one answers for both.",
-        _merge,
-        takes=obj({"kept_entity_id": UUID, "merged_entity_id": UUID, "reason": TEXT}),
-        gives=_MERGED,
-    ),
-    writing_tool(
-        "neo4j_unmerge_entities",
-        "Unmerge entities",
-        "Take back a merge: the entity is its own again, with its own observations.",
-        _unmerge,
-        takes=obj({"entity_id": UUID, "reason": TEXT}),
-        gives=_UNMERGED,
-    ),
+)
+async def _query_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    tags = arguments.get(_TAGS) or {}
+    query = EntityQuery(
+        entity_type=optional_of(arguments, "entity_type", EntityType),
+        entity_class=optional_of(arguments, "entity_class", entity_class_of),
+        level=optional_of(arguments, "canon_level", CanonLevel),
+        all_of=frozenset(tags_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
+        any_of=frozenset(tags_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
+        none_of=frozenset(tags_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
+        name_pattern=_pattern(arguments, limits.name),
+        **page_of(arguments),
+    )
+    return await _ENTITIES.query(canon, caller, arguments, query_entities, query, "universe_id")
+
+
+@writing_tool(
+    "neo4j_merge_entities",
+    "Say that two entities are one: the kept one answers for both.",
+    takes=obj({"kept_entity_id": UUID, "merged_entity_id": UUID, "reason": TEXT}),
+    gives=_MERGED,
+)
+async def _merge_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    kept = await merge_entities(
+        canon,
+        caller,
+        kept_id=uuid_of(arguments, "kept_entity_id"),
+        merged_id=uuid_of(arguments, "merged_entity_id"),
+        reason=text_of(arguments, "reason", canon.policy.limits.description),
+    )
+    return _MERGED(kept)
+
+
+@writing_tool(
+    "neo4j_unmerge_entities",
+    "Take back a merge: the entity is its own again, with its own observations.",
+    takes=obj({"entity_id": UUID, "reason": TEXT}),
+    gives=_UNMERGED,
+)
+async def _unmerge_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    separated = uuid_of(arguments, "entity_id")
+    kept = await unmerge_entities(
+        canon,
+        caller,
+        separated,
+        reason=text_of(arguments, "reason", canon.policy.limits.description),
+    )
+    return _UNMERGED(kept, separated_entity_id=separated)
+
+
+TOOLS: Final = (
+    _create_entity,
+    _get_entity,
+    _update_entity_state,
+    _query_entities,
+    _merge_entities,
+    _unmerge_entities,
 )
 
 
@@ -333,7 +325,32 @@ _AXIOMS_CREATED: Final = canon_created("axiom_id")
 _LINKED: Final = Shape(canonical_id=UUID.of("id"), evidence_refs=WORDS.of("evidence"))
 
 
-async def _axioms_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
+    values = texts_of(given, "values", limit, within=_PATH)
+    if given["kind"] == _FORBIDDEN_RELATION:
+        values = tuple(
+            relation_type(value, path=f"{_PATH}/values/{index}").name
+            for index, value in enumerate(values)
+        )
+    return Constraint(kind=given["kind"], values=values, entity_type=given.get("entity_type"))
+
+
+@writing_tool(
+    "neo4j_create_axiom",
+    "Lay down a law of the world. With a constraint, canonization refuses whatever breaks it.",
+    takes=obj(
+        {
+            "universe_id": UUID,
+            "statement": TEXT,
+            "domain": enum(*AxiomDomain),
+            "authority": enum("source", "gm", "system"),
+            "evidence_refs": array(TEXT),
+        },
+        {"constraint": _CONSTRAINT, "confidence": SHARE.but(default=1.0)},
+    ),
+    gives=_AXIOMS_CREATED,
+)
+async def _create_axiom(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     given = arguments.get("constraint")
     new = NewAxiom(
@@ -345,60 +362,30 @@ async def _axioms_create(canon: Canon, caller: Caller, arguments: Arguments) -> 
     return created(_AXIOMS_CREATED, receipt, AxiomDraft)
 
 
-def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
-    values = texts_of(given, "values", limit, within=_PATH)
-    if given["kind"] == _FORBIDDEN_RELATION:
-        values = tuple(
-            relation_type(value, path=f"{_PATH}/values/{index}").name
-            for index, value in enumerate(values)
-        )
-    return Constraint(kind=given["kind"], values=values, entity_type=given.get("entity_type"))
+_query_axioms: Final = listing_tool(
+    "neo4j_query_axioms",
+    "List the laws of a universe, oldest first.",
+    query_axioms,
+    within="universe_id",
+    gives=Listing(
+        "axioms", RowShape(AXIOM, "axiom_id", "statement", "domain", "constraint", "authority")
+    ),
+)
 
 
-async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "neo4j_link_evidence",
+    "Support an entity, relation, fact, event or axiom with one more reference, written kind:uuid.",
+    takes=obj({"canonical_id": UUID, "evidence_ref": TEXT}),
+    gives=_LINKED,
+    idempotent=True,
+)
+async def _link_evidence(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evidence = parse_evidence(arguments["evidence_ref"], path="/evidence_ref")
     return _LINKED(await link_evidence(canon, caller, uuid_of(arguments, "canonical_id"), evidence))
 
 
-AXIOMS_TOOLS: Final[tuple[Tool, ...]] = (
-    writing_tool(
-        "neo4j_create_axiom",
-        "Create axiom",
-        "Lay down a law of the world. With a constraint, canonization refuses whatever breaks it.",
-        _axioms_create,
-        takes=obj(
-            {
-                "universe_id": UUID,
-                "statement": TEXT,
-                "domain": enum(*AxiomDomain),
-                "authority": enum("source", "gm", "system"),
-                "evidence_refs": array(TEXT),
-            },
-            {"constraint": _CONSTRAINT, "confidence": SHARE.but(default=1.0)},
-        ),
-        gives=_AXIOMS_CREATED,
-    ),
-    listing_tool(
-        "neo4j_query_axioms",
-        "Query axioms",
-        "List the laws of a universe, oldest first.",
-        query_axioms,
-        within="universe_id",
-        gives=Listing(
-            "axioms", RowShape(AXIOM, "axiom_id", "statement", "domain", "constraint", "authority")
-        ),
-    ),
-    writing_tool(
-        "neo4j_link_evidence",
-        "Link evidence",
-        "Support an entity, relation, fact, event or axiom with one more reference, written "
-        "kind:uuid.",
-        _link,
-        takes=obj({"canonical_id": UUID, "evidence_ref": TEXT}),
-        gives=_LINKED,
-        idempotent=True,
-    ),
-)
+AXIOMS_TOOLS: Final = (_create_axiom, _query_axioms, _link_evidence)
 
 
 _CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
@@ -426,12 +413,49 @@ async def _universes_create(
     )
 
 
+@writing_tool(
+    "neo4j_create_universe",
+    "Create a universe: begin here, everything else lies in one.",
+    takes=obj(
+        {"name": TEXT},
+        {
+            "description": TEXT,
+            "genre": TEXT,
+            "tone": TEXT,
+            "tech_level": TEXT,
+            "multiverse_id": UUID,
+            "calendar": OBJECT,
+        },
+    ),
+    gives=_CREATED_UNIVERSE,
+)
 async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     words = ("genre", "tone", "tech_level")
     receipt = await _universes_create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
     return created(_CREATED_UNIVERSE, receipt, SpaceDraft)
 
 
+@writing_tool(
+    "neo4j_declare_calendar",
+    "Declare how a universe counts days; null: Gregorian. months [{name, days, "
+    "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
+    "month}; or counters [{name, seconds}].",
+    takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
+    gives=_DECLARED,
+    idempotent=True,
+)
+async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    universe_id = uuid_of(arguments, "universe_id")
+    receipt = await declare_calendar(canon, caller, universe_id, arguments[CALENDAR])
+    return _DECLARED(receipt, universe_id=universe_id)
+
+
+@writing_tool(
+    "neo4j_create_multiverse",
+    "Create a multiverse, which groups universes, for example of one game system.",
+    takes=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
+    gives=_CREATED_MULTIVERSE,
+)
 async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     receipt = await _universes_create(
         canon, caller, arguments, SpaceKind.MULTIVERSE, ("system_name",)
@@ -439,73 +463,31 @@ async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments)
     return created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
 
 
+@reading_tool(
+    "neo4j_get_universe",
+    "Retrieve a universe by ID.",
+    takes=obj({"universe_id": UUID}),
+    gives=SPACE,
+)
 async def _get_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return SPACE(await require_universe(canon, caller, uuid_of(arguments, "universe_id")))
 
 
+@reading_tool(
+    "neo4j_query_universes",
+    "List the universes that you may see, oldest first.",
+    takes=obj({}, {"multiverse_id": UUID, **PAGING}),
+    gives=_UNIVERSES,
+)
 async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     parent = optional_uuid(arguments, "multiverse_id")
     return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
 
 
-async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    universe_id = uuid_of(arguments, "universe_id")
-    receipt = await declare_calendar(canon, caller, universe_id, arguments[CALENDAR])
-    return _DECLARED(receipt, universe_id=universe_id)
-
-
-UNIVERSES_TOOLS: Final[tuple[Tool, ...]] = (
-    writing_tool(
-        "neo4j_create_universe",
-        "Create universe",
-        "Create a universe: begin here, everything else lies in one.",
-        _create_universe,
-        takes=obj(
-            {"name": TEXT},
-            {
-                "description": TEXT,
-                "genre": TEXT,
-                "tone": TEXT,
-                "tech_level": TEXT,
-                "multiverse_id": UUID,
-                "calendar": OBJECT,
-            },
-        ),
-        gives=_CREATED_UNIVERSE,
-    ),
-    writing_tool(
-        "neo4j_declare_calendar",
-        "Declare calendar",
-        "Declare how a universe counts days; null: Gregorian. months [{name, days, "
-        "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
-        "month}; or counters [{name, seconds}].",
-        _declare_calendar,
-        takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
-        gives=_DECLARED,
-        idempotent=True,
-    ),
-    writing_tool(
-        "neo4j_create_multiverse",
-        "Create multiverse",
-        "Create a multiverse, which groups universes, for example of one game system.",
-        _create_multiverse,
-        takes=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
-        gives=_CREATED_MULTIVERSE,
-    ),
-    reading_tool(
-        "neo4j_get_universe",
-        "Get universe",
-        "Retrieve a universe by ID.",
-        _get_universe,
-        takes=obj({"universe_id": UUID}),
-        gives=SPACE,
-    ),
-    reading_tool(
-        "neo4j_query_universes",
-        "Query universes",
-        "List the universes that you may see, oldest first.",
-        _query_universes,
-        takes=obj({}, {"multiverse_id": UUID, **PAGING}),
-        gives=_UNIVERSES,
-    ),
+UNIVERSES_TOOLS: Final = (
+    _create_universe,
+    _declare_calendar,
+    _create_multiverse,
+    _get_universe,
+    _query_universes,
 )

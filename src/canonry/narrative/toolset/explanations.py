@@ -27,7 +27,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply
 from canonry.log.commits import Position
 from canonry.log.entries import THING_KINDS, EntitiesMerged, FactSuperseded, RelationEnded
 from canonry.log.items.entities import Entity
@@ -198,6 +198,13 @@ _ITEM: Final = Shape(
 _TIMELINE: Final = Shape(items=given(Field(array(_ITEM).schema)), total=COUNT, truncated=BOOLEAN)
 
 
+@reading_tool(
+    "neo4j_explain",
+    "Explain why something is canon: its evidence down to the words of the turn or "
+    "source, the rule that judged it, who and when, and what ended it.",
+    takes=obj({"id": UUID}),
+    gives=Field(_EXPLANATION),
+)
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await explain(canon, caller, uuid_of(arguments, "id"))
     standing = _STANDINGS.get(type(found.thing))
@@ -210,7 +217,16 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return Noted(reply=reply, parts=tuple(islice(links, _LINKS)))
 
 
-async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@reading_tool(
+    "neo4j_get_timeline",
+    "List events and dated facts of a universe in the order of the world's time.",
+    takes=obj(
+        {"universe_id": UUID},
+        {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING, **DETAIL},
+    ),
+    gives=_TIMELINE,
+)
+async def _get_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     window = Window(
         entity_ids=uuids_of(arguments, "entity_ids"),
         start=instant_of(arguments, "start"),
@@ -229,7 +245,21 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _TIMELINE(found, items=items)
 
 
-async def _entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@reading_tool(
+    "neo4j_get_entity_at",
+    "Get an entity as the world had it at a time (at), or as canon knew it "
+    "(as_known_at: an instant, or a position of the log).",
+    title="Get entity at a time",
+    takes=obj(
+        {"entity_id": UUID},
+        {
+            "at": INSTANT,
+            "as_known_at": Field({"anyOf": [INSTANT.schema, COUNT.but(maximum=2**53).schema]}),
+        },
+    ),
+    gives=ENTITY,
+)
+async def _get_entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     known = arguments.get("as_known_at")
     entity = await get_entity_as_of(
         canon,
@@ -242,40 +272,4 @@ async def _entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
     return ENTITY(entity)
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool(
-        "neo4j_explain",
-        "Explain",
-        "Explain why something is canon: its evidence down to the words of the turn or "
-        "source, the rule that judged it, who and when, and what ended it.",
-        _explain,
-        takes=obj({"id": UUID}),
-        gives=Field(_EXPLANATION),
-    ),
-    reading_tool(
-        "neo4j_get_timeline",
-        "Get timeline",
-        "List events and dated facts of a universe in the order of the world's time.",
-        _timeline,
-        takes=obj(
-            {"universe_id": UUID},
-            {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING, **DETAIL},
-        ),
-        gives=_TIMELINE,
-    ),
-    reading_tool(
-        "neo4j_get_entity_at",
-        "Get entity at a time",
-        "Get an entity as the world had it at a time (at), or as canon knew it "
-        "(as_known_at: an instant, or a position of the log).",
-        _entity_at,
-        takes=obj(
-            {"entity_id": UUID},
-            {
-                "at": INSTANT,
-                "as_known_at": Field({"anyOf": [INSTANT.schema, COUNT.but(maximum=2**53).schema]}),
-            },
-        ),
-        gives=ENTITY,
-    ),
-)
+TOOLS: Final = (_explain, _get_timeline, _get_entity_at)

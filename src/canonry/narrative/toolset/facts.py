@@ -33,17 +33,18 @@ from canonry.gateway.shapes import (
     nullable,
     obj,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import FactRetconned
 from canonry.log.items.facts import EventDraft, FactDraft
 from canonry.log.schemas.narrative import relation_type
 from canonry.narrative.toolset.arguments import (
     DETAIL,
-    PAGING,
     backing_of,
     checked_list,
     evidence_of,
+    filters,
     instant_of,
+    optional_id,
     optional_of,
     optional_text,
     optional_uuid,
@@ -93,17 +94,6 @@ def _ids(receipt: Receipt[Any]) -> Iterator[str]:
     return (str(fact.id) for fact in receipt.made(FactDraft))
 
 
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    new = NewFact(
-        statement=text_of(arguments, "statement", canon.policy.limits.statement),
-        involved=uuids_of(arguments, "involved_entity_ids", minimum=1),
-        time_ref=instant_of(arguments, "time_ref"),
-        duration=_duration(arguments),
-    )
-    receipt = await create_fact(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, FactDraft)
-
-
 def _duration(arguments: Arguments) -> int | None:
     value = arguments.get("duration")
     if value is None:
@@ -114,7 +104,33 @@ def _duration(arguments: Arguments) -> int | None:
     return int(value)
 
 
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "neo4j_create_fact",
+    "Create a canonical fact about entities, with evidence. "
+    "It holds from time_ref for duration seconds, or always.",
+    gives=_CREATED,
+    also={"audience": AUDIENCE},
+)
+async def _create_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    new = NewFact(
+        statement=text_of(arguments, "statement", canon.policy.limits.statement),
+        involved=uuids_of(arguments, "involved_entity_ids", minimum=1),
+        time_ref=instant_of(arguments, "time_ref"),
+        duration=_duration(arguments),
+    )
+    receipt = await create_fact(canon, caller, backing_of(arguments), new)
+    return created(_CREATED, receipt, FactDraft)
+
+
+@contract_tool(
+    "neo4j_query_facts",
+    "Find facts whose interval overlaps a time range, by entity, level or authority; "
+    "timeless facts match every range.",
+    gives=_FACTS.gives,
+    read_only=True,
+    also=DETAIL,
+)
+async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     range_ = arguments.get("time_range") or {}
     start, end = (
         parse_instant(range_[name], path=f"/time_range/{name}") if name in range_ else None
@@ -127,17 +143,24 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         authority=optional_of(arguments, "authority", Authority),
         **page_of(arguments),
     )
-    page = await query_facts(
-        canon,
-        caller,
-        query,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
-    )
-    return await _FACTS(canon, caller, page, arguments)
+    within = ("universe_id", "entity_id")
+    return await _FACTS.query(canon, caller, arguments, query_facts, query, *within)
 
 
-async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "neo4j_retcon_fact",
+    "Say that a fact never was true, and what is true instead; both are kept.",
+    takes=obj(
+        {"fact_id": UUID, "reason": TEXT},
+        {
+            "replacement_statement": TEXT,
+            "authority": AUTHORITY.but(default="system"),
+            "evidence_refs": array(TEXT),
+        },
+    ),
+    gives=_RETCONNED,
+)
+async def _retcon_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits, fact_id = canon.policy.limits, uuid_of(arguments, "fact_id")
     receipt = await retcon_fact(
         canon,
@@ -156,42 +179,7 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "neo4j_create_fact",
-        "Create fact",
-        "Create a canonical fact about entities, with evidence. "
-        "It holds from time_ref for duration seconds, or always.",
-        _create,
-        gives=_CREATED,
-        also={"audience": AUDIENCE},
-    ),
-    contract_tool(
-        "neo4j_query_facts",
-        "Query facts",
-        "Find facts whose interval overlaps a time range, by entity, level or authority; "
-        "timeless facts match every range.",
-        _query,
-        gives=_FACTS.gives,
-        reads=True,
-        also=DETAIL,
-    ),
-    writing_tool(
-        "neo4j_retcon_fact",
-        "Retcon fact",
-        "Say that a fact never was true, and what is true instead; both are kept.",
-        _retcon,
-        takes=obj(
-            {"fact_id": UUID, "reason": TEXT},
-            {
-                "replacement_statement": TEXT,
-                "authority": AUTHORITY.but(default="system"),
-                "evidence_refs": array(TEXT),
-            },
-        ),
-        gives=_RETCONNED,
-    ),
-)
+TOOLS: Final = (_create_fact, _query_facts, _retcon_fact)
 
 
 _SEVERITY_DEFAULT: Final = 5
@@ -207,12 +195,16 @@ _EVENTS: Final = Listing("events", EVENT_ROW)
 _LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
 
 
-async def _events_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "neo4j_create_event",
+    "Create a canonical event with the entities that took part and the events that it caused.",
+    gives=_EVENTS_CREATED,
+    also={"audience": AUDIENCE},
+)
+async def _create_event(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    scene_id = optional_uuid(arguments, "scene_id")
-    backing = replace(
-        backing_of(arguments), scene_id=None if scene_id is None else SceneId(scene_id)
-    )
+    scene_id = optional_id(arguments, "scene_id", SceneId)
+    backing = replace(backing_of(arguments), scene_id=scene_id)
     causes = checked_list(arguments.get("causes_event_ids") or (), "causes_event_ids")
     new = NewEvent(
         title=text_of(arguments, "title", limits.name),
@@ -226,64 +218,40 @@ async def _events_create(canon: Canon, caller: Caller, arguments: Arguments) -> 
     return created(_EVENTS_CREATED, receipt, EventDraft)
 
 
-async def _events_query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@reading_tool(
+    "neo4j_query_events",
+    "Find events by entity, scene or level, in the order in which they happened.",
+    takes=filters(
+        universe_id=UUID,
+        entity_id=UUID,
+        scene_id=UUID,
+        canon_level=enum("proposed", "canon", "retconned"),
+    ),
+    gives=_EVENTS.gives,
+)
+async def _query_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = EventQuery(
         scene_id=optional_uuid(arguments, "scene_id"),
         level=optional_of(arguments, "canon_level", CanonLevel),
         **page_of(arguments),
     )
-    page = await query_events(
-        canon,
-        caller,
-        query,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
-    )
-    return await _EVENTS(canon, caller, page, arguments)
+    within = ("universe_id", "entity_id")
+    return await _EVENTS.query(canon, caller, arguments, query_events, query, *within)
 
 
-async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "neo4j_create_causal_link",
+    "Say that one event caused another; a cycle is refused.",
+    takes=_LINK.schema,
+    gives=_LINK,
+)
+async def _create_causal_link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     cause, effect = uuid_of(arguments, "cause_event_id"), uuid_of(arguments, "effect_event_id")
     await link_causes(canon, caller, cause_id=cause, effect_id=effect)
     return _LINK(cause_event_id=cause, effect_event_id=effect)
 
 
-EVENTS_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "neo4j_create_event",
-        "Create event",
-        "Create a canonical event with the entities that took part and the events that it caused.",
-        _events_create,
-        gives=_EVENTS_CREATED,
-        also={"audience": AUDIENCE},
-    ),
-    reading_tool(
-        "neo4j_query_events",
-        "Query events",
-        "Find events by entity, scene or level, in the order in which they happened.",
-        _events_query,
-        takes=obj(
-            {},
-            {
-                "universe_id": UUID,
-                "entity_id": UUID,
-                "scene_id": UUID,
-                "canon_level": enum("proposed", "canon", "retconned"),
-                **PAGING,
-                **DETAIL,
-            },
-        ),
-        gives=_EVENTS.gives,
-    ),
-    writing_tool(
-        "neo4j_create_causal_link",
-        "Create causal link",
-        "Say that one event caused another; a cycle is refused.",
-        _link,
-        takes=_LINK.schema,
-        gives=_LINK,
-    ),
-)
+EVENTS_TOOLS: Final = (_create_event, _query_events, _create_causal_link)
 
 
 _RELATIONS_CREATED: Final = Shape(
@@ -304,7 +272,24 @@ _RELATIONS: Final = Listing(
 )
 
 
-async def _relations_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "neo4j_create_relationship",
+    "Relate two entities: LOCATED_IN, OWNS, MEMBER_OF, ALLY_OF, ENEMY_OF, KNOWS or others. "
+    "A place or an owner supersedes the one before.",
+    takes=obj(
+        {"from_entity_id": UUID, "to_entity_id": UUID, "rel_type": TEXT},
+        {
+            "properties": OBJECT.but(default={}),
+            "since": INSTANT,
+            "authority": AUTHORITY.but(default="system"),
+            "confidence": SHARE.but(default=1.0),
+            "evidence_refs": array(TEXT),
+            "audience": array(TEXT),
+        },
+    ),
+    gives=_RELATIONS_CREATED,
+)
+async def _create_relationship(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     new = NewRelation(
         kind=relation_type(arguments["rel_type"]),
         from_id=uuid_of(arguments, "from_entity_id"),
@@ -320,24 +305,36 @@ async def _relations_create(canon: Canon, caller: Caller, arguments: Arguments) 
     return _RELATIONS_CREATED(made, rel_type=new.kind.name)
 
 
-async def _relations_query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@reading_tool(
+    "neo4j_query_relationships",
+    "Find relations by entity, direction and type; current_only skips the past.",
+    takes=filters(
+        universe_id=UUID,
+        entity_id=UUID,
+        rel_type=TEXT,
+        direction=enum("out", "in", "any").but(default="any"),
+        current_only=BOOLEAN.but(default=False),
+    ),
+    gives=_RELATIONS.gives,
+)
+async def _query_relationships(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = RelationQuery(
         rel_type=optional_of(arguments, "rel_type", lambda name: relation_type(name).name),
         direction=arguments["direction"],
         current=bool(arguments["current_only"]),
         **page_of(arguments),
     )
-    page = await query_relations(
-        canon,
-        caller,
-        query,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
-    )
-    return await _RELATIONS(canon, caller, page, arguments)
+    within = ("universe_id", "entity_id")
+    return await _RELATIONS.query(canon, caller, arguments, query_relations, query, *within)
 
 
-async def _end(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "neo4j_end_relationship",
+    "Say that a relation holds no longer, from an instant on or from now.",
+    takes=obj({"relationship_id": UUID, "reason": TEXT}, {"until": INSTANT}),
+    gives=RELATION,
+)
+async def _end_relationship(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     relation = await end_relation(
         canon,
         caller,
@@ -348,51 +345,4 @@ async def _end(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return RELATION(relation)
 
 
-RELATIONS_TOOLS: Final[tuple[Tool, ...]] = (
-    writing_tool(
-        "neo4j_create_relationship",
-        "Create relationship",
-        "Relate two entities: LOCATED_IN, OWNS, MEMBER_OF, ALLY_OF, ENEMY_OF, KNOWS or others. "
-        "A place or an owner supersedes the one before.",
-        _relations_create,
-        takes=obj(
-            {"from_entity_id": UUID, "to_entity_id": UUID, "rel_type": TEXT},
-            {
-                "properties": OBJECT.but(default={}),
-                "since": INSTANT,
-                "authority": AUTHORITY.but(default="system"),
-                "confidence": SHARE.but(default=1.0),
-                "evidence_refs": array(TEXT),
-                "audience": array(TEXT),
-            },
-        ),
-        gives=_RELATIONS_CREATED,
-    ),
-    reading_tool(
-        "neo4j_query_relationships",
-        "Query relationships",
-        "Find relations by entity, direction and type; current_only skips the past.",
-        _relations_query,
-        takes=obj(
-            {},
-            {
-                "universe_id": UUID,
-                "entity_id": UUID,
-                "rel_type": TEXT,
-                "direction": enum("out", "in", "any").but(default="any"),
-                "current_only": BOOLEAN.but(default=False),
-                **PAGING,
-                **DETAIL,
-            },
-        ),
-        gives=_RELATIONS.gives,
-    ),
-    writing_tool(
-        "neo4j_end_relationship",
-        "End relationship",
-        "Say that a relation holds no longer, from an instant on or from now.",
-        _end,
-        takes=obj({"relationship_id": UUID, "reason": TEXT}, {"until": INSTANT}),
-        gives=RELATION,
-    ),
-)
+RELATIONS_TOOLS: Final = (_create_relationship, _query_relationships, _end_relationship)

@@ -22,7 +22,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Cached, Reply, Tool
+from canonry.gateway.tool import Arguments, Cached, Reply
 from canonry.log.folding import proposals_key, thing_key, turns_key
 from canonry.log.items.scenes import (
     SceneDraft,
@@ -33,13 +33,13 @@ from canonry.log.items.scenes import (
     TurnDraft,
 )
 from canonry.narrative.toolset.arguments import (
-    DETAIL,
     PAGE_DEFAULT,
-    PAGING,
     QUERY_MAX,
     audience_of,
+    filters,
     instant_of,
     limit_of,
+    optional_id,
     optional_of,
     optional_text,
     optional_uuid,
@@ -131,7 +131,30 @@ _SCENES: Final = Listing(
 )
 
 
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+def _order_of(arguments: Arguments) -> int | None:
+    order = arguments.get("order")
+    if order is not None and not 0 <= order <= ORDER_MAX:
+        message = f"/order must lie between 0 and {ORDER_MAX}; leave it out to come last"
+        raise InvalidInput("scene.order-out-of-range", message, path="/order", maximum=ORDER_MAX)
+    return None if order is None else int(order)
+
+
+def _lifetime(_: Arguments, reply: Reply) -> float:
+    return ACTIVE_SECONDS if reply.get("status") == SceneStatus.ACTIVE else 0.0
+
+
+def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
+    scene_id = str(reply["scene_id"])
+    return frozenset((thing_key(scene_id), turns_key(scene_id), proposals_key(scene_id)))
+
+
+@contract_tool(
+    "mongodb_create_scene",
+    "Open a scene in a story, with its participants and place; turns follow.",
+    gives=_CREATED,
+    also={"time_ref": INSTANT, "audience": AUDIENCE},
+)
+async def _create_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     request = SceneRequest(
         universe_id=uuid_of(arguments, "universe_id"),
@@ -148,21 +171,18 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
 
-def _order_of(arguments: Arguments) -> int | None:
-    order = arguments.get("order")
-    if order is not None and not 0 <= order <= ORDER_MAX:
-        message = f"/order must lie between 0 and {ORDER_MAX}; leave it out to come last"
-        raise InvalidInput("scene.order-out-of-range", message, path="/order", maximum=ORDER_MAX)
-    return None if order is None else int(order)
-
-
-async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found = await get_scene(
-        canon,
-        caller,
-        uuid_of(arguments, "scene_id"),
-        turns=_turn_limit_of(arguments) if arguments.get("include_turns", True) else 0,
-    )
+@contract_tool(
+    "mongodb_get_scene",
+    "Read a scene with its last turns, and with its proposals if asked.",
+    gives=_SCENE_IN_FULL,
+    read_only=True,
+    cached=Cached(seconds=_lifetime, depends_on=_dependencies),
+)
+async def _get_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    turns = 0
+    if arguments.get("include_turns", True):
+        turns = limit_of(arguments, "turn_limit", default=_TURNS, maximum=QUERY_MAX)
+    found = await get_scene(canon, caller, uuid_of(arguments, "scene_id"), turns=turns)
     wanted = arguments.get("include_proposals", False)
     return _SCENE_IN_FULL(
         found,
@@ -171,24 +191,13 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
 
 
-def _turn_limit_of(arguments: Arguments) -> int:
-    limit = arguments.get("turn_limit", _TURNS)
-    if not 1 <= limit <= QUERY_MAX:
-        message = f"/turn_limit must lie between 1 and {QUERY_MAX}"
-        raise InvalidInput("limit.out-of-range", message, path="/turn_limit", maximum=QUERY_MAX)
-    return int(limit)
-
-
-def _lifetime(_: Arguments, reply: Reply) -> float:
-    return ACTIVE_SECONDS if reply.get("status") == SceneStatus.ACTIVE else 0.0
-
-
-def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
-    scene_id = str(reply["scene_id"])
-    return frozenset((thing_key(scene_id), turns_key(scene_id), proposals_key(scene_id)))
-
-
-async def _finalize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "mongodb_finalize_scene",
+    "Close a scene by hand with outcomes that already are canon. To judge its proposals "
+    "use composite_canonize_scene instead.",
+    gives=_FINALIZED,
+)
+async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     scene_id = uuid_of(arguments, "scene_id")
     done = await finalize_scene(
         canon,
@@ -200,7 +209,29 @@ async def _finalize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _FINALIZED(done, scene_id=scene_id)
 
 
-async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@writing_tool(
+    "mongodb_update_scene",
+    "Set a scene's place, time, summary and game master notes, which only context assembly "
+    "tells (null clears), and let participants come and go. When it was played (said_at) is "
+    "told of closed scenes too.",
+    takes=obj(
+        {"scene_id": UUID},
+        {
+            "gm_notes": nullable(TEXT),
+            "time_ref": nullable(INSTANT),
+            "said_at": nullable(INSTANT),
+            "summary": nullable(TEXT),
+            "location_ref": nullable(UUID),
+            "joining_entities": UUIDS,
+            "leaving_entities": UUIDS,
+        },
+    ),
+    gives=_UPDATED,
+    roles=frozenset({"CanonKeeper", "Orchestrator"}),
+    idempotent=True,
+    destructive=True,
+)
+async def _update_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     scene_id = uuid_of(arguments, "scene_id")
     changes: list[SceneChange] = []
     if "gm_notes" in arguments:
@@ -221,128 +252,61 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _UPDATED(await update_scene(canon, caller, scene_id, changes), scene_id=scene_id)
 
 
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    story_id = optional_uuid(arguments, "story_id")
+@reading_tool(
+    "mongodb_query_scenes",
+    "List scenes by universe, story or status, in the order of the story, each in a few words.",
+    takes=filters(universe_id=UUID, story_id=UUID, status=SCENE_STATUS),
+    gives=_SCENES.gives,
+)
+async def _query_scenes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = SceneQuery(
-        story_id=None if story_id is None else StoryId(story_id),
+        story_id=optional_id(arguments, "story_id", StoryId),
         status=optional_of(arguments, "status", SceneStatus),
         **page_of(arguments),
     )
-    universe_id = optional_uuid(arguments, "universe_id")
-    page = await query_scenes(canon, caller, query, universe_id=universe_id)
-    return await _SCENES(canon, caller, page, arguments)
+    return await _SCENES.query(canon, caller, arguments, query_scenes, query, "universe_id")
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "mongodb_create_scene",
-        "Create scene",
-        "Open a scene in a story, with its participants and place; turns follow.",
-        _create,
-        gives=_CREATED,
-        also={"time_ref": INSTANT, "audience": AUDIENCE},
-    ),
-    contract_tool(
-        "mongodb_get_scene",
-        "Get scene",
-        "Read a scene with its last turns, and with its proposals if asked.",
-        _get,
-        gives=_SCENE_IN_FULL,
-        reads=True,
-        cached=Cached(seconds=_lifetime, depends_on=_dependencies),
-    ),
-    contract_tool(
-        "mongodb_finalize_scene",
-        "Finalize scene",
-        "Close a scene by hand with outcomes that already are canon. To judge its proposals "
-        "use composite_canonize_scene instead.",
-        _finalize,
-        gives=_FINALIZED,
-    ),
-    writing_tool(
-        "mongodb_update_scene",
-        "Update scene",
-        "Set a scene's place, time, summary and game master notes, which only context assembly "
-        "tells (null clears), and let participants come and go. When it was played (said_at) is "
-        "told of closed scenes too.",
-        _update,
-        takes=obj(
-            {"scene_id": UUID},
-            {
-                "gm_notes": nullable(TEXT),
-                "time_ref": nullable(INSTANT),
-                "said_at": nullable(INSTANT),
-                "summary": nullable(TEXT),
-                "location_ref": nullable(UUID),
-                "joining_entities": UUIDS,
-                "leaving_entities": UUIDS,
-            },
-        ),
-        gives=_UPDATED,
-        roles=frozenset({"CanonKeeper", "Orchestrator"}),
-        idempotent=True,
-        destructive=True,
-    ),
-    reading_tool(
-        "mongodb_query_scenes",
-        "Query scenes",
-        "List scenes by universe, story or status, in the order of the story, each in a few words.",
-        _query,
-        takes=obj(
-            {},
-            {
-                "universe_id": UUID,
-                "story_id": UUID,
-                "status": SCENE_STATUS,
-                **PAGING,
-                **DETAIL,
-            },
-        ),
-        gives=_SCENES.gives,
-    ),
-)
+TOOLS: Final = (_create_scene, _get_scene, _finalize_scene, _update_scene, _query_scenes)
 
 
 _STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=given(INSTANT))
 
 
-async def _stories_create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "neo4j_create_story",
+    "Create a story to hold scenes; arcs and episodes lie in campaigns or arcs.",
+    gives=_STORIES_CREATED,
+)
+async def _create_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    parent_id = optional_uuid(arguments, "parent_story_id")
     new = NewStory(
         space=SpaceId(uuid_of(arguments, "universe_id")),
         title=text_of(arguments, "title", limits.name),
         story_type=StoryType(arguments["story_type"]),
         theme=optional_text(arguments, "theme", limits.description),
         premise=optional_text(arguments, "premise", limits.description),
-        parent_id=None if parent_id is None else StoryId(parent_id),
+        parent_id=optional_id(arguments, "parent_story_id", StoryId),
         start_time_ref=instant_of(arguments, "start_time_ref"),
     )
     return created(_STORIES_CREATED, await create_story(canon, caller, new), StoryDraft)
 
 
-STORIES_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "neo4j_create_story",
-        "Create story",
-        "Create a story to hold scenes; arcs and episodes lie in campaigns or arcs.",
-        _stories_create,
-        gives=_STORIES_CREATED,
-    ),
-    listing_tool(
-        "neo4j_query_stories",
-        "Query stories",
-        "List the stories of a universe, oldest first.",
-        query_stories,
-        within="universe_id",
-        gives=Listing(
-            "stories",
-            RowShape(
-                STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
-            ),
+_query_stories: Final = listing_tool(
+    "neo4j_query_stories",
+    "List the stories of a universe, oldest first.",
+    query_stories,
+    within="universe_id",
+    gives=Listing(
+        "stories",
+        RowShape(
+            STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
         ),
     ),
 )
+
+
+STORIES_TOOLS: Final = (_create_story, _query_stories)
 
 
 INDEX_MAX: Final = 2**53
@@ -352,20 +316,6 @@ _TURNS_TURNS: Final = Shape(
     total_turns=COUNT.of("total"),
     next_after_index=nullable(COUNT).of("following"),
 )
-
-
-async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    speaker = Speaker(arguments["speaker"])
-    request = TurnRequest(
-        scene_id=uuid_of(arguments, "scene_id"),
-        speaker=speaker,
-        entity_id=_entity_of(arguments, speaker),
-        text=text_of(arguments, "text", canon.policy.limits.turn),
-        resolution_ref=arguments.get("resolution_ref"),
-        audience=audience_of(arguments),
-    )
-    receipt = await append_turn(canon, caller, request)
-    return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
 
 
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
@@ -379,7 +329,47 @@ def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
     return entity_id
 
 
-async def _turns_get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+def _after_of(arguments: Arguments) -> int:
+    after = arguments.get("after_index", -1)
+    if not -1 <= after <= INDEX_MAX:
+        message = "/after_index is the index of a turn, or -1 to begin with the first"
+        raise InvalidInput("turn.index-out-of-range", message, path="/after_index")
+    return int(after)
+
+
+@contract_tool(
+    "mongodb_append_turn",
+    "Append what the user, the game master or an entity says in an active scene.",
+    gives=_APPENDED,
+    also={"audience": AUDIENCE},
+)
+async def _append_turn(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    speaker = Speaker(arguments["speaker"])
+    request = TurnRequest(
+        scene_id=uuid_of(arguments, "scene_id"),
+        speaker=speaker,
+        entity_id=_entity_of(arguments, speaker),
+        text=text_of(arguments, "text", canon.policy.limits.turn),
+        resolution_ref=arguments.get("resolution_ref"),
+        audience=audience_of(arguments),
+    )
+    receipt = await append_turn(canon, caller, request)
+    return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
+
+
+@reading_tool(
+    "mongodb_get_turns",
+    "Read a scene's transcript from the start, page by page.",
+    takes=obj(
+        {"scene_id": UUID},
+        {
+            "after_index": INTEGER.but(default=-1, minimum=-1),
+            "limit": INTEGER.but(default=PAGE_DEFAULT, minimum=1, maximum=QUERY_MAX),
+        },
+    ),
+    gives=_TURNS_TURNS,
+)
+async def _get_turns(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     page = await get_turns(
         canon,
         caller,
@@ -390,35 +380,4 @@ async def _turns_get(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
     return _TURNS_TURNS(page)
 
 
-def _after_of(arguments: Arguments) -> int:
-    after = arguments.get("after_index", -1)
-    if not -1 <= after <= INDEX_MAX:
-        message = "/after_index is the index of a turn, or -1 to begin with the first"
-        raise InvalidInput("turn.index-out-of-range", message, path="/after_index")
-    return int(after)
-
-
-TURNS_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "mongodb_append_turn",
-        "Append turn",
-        "Append what the user, the game master or an entity says in an active scene.",
-        _append,
-        gives=_APPENDED,
-        also={"audience": AUDIENCE},
-    ),
-    reading_tool(
-        "mongodb_get_turns",
-        "Get turns",
-        "Read a scene's transcript from the start, page by page.",
-        _turns_get,
-        takes=obj(
-            {"scene_id": UUID},
-            {
-                "after_index": INTEGER.but(default=-1, minimum=-1),
-                "limit": INTEGER.but(default=PAGE_DEFAULT, minimum=1, maximum=QUERY_MAX),
-            },
-        ),
-        gives=_TURNS_TURNS,
-    ),
-)
+TURNS_TOOLS: Final = (_append_turn, _get_turns)

@@ -25,7 +25,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -210,7 +210,26 @@ SEARCH_MAX: Final = 100
 _FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), behind=COUNT)
 
 
-async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _search_hits(
+    canon: Canon, caller: Caller, found: PassagesFound, arguments: Arguments
+) -> list[dict[str, Any]]:
+    detail = bool(arguments.get("detail"))
+    rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
+    await name_in(canon, caller, [row["payload"] for row in rows])
+    return rows
+
+
+@contract_tool(
+    "qdrant_semantic_search",
+    "Find passages of scenes, sources or (for the memory roles) memories that resemble a "
+    'text; they suggest and prove nothing. A "phrase" in quotes counts more, and begun* '
+    "finds every word that begins so.",
+    title="Search passages",
+    gives=_FOUND,
+    read_only=True,
+    also=DETAIL,
+)
+async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     filters: Mapping[str, Any] = arguments.get("filters") or {}
     request = SearchRequest(
         collection=Collection(arguments["collection"]),
@@ -225,6 +244,21 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
+@reading_tool(
+    "qdrant_search_canon",
+    "Find what canon says that resembles a text: entities, facts and events, relations, axioms "
+    "and lore.",
+    takes=obj(
+        {"query_text": TEXT},
+        {
+            "kinds": array(enum(*CanonKind)),
+            "universe_id": UUID,
+            "limit": INTEGER.but(default=10, maximum=SEARCH_MAX),
+            **DETAIL,
+        },
+    ),
+    gives=_FOUND,
+)
 async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     request = CanonRequest(
         text=text_of(arguments, "query_text", None),
@@ -236,45 +270,7 @@ async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
-async def _search_hits(
-    canon: Canon, caller: Caller, found: PassagesFound, arguments: Arguments
-) -> list[dict[str, Any]]:
-    detail = bool(arguments.get("detail"))
-    rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
-    await name_in(canon, caller, [row["payload"] for row in rows])
-    return rows
-
-
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "qdrant_semantic_search",
-        "Search passages",
-        "Find passages of scenes, sources or (for the memory roles) memories that resemble a "
-        'text; they suggest and prove nothing. A "phrase" in quotes counts more, and begun* '
-        "finds every word that begins so.",
-        _search,
-        gives=_FOUND,
-        reads=True,
-        also=DETAIL,
-    ),
-    reading_tool(
-        "qdrant_search_canon",
-        "Search canon",
-        "Find what canon says that resembles a text: entities, facts and events, relations, axioms "
-        "and lore.",
-        _search_canon,
-        takes=obj(
-            {"query_text": TEXT},
-            {
-                "kinds": array(enum(*CanonKind)),
-                "universe_id": UUID,
-                "limit": INTEGER.but(default=10, maximum=SEARCH_MAX),
-                **DETAIL,
-            },
-        ),
-        gives=_FOUND,
-    ),
-)
+TOOLS: Final = (_semantic_search, _search_canon)
 
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
@@ -294,7 +290,19 @@ _RECALLED: Final = Shape(
 )
 
 
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+def _searched_by(degraded: Sequence[str]) -> str | None:
+    """By what the memories were compared with the query; None: by nothing."""
+    if MEANING_MISSING not in degraded:
+        return BY_MEANING if WORDS_MISSING in degraded else BY_BOTH
+    return None if WORDS_MISSING in degraded else BY_WORDS
+
+
+@contract_tool(
+    "mongodb_create_character_memory",
+    "Keep what a character believes from now on; it may be wrong.",
+    gives=_CREATED,
+)
+async def _create_character_memory(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     asked = Recollection(
         entity_id=uuid_of(arguments, "entity_id"),
         text=text_of(arguments, "text", canon.policy.limits.memory),
@@ -307,7 +315,14 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
 
 
-async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+@contract_tool(
+    "mongodb_retrieve_character_memories",
+    "Recall a character's memories: the most important first, or by meaning, importance "
+    "and recency for a query.",
+    gives=_RECALLED,
+    read_only=True,
+)
+async def _retrieve_character_memories(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = optional_text(arguments, "semantic_query", None)
     found = await recall_memories(
         canon,
@@ -321,28 +336,4 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
 
 
-def _searched_by(degraded: Sequence[str]) -> str | None:
-    """By what the memories were compared with the query; None: by nothing."""
-    if MEANING_MISSING not in degraded:
-        return BY_MEANING if WORDS_MISSING in degraded else BY_BOTH
-    return None if WORDS_MISSING in degraded else BY_WORDS
-
-
-MEMORIES_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "mongodb_create_character_memory",
-        "Create character memory",
-        "Keep what a character believes from now on; it may be wrong.",
-        _create,
-        gives=_CREATED,
-    ),
-    contract_tool(
-        "mongodb_retrieve_character_memories",
-        "Retrieve character memories",
-        "Recall a character's memories: the most important first, or by meaning, importance "
-        "and recency for a query.",
-        _retrieve,
-        gives=_RECALLED,
-        reads=True,
-    ),
-)
+MEMORIES_TOOLS: Final = (_create_character_memory, _retrieve_character_memories)

@@ -1,7 +1,7 @@
 """Shapes of items in replies, and rows of lists."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -29,6 +29,7 @@ from canonry.gateway.shapes import (
 from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Schema, Tool
 from canonry.log.entries import ThingDraft
 from canonry.log.schemas.narrative import narrative_type
+from canonry.narrative.toolset.arguments import optional_uuid
 from canonry.values.errors import BrokenInvariant
 
 # Shapes: how the narrative tools answer with the things of canon.
@@ -349,6 +350,19 @@ class Listing:
         rows = [self._row(each, detail=bool(arguments.get("detail"))) for each in page.items]
         await name_in(canon, caller, rows)
         return {self._name: rows, "total": page.total}
+
+    async def query(
+        self,
+        canon: Canon,
+        caller: Caller,
+        arguments: Arguments,
+        run: Callable[..., Awaitable[Any]],
+        query: Any,
+        *within: str,
+    ) -> dict[str, Any]:
+        """The page that a use case gives for a query, within what the arguments name."""
+        ids = {name: optional_uuid(arguments, name) for name in within}
+        return await self(canon, caller, await run(canon, caller, query, **ids), arguments)
 
 
 async def name_in(canon: Canon, caller: Caller, rows: Iterable[dict[str, Any]]) -> None:

@@ -20,7 +20,7 @@ from canonry.narrative.toolset import (
     upkeep,
 )
 from canonry.narrative.toolset.browsing import SHELVES
-from canonry.narrative.toolset.contract import KEEPER, agent_types, contents
+from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types
 
 _SCENE: Final = PromptArgument(
     name="scene_id", description="The scene that the work is about, if there is one already"
@@ -209,7 +209,7 @@ NARRATIVE: Final = Toolset(
         "proposal.of-a-scene": "composite_canonize_scene closes one and canonizes what is its own",
         "quantity.uncounted": "neo4j_create_relationship takes either",
     },
-    resources=(*browsing.RESOURCES, *contents.RESOURCES),
+    resources=(*browsing.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
     shelves=SHELVES,
     words=ContractFile("canonry.narrative.toolset.contract", "words.json").published(),

@@ -28,7 +28,7 @@ from canonry.gateway.shapes import (
     nullable,
     obj,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.sentences import (
     DocumentType,
 )
@@ -67,24 +67,6 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceK
 _UPDATED: Final = Shape(entity_id=UUID.of("id"), name=TEXT, aliases=array(TEXT), updated_at=INSTANT)
 
 
-async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits = canon.policy.limits
-    update = EntityUpdate(
-        name=optional_text(arguments, "name", limits.name),
-        description=optional_text(arguments, "description", limits.description),
-        properties=arguments.get("properties") or {},
-    )
-    updated = await update_entity(
-        canon,
-        caller,
-        uuid_of(arguments, "entity_id"),
-        update,
-        authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments),
-    )
-    return _UPDATED(updated)
-
-
 def says(thing: Retconnable) -> str:
     """What a thing of canon is, in words."""
     match thing:
@@ -119,7 +101,71 @@ _RETCONNED: Final = Shape(
 )
 
 
-async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+_TRANSFERRED: Final = Shape(
+    from_quantity=NUMBER,
+    to_quantity=NUMBER,
+    from_relationship_id=nullable(UUID).of("from_relation"),
+    to_relationship_id=UUID.of("to_relation"),
+)
+"""How much each has from then on, and the relations that say so."""
+
+
+_MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
+
+
+_AUDIENCE: Final = Shape(
+    ids=UUIDS,
+    audience=array(TEXT).of(lambda told: told.audience or ("everyone",)),
+    changed_at=INSTANT.of("recorded_at"),
+)
+
+
+@writing_tool(
+    "neo4j_update_entity",
+    "Change an entity's name, description or properties. "
+    "What was said before is kept, and former names still find it.",
+    takes=obj(
+        {"entity_id": UUID, "authority": AUTHORITY, "evidence_refs": array(TEXT)},
+        {"name": TEXT, "description": TEXT, "properties": OBJECT},
+    ),
+    gives=_UPDATED,
+    idempotent=True,
+)
+async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    update = EntityUpdate(
+        name=optional_text(arguments, "name", limits.name),
+        description=optional_text(arguments, "description", limits.description),
+        properties=arguments.get("properties") or {},
+    )
+    updated = await update_entity(
+        canon,
+        caller,
+        uuid_of(arguments, "entity_id"),
+        update,
+        authority=Authority(arguments["authority"]),
+        evidence=evidence_of(arguments),
+    )
+    return _UPDATED(updated)
+
+
+@writing_tool(
+    "neo4j_retcon_thing",
+    "Say that a fact, event, relation or entity never was. Lists what rests on it; "
+    "dry_run only lists, along retcons what is certain, along_ids what is named.",
+    takes=obj(
+        {"id": UUID, "reason": TEXT},
+        {
+            "dry_run": BOOLEAN.but(default=False),
+            "along": BOOLEAN.but(default=False),
+            "along_ids": array(UUID),
+            "authority": AUTHORITY.but(default="system"),
+            "evidence_refs": array(TEXT),
+        },
+    ),
+    gives=_RETCONNED,
+)
+async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     thing_id, dry_run = uuid_of(arguments, "id"), bool(arguments["dry_run"])
     retcon = Retcon(
         reason=text_of(arguments, "reason", canon.policy.limits.description),
@@ -135,16 +181,24 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _RETCONNED(found, dry_run=dry_run)
 
 
-_TRANSFERRED: Final = Shape(
-    from_quantity=NUMBER,
-    to_quantity=NUMBER,
-    from_relationship_id=nullable(UUID).of("from_relation"),
-    to_relationship_id=UUID.of("to_relation"),
+@writing_tool(
+    "neo4j_transfer_quantity",
+    "Give a counted part of what somebody OWNS, like coins, to another. "
+    "Nobody gives more than they have.",
+    takes=obj(
+        {
+            "from_entity_id": UUID,
+            "to_entity_id": UUID,
+            "thing_entity_id": UUID,
+            "quantity": NUMBER,
+            "authority": AUTHORITY,
+            "evidence_refs": array(TEXT),
+        },
+        {"at": INSTANT},
+    ),
+    gives=_TRANSFERRED,
 )
-"""How much each has from then on, and the relations that say so."""
-
-
-async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _transfer_quantity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     transfer = QuantityTransfer(
         from_id=uuid_of(arguments, "from_entity_id"),
         to_id=uuid_of(arguments, "to_entity_id"),
@@ -157,16 +211,29 @@ async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _TRANSFERRED(await transfer_quantity(canon, caller, transfer))
 
 
-_MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
-
-
-_AUDIENCE: Final = Shape(
-    ids=UUIDS,
-    audience=array(TEXT).of(lambda told: told.audience or ("everyone",)),
-    changed_at=INSTANT.of("recorded_at"),
+@writing_tool(
+    "neo4j_update_story",
+    "Complete or abandon a story, or take it up again as active.",
+    takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
+    gives=_MOVED,
+    idempotent=True,
 )
+async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    status = StoryStatus(arguments["status"])
+    return _MOVED(await update_story(canon, caller, uuid_of(arguments, "story_id"), status))
 
 
+@writing_tool(
+    "neo4j_set_audience",
+    "Reveal or hide a fact, event, relation, entity or source: 'everyone', 'gm', "
+    "'character:<id>', 'player:<user>'.",
+    takes=obj(
+        {"id": UUID, "audience": array(TEXT), "reason": TEXT},
+        {"evidence_refs": array(TEXT)},
+    ),
+    gives=_AUDIENCE,
+    idempotent=True,
+)
 async def _set_audience(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     told = await change_audience(
         canon,
@@ -179,85 +246,7 @@ async def _set_audience(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _AUDIENCE(told)
 
 
-async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    status = StoryStatus(arguments["status"])
-    return _MOVED(await update_story(canon, caller, uuid_of(arguments, "story_id"), status))
-
-
-TOOLS: Final[tuple[Tool, ...]] = (
-    writing_tool(
-        "neo4j_update_entity",
-        "Update entity",
-        "Change an entity's name, description or properties. "
-        "What was said before is kept, and former names still find it.",
-        _update_entity,
-        takes=obj(
-            {"entity_id": UUID, "authority": AUTHORITY, "evidence_refs": array(TEXT)},
-            {"name": TEXT, "description": TEXT, "properties": OBJECT},
-        ),
-        gives=_UPDATED,
-        idempotent=True,
-    ),
-    writing_tool(
-        "neo4j_retcon_thing",
-        "Retcon thing",
-        "Say that a fact, event, relation or entity never was. Lists what rests on it; "
-        "dry_run only lists, along retcons what is certain, along_ids what is named.",
-        _retcon,
-        takes=obj(
-            {"id": UUID, "reason": TEXT},
-            {
-                "dry_run": BOOLEAN.but(default=False),
-                "along": BOOLEAN.but(default=False),
-                "along_ids": array(UUID),
-                "authority": AUTHORITY.but(default="system"),
-                "evidence_refs": array(TEXT),
-            },
-        ),
-        gives=_RETCONNED,
-    ),
-    writing_tool(
-        "neo4j_transfer_quantity",
-        "Transfer quantity",
-        "Give a counted part of what somebody OWNS, like coins, to another. "
-        "Nobody gives more than they have.",
-        _transfer,
-        takes=obj(
-            {
-                "from_entity_id": UUID,
-                "to_entity_id": UUID,
-                "thing_entity_id": UUID,
-                "quantity": NUMBER,
-                "authority": AUTHORITY,
-                "evidence_refs": array(TEXT),
-            },
-            {"at": INSTANT},
-        ),
-        gives=_TRANSFERRED,
-    ),
-    writing_tool(
-        "neo4j_update_story",
-        "Update story",
-        "Complete or abandon a story, or take it up again as active.",
-        _update_story,
-        takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
-        gives=_MOVED,
-        idempotent=True,
-    ),
-    writing_tool(
-        "neo4j_set_audience",
-        "Set audience",
-        "Reveal or hide a fact, event, relation, entity or source: 'everyone', 'gm', "
-        "'character:<id>', 'player:<user>'.",
-        _set_audience,
-        takes=obj(
-            {"id": UUID, "audience": array(TEXT), "reason": TEXT},
-            {"evidence_refs": array(TEXT)},
-        ),
-        gives=_AUDIENCE,
-        idempotent=True,
-    ),
-)
+TOOLS: Final = (_update_entity, _retcon_thing, _transfer_quantity, _update_story, _set_audience)
 
 
 _CREATED: Final = canon_created("source_id")
@@ -278,37 +267,6 @@ _INGESTED: Final = Shape(
     added=COUNT,
     first_index=COUNT.of("first"),
 )
-
-
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits = canon.policy.limits
-    new = NewSource(
-        space=SpaceId(uuid_of(arguments, "universe_id")),
-        doc_id=text_of(arguments, "doc_id", limits.name),
-        title=text_of(arguments, "title", limits.name),
-        edition=optional_text(arguments, "edition", limits.name),
-        origin=optional_text(arguments, "provenance", limits.description),
-        source_type=SourceType(arguments["source_type"]),
-        level=CanonLevel(arguments["canon_level"]),
-        audience=optional_of(arguments, "audience", audience_in),
-    )
-    receipt = await create_source(canon, caller, new)
-    return created(_CREATED, receipt, SourceDraft)
-
-
-async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    data, kind = _document_of(arguments)
-    request = IngestRequest(
-        source_id=uuid_of(arguments, "source_id"),
-        data=data,
-        kind=kind,
-        title=optional_text(arguments, "title", canon.policy.limits.name),
-    )
-    try:
-        return _INGESTED(await ingest_source(canon, caller, request))
-    except InvalidInput as error:
-        path = "/text" if arguments.get("file") is None else "/file"
-        raise InvalidInput(error.code, error.message, **{"path": path, **error.details}) from error
 
 
 def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
@@ -333,55 +291,83 @@ def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
         raise InvalidInput("document.not-base64", message, path="/file") from error
 
 
-SOURCES_TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "neo4j_create_source",
-        "Create source",
-        "Register a document that canon can cite as evidence, as source:<source_id>.",
-        _create,
-        gives=_CREATED,
-        also={"audience": AUDIENCE},
+@contract_tool(
+    "neo4j_create_source",
+    "Register a document that canon can cite as evidence, as source:<source_id>.",
+    gives=_CREATED,
+    also={"audience": AUDIENCE},
+)
+async def _create_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    new = NewSource(
+        space=SpaceId(uuid_of(arguments, "universe_id")),
+        doc_id=text_of(arguments, "doc_id", limits.name),
+        title=text_of(arguments, "title", limits.name),
+        edition=optional_text(arguments, "edition", limits.name),
+        origin=optional_text(arguments, "provenance", limits.description),
+        source_type=SourceType(arguments["source_type"]),
+        level=CanonLevel(arguments["canon_level"]),
+        audience=optional_of(arguments, "audience", audience_in),
+    )
+    receipt = await create_source(canon, caller, new)
+    return created(_CREATED, receipt, SourceDraft)
+
+
+_query_sources: Final = listing_tool(
+    "neo4j_query_sources",
+    "List the sources of a universe, oldest first.",
+    query_sources,
+    within="universe_id",
+    gives=Listing("sources", RowShape(SOURCE, *SOURCE.fields)),
+)
+
+
+@writing_tool(
+    "mongodb_ingest_source",
+    "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
+    "and cited as snippet:<id>. The same document again adds nothing.",
+    takes=obj(
+        {"source_id": UUID},
+        {
+            "text": TEXT,
+            "file": TEXT.but(contentEncoding="base64"),
+            "mime_type": enum(*DocumentType),
+            "title": TEXT,
+        },
     ),
-    listing_tool(
-        "neo4j_query_sources",
-        "Query sources",
-        "List the sources of a universe, oldest first.",
-        query_sources,
-        within="universe_id",
-        gives=Listing("sources", RowShape(SOURCE, *SOURCE.fields)),
-    ),
-    writing_tool(
-        "mongodb_ingest_source",
-        "Ingest source",
-        "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
-        "and cited as snippet:<id>. The same document again adds nothing.",
-        _ingest,
-        takes=obj(
-            {"source_id": UUID},
-            {
-                "text": TEXT,
-                "file": TEXT.but(contentEncoding="base64"),
-                "mime_type": enum(*DocumentType),
-                "title": TEXT,
-            },
-        ),
-        gives=_INGESTED,
-        roles=frozenset({"CanonKeeper", "Indexer"}),
-        idempotent=True,
-    ),
-    listing_tool(
-        "mongodb_query_snippets",
-        "Query snippets",
-        "List a source's snippets in reading order, with the reference to cite each.",
-        query_snippets,
-        within="source_id",
-        gives=Listing(
-            "snippets",
-            RowShape(
-                _SNIPPET,
-                *("snippet_id", "index", "page", "section", "text", "evidence_ref"),
-                text=TEXT.by(gist),
-            ),
+    gives=_INGESTED,
+    roles=frozenset({"CanonKeeper", "Indexer"}),
+    idempotent=True,
+)
+async def _ingest_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    data, kind = _document_of(arguments)
+    request = IngestRequest(
+        source_id=uuid_of(arguments, "source_id"),
+        data=data,
+        kind=kind,
+        title=optional_text(arguments, "title", canon.policy.limits.name),
+    )
+    try:
+        return _INGESTED(await ingest_source(canon, caller, request))
+    except InvalidInput as error:
+        path = "/text" if arguments.get("file") is None else "/file"
+        raise InvalidInput(error.code, error.message, **{"path": path, **error.details}) from error
+
+
+_query_snippets: Final = listing_tool(
+    "mongodb_query_snippets",
+    "List a source's snippets in reading order, with the reference to cite each.",
+    query_snippets,
+    within="source_id",
+    gives=Listing(
+        "snippets",
+        RowShape(
+            _SNIPPET,
+            *("snippet_id", "index", "page", "section", "text", "evidence_ref"),
+            text=TEXT.by(gist),
         ),
     ),
 )
+
+
+SOURCES_TOOLS: Final = (_create_source, _query_sources, _ingest_source, _query_snippets)

@@ -1,26 +1,35 @@
-"""The published contract: names, input schemas and roles of the 21 tools, as published."""
+"""The published contract: names, input schemas and roles of the 21 tools, and spoken times."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from copy import deepcopy
+from functools import wraps
 from typing import Any, Final
 
+from canonry.canon.judging.content_shapes import CONTENT_SHAPES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.spoken_times import in_words
 from canonry.gateway.contract import ContractFile
+from canonry.gateway.limits import pointer
 from canonry.gateway.shapes import UUID, Field, obj
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
-    Cached,
     PublishedArguments,
     Reply,
+    Resource,
     Run,
     Schema,
     Tool,
 )
-from canonry.narrative.toolset.arguments import DETAIL, PAGING, page_of, uuid_of
-from canonry.narrative.toolset.contract.contents import spoken
+from canonry.log.entries import Thing
+from canonry.narrative.toolset.arguments import DETAIL, PAGING, TIME_WORDS, page_of, uuid_of
 from canonry.narrative.toolset.shapes import Listing
+from canonry.values.calendars.declaring import TIME_MAX
+from canonry.values.fields import ReadTime, is_plain_time
+from canonry.values.ids import is_uuid
+from canonry.values.moments import render_instant
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published
@@ -40,96 +49,101 @@ def agent_types() -> frozenset[str]:
 
 def contract_tool(
     name: str,
-    title: str,
     description: str,
-    run: Run,
     *,
     gives: Field,
-    reads: bool = False,
-    destructive: bool = False,
-    idempotent: bool = False,
-    cached: Cached | None = None,
     also: Mapping[str, Field] | None = None,
-) -> Tool:
+    **more: Any,
+) -> Callable[[Run], Tool]:
     """A tool of the contract; its schema and roles come from the published file.
 
     `also` are arguments that the contract does not have; all of them may be left out. A client
-    that keeps to the contract cannot ask for `detail`, and gets whole rows.
+    that keeps to the contract cannot ask for `detail`, and gets whole rows. `more` is as `Tool`
+    has it.
     """
-    entry = entries()[name]
-    given = {"detail": True} if also and "detail" in also else {}
-    schema = _with_legacy_classes(entry["inputSchema"])
-    if also:
-        more = {argument: each.schema for argument, each in also.items()}
-        schema = {**schema, "properties": {**schema["properties"], **more}}
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=schema,
-        output_schema=gives.schema,
+    entry, also = entries()[name], also or {}
+    accepted = _with_legacy_classes(entry["inputSchema"])
+    added = {argument: each.schema for argument, each in also.items()}
+    return _tool(
+        name,
+        description,
+        takes={**accepted, "properties": {**accepted["properties"], **added}},
+        gives=gives,
         roles=frozenset(entry["allowed_agent_types"]),
-        **spoken(schema, run),
-        read_only=reads,
-        destructive=destructive,
-        idempotent=reads or idempotent,
-        cached=cached,
         published=PublishedArguments(
             schema=entry["inputSchema"],
-            accepted=_with_legacy_classes(entry["inputSchema"]),
-            given=given,
+            accepted=accepted,
+            given={"detail": True} if "detail" in also else {},
         ),
+        **more,
     )
 
 
 def reading_tool(
-    name: str, title: str, description: str, run: Run, *, takes: Schema, gives: Field
-) -> Tool:
+    name: str, description: str, *, takes: Schema, gives: Field, title: str = ""
+) -> Callable[[Run], Tool]:
     """A tool that the contract does not have, by which everybody may read."""
-    tool = writing_tool(name, title, description, run, takes=takes, gives=gives, roles=ANYONE)
-    return replace(tool, read_only=True, idempotent=True)
+    more = {"title": title, "roles": ANYONE, "extension": True}
+    return _tool(name, description, takes=takes, gives=gives, read_only=True, **more)
 
 
 def listing_tool(
-    name: str, title: str, description: str, query: PageQuery, *, within: str, gives: Listing
+    name: str, description: str, query: PageQuery, within: str, gives: Listing
 ) -> Tool:
     """A reading tool that lists, page by page, what lies within a thing."""
+    takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
 
-    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    @reading_tool(name, description, takes=takes, gives=gives.gives)
+    async def listing(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         asked = uuid_of(arguments, within)
         page = await query(canon, caller, asked, **page_of(arguments))
         return await gives(canon, caller, page, arguments)
 
-    takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
-    return reading_tool(name, title, description, run, takes=takes, gives=gives.gives)
+    return listing
 
 
 def writing_tool(
     name: str,
-    title: str,
     description: str,
-    run: Run,
     *,
     takes: Schema,
     gives: Field,
     roles: frozenset[str] = KEEPER,
-    destructive: bool = False,
-    idempotent: bool = False,
-) -> Tool:
+    **more: Any,
+) -> Callable[[Run], Tool]:
     """A tool that the contract does not have and that writes; as a rule for the CanonKeeper."""
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=takes,
-        output_schema=gives.schema,
-        roles=roles,
-        **spoken(takes, run),
-        read_only=False,
-        destructive=destructive,
-        idempotent=idempotent,
-        extension=True,
-    )
+    return _tool(name, description, takes=takes, gives=gives, roles=roles, extension=True, **more)
+
+
+def _tool(
+    name: str,
+    description: str,
+    *,
+    takes: Schema,
+    gives: Field,
+    title: str = "",
+    read_only: bool = False,
+    idempotent: bool = False,
+    **more: Any,
+) -> Callable[[Run], Tool]:
+    """The decorator that makes a tool; its title is its name where nobody says another one."""
+
+    def made(run: Run) -> Tool:
+        paths = tuple(_times(takes))
+        return Tool(
+            name=name,
+            title=title or name.partition("_")[2].replace("_", " ").capitalize(),
+            description=description,
+            input_schema=takes,
+            output_schema=gives.schema,
+            run=_with_times(run, paths) if paths else run,
+            accepted_schema=_accepting(takes) if paths else None,
+            read_only=read_only,
+            idempotent=read_only or idempotent,
+            **more,
+        )
+
+    return made
 
 
 def _with_legacy_classes(schema: Any) -> Any:
@@ -142,3 +156,101 @@ def _with_legacy_classes(schema: Any) -> Any:
             widened["enum"] = [*classes, *(legacy[name] for name in classes)]
         return widened
     return schema
+
+
+CONTENTS_URI: Final = "canonry://proposals/contents"
+CONTENTS_TOLD: Final = "\n".join(
+    ("", "content by type:", *(f"- {shape.takes}" for shape in CONTENT_SHAPES.values()))
+)
+"""What stands below the description of the tool that takes contents."""
+
+
+async def _contents(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+    del canon, caller, variables  # the same for everybody
+    schemas = {shape.type.value: shape.schema for shape in CONTENT_SHAPES.values()}
+    return json.dumps(schemas, ensure_ascii=False, indent=2)
+
+
+CONTENTS: Final[tuple[Resource, ...]] = (
+    Resource(
+        uri_template=CONTENTS_URI,
+        name="proposal-contents",
+        title="Contents of proposals",
+        description="What the content of each type of proposal takes, as JSON schemas.",
+        mime_type="application/json",
+        roles=ANYONE,
+        read=_contents,
+    ),
+)
+
+
+# Spoken times in arguments: whatever takes a date-time takes words of the universe's calendar too.
+#
+# The published schemas stay as they are; what a tool gets is the date-time that the words say.
+
+_PLACES: Final = ("scene_id", "story_id", "universe_id")
+"""Arguments that say where a time is said; else it is anything else that is named by its id."""
+
+_Path = tuple[str, ...]
+
+
+def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
+    """The run of a tool that takes words for the times at these paths."""
+
+    @wraps(run)
+    async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        told = {path: _at(arguments, path) for path in paths}
+        said = [p for p, each in told.items() if isinstance(each, str) and not is_plain_time(each)]
+        place = await _place(canon, caller, arguments) if said else None
+        if place is None:  # the tool tells what it does not know
+            return await run(canon, caller, arguments)
+
+        def read(times: ReadTime) -> Arguments:
+            resolved = deepcopy(dict(arguments))
+            for path in said:
+                instant = times(_at(arguments, path), pointer(*path))
+                _at(resolved, path[:-1])[path[-1]] = render_instant(instant)
+            resolved[TIME_WORDS] = {path[-1]: told[path] for path in said}
+            return resolved
+
+        return await run(canon, caller, await in_words(canon, caller, place, read))
+
+    return run_with_times
+
+
+def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
+    for name, each in schema.get("properties", {}).items():
+        if each.get("format") == "date-time":
+            yield (*path, name)
+        elif "properties" in each:
+            yield from _times(each, (*path, name))
+
+
+def _accepting(schema: Schema) -> Schema:
+    """The schema that holds a time for any short text."""
+    properties = {
+        name: {**{key: value for key, value in each.items() if key != "format"}}
+        | {"maxLength": TIME_MAX}
+        if each.get("format") == "date-time"
+        else _accepting(each)
+        if "properties" in each
+        else each
+        for name, each in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _at(arguments: Mapping[str, Any], path: _Path) -> Any:
+    found: Any = arguments
+    for name in path:
+        found = (found or {}).get(name)
+    return found
+
+
+async def _place(canon: Canon, caller: Caller, arguments: Arguments) -> Thing | None:
+    others = [name for name in arguments if name.endswith("_id") and name not in _PLACES]
+    for name in (*_PLACES, *others):
+        value = arguments.get(name)
+        if isinstance(value, str) and is_uuid(value):
+            return await canon.seen_by(caller).thing(value.lower())
+    return None
