@@ -36,7 +36,7 @@ from canonry.cli.options import awaited, operator, settings_from, store_options
 from canonry.cli.screen import tell_line
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.sources import Source
-from canonry.narrative.toolset.upkeep import says as says_of_upkeep
+from canonry.narrative.toolset.canonizing import says as says_of_upkeep
 from canonry.records.usecases.withdrawing import Withdrawal, list_due, withdraw_source
 from canonry.records.usecases.withdrawing import retain as keep_to
 from canonry.values.errors import NotFound

@@ -14,8 +14,7 @@ from canonry.gateway.shapes import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed
 from canonry.narrative.toolset import EXACT, NARRATIVE
-from canonry.narrative.toolset.contract import published
-from canonry.narrative.toolset.contract.contents import CONTENTS_TOLD
+from canonry.narrative.toolset.contract import CONTENTS_TOLD, published
 from canonry.narrative.toolset.shapes import FACT
 from canonry.server.binding import _tool_entry
 

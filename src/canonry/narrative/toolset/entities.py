@@ -46,22 +46,6 @@ from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
 from canonry.log.items.entities import EntityDraft
 from canonry.log.items.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.log.schemas.narrative import EntityType, relation_type
-from canonry.narrative.toolset.arguments import (
-    DETAIL,
-    PAGING,
-    backing_of,
-    entity_class_of,
-    evidence_of,
-    optional_id,
-    optional_of,
-    optional_text,
-    optional_uuid,
-    page_of,
-    tags_of,
-    text_of,
-    texts_of,
-    uuid_of,
-)
 from canonry.narrative.toolset.contract import (
     contract_tool,
     listing_tool,
@@ -71,8 +55,10 @@ from canonry.narrative.toolset.contract import (
 from canonry.narrative.toolset.shapes import (
     AUDIENCE,
     AXIOM,
+    DETAIL,
     ENTITY,
     FACT,
+    PAGING,
     RELATION,
     SPACE,
     TEXTS_BY_NAME,
@@ -80,10 +66,22 @@ from canonry.narrative.toolset.shapes import (
     WORDS,
     Listing,
     RowShape,
+    backing_of,
     canon_created,
     created,
+    entity_class_of,
+    evidence_of,
     gist,
+    optional_id,
+    optional_of,
+    optional_text,
+    optional_uuid,
+    page_of,
     page_shape,
+    tags_of,
+    text_of,
+    texts_of,
+    uuid_of,
 )
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, SpaceDraft, SpaceKind

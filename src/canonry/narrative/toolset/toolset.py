@@ -6,21 +6,9 @@ from typing import Final
 from canonry.gateway.contract import ContractFile, outlined
 from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import ANYONE, Prompt, PromptArgument, Tool, Toolset
-from canonry.narrative.toolset import (
-    FACE,
-    browsing,
-    canonizing,
-    context,
-    entities,
-    explanations,
-    facts,
-    scenes,
-    search,
-    shapes,
-    upkeep,
-)
-from canonry.narrative.toolset.browsing import SHELVES
+from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search, shapes
 from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types
+from canonry.narrative.toolset.search import SHELVES
 
 _SCENE: Final = PromptArgument(
     name="scene_id", description="The scene that the work is about, if there is one already"
@@ -155,19 +143,19 @@ EXACT: Final[tuple[Tool, ...]] = (
     *facts.TOOLS,
     *facts.EVENTS_TOOLS,
     *scenes.STORIES_TOOLS,
-    *upkeep.SOURCES_TOOLS,
+    *canonizing.SOURCES_TOOLS,
     *entities.AXIOMS_TOOLS,
     *scenes.TOOLS,
     *scenes.TURNS_TOOLS,
     *canonizing.PROPOSALS_TOOLS,
     *search.MEMORIES_TOOLS,
     *search.TOOLS,
-    *context.TOOLS,
-    *canonizing.TOOLS,
+    *scenes.CONTEXT_TOOLS,
+    *canonizing.CANONIZING_TOOLS,
     *canonizing.REVIEW_TOOLS,
     *canonizing.RETCONNING_TOOLS,
-    *explanations.TOOLS,
-    *upkeep.TOOLS,
+    *facts.EXPLANATIONS_TOOLS,
+    *canonizing.TOOLS,
     *shapes.TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
@@ -209,7 +197,7 @@ NARRATIVE: Final = Toolset(
         "proposal.of-a-scene": "composite_canonize_scene closes one and canonizes what is its own",
         "quantity.uncounted": "neo4j_create_relationship takes either",
     },
-    resources=(*browsing.RESOURCES, *CONTENTS),
+    resources=(*search.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
     shelves=SHELVES,
     words=ContractFile("canonry.narrative.toolset.contract", "words.json").published(),

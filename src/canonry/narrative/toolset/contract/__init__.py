@@ -24,8 +24,7 @@ from canonry.gateway.tool import (
     Tool,
 )
 from canonry.log.entries import Thing
-from canonry.narrative.toolset.arguments import DETAIL, PAGING, TIME_WORDS, page_of, uuid_of
-from canonry.narrative.toolset.shapes import Listing
+from canonry.narrative.toolset.shapes import DETAIL, PAGING, TIME_WORDS, Listing, page_of, uuid_of
 from canonry.values.calendars.declaring import TIME_MAX
 from canonry.values.fields import ReadTime, is_plain_time
 from canonry.values.ids import is_uuid
@@ -83,8 +82,8 @@ def reading_tool(
     name: str, description: str, *, takes: Schema, gives: Field, title: str = ""
 ) -> Callable[[Run], Tool]:
     """A tool that the contract does not have, by which everybody may read."""
-    more = {"title": title, "roles": ANYONE, "extension": True}
-    return _tool(name, description, takes=takes, gives=gives, read_only=True, **more)
+    more: dict[str, Any] = {"title": title, "read_only": True, "extension": True}
+    return _tool(name, description, takes=takes, gives=gives, roles=ANYONE, **more)
 
 
 def listing_tool(
