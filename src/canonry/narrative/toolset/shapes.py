@@ -77,7 +77,8 @@ def uuid_of(arguments: Arguments, name: str) -> str:
 
 def optional_uuid(arguments: Arguments, name: str) -> str | None:
     """An id that may be missing."""
-    return optional_id(arguments, name, str)
+    value = arguments.get(name)
+    return None if value is None else str(value).lower()
 
 
 def optional_id(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
