@@ -23,9 +23,9 @@ from psycopg import sql
 from bench.report import Row, median
 from bench.worlds import World, build_world
 from bench.writers import ALL, phase
-from canonry.app.backends.polyglot import BesideServers, open_polyglot
+from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.backends.postgres_copy import with_copy
+from canonry.app.backends.servers import BesideServers
 from canonry.app.embedded import open_embedded
 from canonry.app.moving import quietly
 from canonry.app.stores import KeptStore
@@ -57,12 +57,9 @@ async def in_folder(folder: Path, name: str) -> AsyncIterator[KeptStore]:
 
 
 @asynccontextmanager
-async def in_postgres(
-    url: str, folder: Path, name: str, *, copied: bool
-) -> AsyncIterator[KeptStore]:
-    """A store in a schema of its own, asked directly or by way of a copy."""
-    shared = await open_postgres(url, schema=name, folder=folder, connections=16)
-    async with await with_copy(shared, folder) if copied else shared as store:
+async def in_postgres(url: str, folder: Path, name: str) -> AsyncIterator[KeptStore]:
+    """Records in a schema of their own."""
+    async with await open_postgres(url, schema=name, folder=folder, connections=16) as store:
         yield store
 
 
@@ -71,7 +68,7 @@ async def in_mongodb(
     url: str, beside: BesideServers, folder: Path, name: str
 ) -> AsyncIterator[KeptStore]:
     """Records in MongoDB, a graph in Neo4j and words in OpenSearch where these are there."""
-    async with await open_polyglot(url, database=name, folder=folder, beside=beside) as store:
+    async with await open_mongodb(url, database=name, folder=folder, beside=beside) as store:
         yield store
 
 
@@ -101,8 +98,7 @@ def profiles() -> Mapping[str, Opened]:
     """Each kind of store that can be had here."""
     found: dict[str, Opened] = {"embedded": in_folder}
     if postgres := os.environ.get("TEST_POSTGRES_URL"):
-        found["postgres"] = partial(in_postgres, postgres, copied=False)
-        found["postgres, copied"] = partial(in_postgres, postgres, copied=True)
+        found["postgres"] = partial(in_postgres, postgres)
     if mongodb := os.environ.get("TEST_MONGODB_URL"):
         beside = BesideServers(
             graph=os.environ.get("TEST_NEO4J_URL"), words=os.environ.get("TEST_OPENSEARCH_URL")

@@ -151,11 +151,20 @@ NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "http
 NEEDED["dialogue.intents"] = NEEDED["dialogue.model"]
 NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
 NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
-NEEDED["postgres.copy"] = NEEDED["files.url"]
 NEEDED["opensearch.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["neo4j.url"] = NEEDED["qdrant.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}
 NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": "m-1"}
+
+
+@pytest.mark.parametrize("url", ["postgresql://canonry@127.0.0.1/canonry", None])
+def test_that_views_lie_in_the_copy_is_no_choice(url: str | None, tmp_path: Path) -> None:
+    given = {"postgres_url": url, "data": str(tmp_path)}
+    assert load_settings({**given, "postgres_copy": "yes"}, environment={}).postgres_copy
+
+    with pytest.raises(InvalidInput, match="cannot be switched off") as caught:
+        load_settings({**given, "postgres_copy": "no"}, environment={})
+    assert str(tmp_path / "copy") in caught.value.message
 
 
 def test_a_speaking_model_needs_an_address_and_a_name() -> None:

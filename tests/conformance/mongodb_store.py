@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import Polyglot, open_polyglot
-from canonry.app.backends.postgres_copy import COPY
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.servers import COPY
 from canonry.stores.mongodb import MongoDatabase, MongoDocuments
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -46,7 +46,7 @@ class Databases:
 
     async def open(self, name: str, clock: HandClock, folder: Path) -> Backend:
         self.opened += 1  # whoever opens a store again makes other identities than before
-        opened = await open_polyglot(
+        opened = await open_mongodb(
             self.url,
             database=name,
             folder=folder,
@@ -66,7 +66,7 @@ class Databases:
 
         return Backend(
             canon=opened.canon,
-            blobs=opened.blobs,
+            blobs=opened.copy.blobs,
             clock=clock,
             another=self.fresh,
             upkeep=opened.upkeep,

@@ -12,11 +12,12 @@ import pytest
 from psycopg import sql
 
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.backends.postgres_copy import with_copy
+from canonry.app.backends.servers import COPY
 from canonry.stores.postgres import PostgresBlobs
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
-from tests.conformance.sqlite_store import Folders
+from tests.conformance import sqlite_store
+from tests.conformance.sqlite_store import Folders, files_of
 
 URL = os.environ.get("TEST_POSTGRES_URL", "")
 SECOND_URL = os.environ.get("TEST_SECOND_POSTGRES_URL", "")
@@ -31,8 +32,6 @@ class Schemas:
     folder: Path
     opened: int = 0
     url: str = URL
-    copied: bool = False
-    """Whether each of them answers from a copy in a folder of its own."""
     shards: tuple[str, ...] = ()
     """Where there are several, each store is divided between these servers."""
 
@@ -48,13 +47,11 @@ class Schemas:
             self.url,
             shards=self.shards,
             schema=name,
-            folder=self.folder / name,
+            folder=machine,
             connections=6,
             clock=clock,
             identities=CountingIdentities(prefix=self.opened),
         )
-        if self.copied:
-            shared = await with_copy(shared, machine)
         self.closing.push_async_callback(shared.close)
 
         async def reopen() -> Backend:
@@ -71,8 +68,8 @@ class Schemas:
             reopen=reopen,
             second=lambda: self.open(name, clock),
             open_backup=self._open_copy,
-            files=lambda: (),
-            damages=damages_of(name, self.shards or (self.url,)),
+            files=lambda: files_of(machine / COPY),
+            damages=damages_of(name, machine / COPY, self.shards or (self.url,)),
         )
 
     async def _open_copy(self, target: Path) -> Backend:
@@ -80,27 +77,9 @@ class Schemas:
         return await Folders(root=self.folder, closing=self.closing).open(target, HandClock())
 
 
-VIEWS = {
-    "a fact says something else": (
-        "UPDATE {v}.things SET body = convert_to(replace(convert_from(body, 'UTF8'), 'is small',"
-        " 'is large'), 'UTF8') WHERE kind = 'fact'"
-    ),
-    "a memory is missing": "DELETE FROM {v}.things WHERE kind = 'memory'",
-    "a thing has another kind": "UPDATE {v}.things SET kind = 'event' WHERE kind = 'axiom'",
-    "rows of a list are missing": "DELETE FROM {v}.listing WHERE list = 5",
-    "a row of a list has another name": "UPDATE {v}.listing SET name = 'zz' WHERE list = 1",
-    "a count is wrong": "UPDATE {v}.counts SET n = n + 1 WHERE list = 3",
-    "a version is missing": "DELETE FROM {v}.versions",
-    "an identifier is missing": (
-        "DELETE FROM {v}.identifiers WHERE key = (SELECT min(key) FROM {v}.identifiers)"
-    ),
-    "an identifier leads elsewhere": "UPDATE {v}.identifiers SET root = 'nobody'",
-    "a date is missing": "DELETE FROM {v}.timeline WHERE current",
-    "a date has another source": "UPDATE {v}.timeline SET source = 'nowhere'",
-    "a passage has other words": "UPDATE {v}.passages SET stems = 'ghost'",
-    "a passage is found by other words": "UPDATE {v}.passages SET terms = ARRAY[1]",
-    "a stem is counted that nobody said": "INSERT INTO {v}.stem_counts VALUES ('g', 'g', 'g', 1)",
-}
+VIEWS = ("a fact says something else", "a memory is missing", "a count is wrong")
+"""What of the copy is harmed; the embedded store is harmed in every way elsewhere."""
+
 RECORDS = {
     "a payload says something else": (
         "UPDATE {r}.commits SET payloads[1] = payloads[1] || ' '::bytea WHERE position = 2"
@@ -125,14 +104,14 @@ RECORDS = {
 }
 
 
-def damages_of(name: str, urls: Sequence[str] = (URL,)) -> Damages:
+def damages_of(name: str, copy: Path, urls: Sequence[str] = (URL,)) -> Damages:
     def by(statement: str) -> Callable[[], Awaitable[None]]:
         async def harm() -> None:
             harmed = 0
             for url in urls:
                 db = await psycopg.AsyncConnection.connect(url, autocommit=True)
                 async with db:
-                    done = await db.execute(statement.format(r=name, v=f"{name}_views"))
+                    done = await db.execute(statement.format(r=name))
                     harmed += done.rowcount
             assert harmed > 0, f"this harms nothing: {statement}"
 
@@ -142,7 +121,7 @@ def damages_of(name: str, urls: Sequence[str] = (URL,)) -> Damages:
         await by("UPDATE {r}.blobs SET data = data || ' '::bytea")()
 
     return Damages(
-        views={name: by(statement) for name, statement in VIEWS.items()},
+        views={each: sqlite_store.damages_of(copy).views[each] for each in VIEWS},
         records={name: by(statement) for name, statement in RECORDS.items()},
         blob=alter,
     )
@@ -160,10 +139,8 @@ async def dropped(name: str, urls: Sequence[str] = (URL,)) -> None:
 
 
 @asynccontextmanager
-async def schemas(
-    folder: Path, shards: tuple[str, ...] = (), *, copied: bool = False
-) -> AsyncIterator[Schemas]:
+async def schemas(folder: Path, shards: tuple[str, ...] = ()) -> AsyncIterator[Schemas]:
     if not URL or not all(shards):
         pytest.skip("no PostgreSQL servers: `make servers` starts two")
     async with AsyncExitStack() as closing:
-        yield Schemas(closing=closing, folder=folder, shards=shards, copied=copied)
+        yield Schemas(closing=closing, folder=folder, shards=shards)

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -13,22 +15,16 @@ from canonry.stores.postgres.upkeep import prepare
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
-    CatalogContract,
     CutsContract,
     DocumentsContract,
     DurabilityContract,
     HistoriesContract,
     KnownGap,
     LedgerContract,
-    PlacesContract,
     SharedHistoriesContract,
-    SharedUpkeepContract,
     SizesContract,
-    StateContract,
-    TextContract,
     UpkeepContract,
     VectorsContract,
-    ViewContract,
     WritersContract,
 )
 from tests.conformance.postgres_store import URL, dropped, schemas
@@ -62,10 +58,6 @@ class TestPostgresBlobs(OnPostgres, BlobsContract):
     pass
 
 
-class TestPostgresState(OnPostgres, StateContract):
-    pass
-
-
 class TestPostgresCuts(OnPostgres, Served, CutsContract):
     ends = ("killed",)
     rounds = 2
@@ -75,23 +67,12 @@ class TestPostgresDocuments(OnPostgres, DocumentsContract):
     pass
 
 
-class TestPostgresCatalog(OnPostgres, CatalogContract):
-    pass
+class TestPostgresUpkeep(UpkeepContract, SizesContract):
+    @pytest.fixture
+    async def backend(self, tmp_path: Path) -> AsyncIterator[Backend]:
+        async with schemas(tmp_path) as opened:
+            yield replace(await opened.fresh(), files=lambda: ())
 
-
-class TestPostgresText(OnPostgres, TextContract):
-    pass
-
-
-class TestPostgresPlaces(OnPostgres, PlacesContract):
-    pass
-
-
-class TestPostgresViews(OnPostgres, ViewContract):
-    pass
-
-
-class TestPostgresUpkeep(OnPostgres, UpkeepContract, SharedUpkeepContract, SizesContract):
     known_gaps = (
         KnownGap(
             requirement="upkeep:purge:leaves-no-trace",

@@ -1,26 +1,19 @@
 """A store whose spaces are divided between two servers keeps every promise of one on one server."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
-    CatalogContract,
-    DocumentsContract,
     DurabilityContract,
-    HistoriesContract,
     KnownGap,
     LedgerContract,
-    PlacesContract,
     SharedHistoriesContract,
-    SharedUpkeepContract,
-    SizesContract,
-    StateContract,
-    TextContract,
     UpkeepContract,
-    ViewContract,
     WritersContract,
 )
 from tests.conformance.postgres_store import BOTH, schemas
@@ -45,7 +38,7 @@ class TestShardedWriters(OnShards, WritersContract):
     pass
 
 
-class TestShardedHistories(OnShards, HistoriesContract, SharedHistoriesContract):
+class TestShardedHistories(OnShards, SharedHistoriesContract):
     pass
 
 
@@ -53,31 +46,12 @@ class TestShardedBlobs(OnShards, BlobsContract):
     pass
 
 
-class TestShardedState(OnShards, StateContract):
-    pass
+class TestShardedUpkeep(UpkeepContract):
+    @pytest.fixture
+    async def backend(self, tmp_path: Path) -> AsyncIterator[Backend]:
+        async with schemas(tmp_path, BOTH) as opened:
+            yield replace(await opened.fresh(), files=lambda: ())
 
-
-class TestShardedDocuments(OnShards, DocumentsContract):
-    pass
-
-
-class TestShardedCatalog(OnShards, CatalogContract):
-    pass
-
-
-class TestShardedText(OnShards, TextContract):
-    pass
-
-
-class TestShardedPlaces(OnShards, PlacesContract):
-    pass
-
-
-class TestShardedViews(OnShards, ViewContract):
-    pass
-
-
-class TestShardedUpkeep(OnShards, UpkeepContract, SharedUpkeepContract, SizesContract):
     known_gaps = (
         KnownGap(
             requirement="upkeep:purge:leaves-no-trace",

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import BulkWriteError
 
-from canonry.app.backends.polyglot import Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.stores.mongodb.database import as_canonry, is_taken, is_unsure
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import Scribe
@@ -27,7 +27,7 @@ ROOM = 1_500_000
 
 @asynccontextmanager
 async def opened(url: str, folder: Path) -> AsyncIterator[Polyglot]:
-    store = await open_polyglot(url, database=f"test_{uuid4().hex}", folder=folder)
+    store = await open_mongodb(url, database=f"test_{uuid4().hex}", folder=folder)
     try:
         yield store
     finally:

@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.servers import BesideServers
 from canonry.app.moving import quietly
 from canonry.testing.conformance.kit import present
 from canonry.testing.things import MIDDLE_EARTH, a_fact
@@ -26,9 +27,7 @@ pytestmark = pytest.mark.anyio
 async def graph_beside(graph: str, folder: Path) -> AsyncIterator[Polyglot]:
     require_server()
     name = f"test_{uuid4().hex}"
-    store = await open_polyglot(
-        URL, database=name, folder=folder, beside=BesideServers(graph=graph)
-    )
+    store = await open_mongodb(URL, database=name, folder=folder, beside=BesideServers(graph=graph))
     try:
         yield store
     finally:

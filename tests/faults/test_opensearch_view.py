@@ -9,7 +9,8 @@ from uuid import uuid4
 import pytest
 from opensearchpy import AsyncOpenSearch
 
-from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.servers import BesideServers
 from canonry.app.moving import quietly
 from canonry.gateway.limits import within
 from canonry.readmodels.passages import Collection
@@ -36,9 +37,7 @@ FLOOD = "index.blocks.read_only_allow_delete"
 async def opened(words: str, folder: Path) -> AsyncIterator[tuple[Polyglot, str]]:
     require_server()
     name = f"test_{uuid4().hex}"
-    store = await open_polyglot(
-        URL, database=name, folder=folder, beside=BesideServers(words=words)
-    )
+    store = await open_mongodb(URL, database=name, folder=folder, beside=BesideServers(words=words))
     try:
         yield store, name
     finally:

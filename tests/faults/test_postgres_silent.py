@@ -6,7 +6,6 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.backends.postgres_copy import with_copy
 from canonry.testing.things import a_fact, made
 from canonry.testing.worlds import Scribe
 from tests.conformance.postgres_store import URL, dropped
@@ -16,18 +15,15 @@ from tests.faults.repeating import require_in_time_and_once
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("harm", ["silent", "away"])
 async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
-    tmp_path: Path, harm: str, copied: bool
+    tmp_path: Path, harm: str
 ) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
     async with relayed_url(URL) as (relay, url):
         store = await open_postgres(url, schema=schema, folder=tmp_path / "x", connections=4)
-        if copied:
-            store = await with_copy(store, tmp_path / "machine")
         scribe = Scribe(store.canon)
         await scribe.make(a_fact("before"))
         late = scribe.next(made(a_fact("late")), judged_at=1)

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import open_polyglot
+from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.stores import KeptStore
 from tests.conformance import mongodb_store, postgres_store
@@ -36,13 +36,12 @@ class Shared:
             "PGPASSWORD": parts.password or "",
             "CANONRY_POSTGRES_URL": url,
             "CANONRY_POSTGRES_SCHEMA": self.name,
-            "CANONRY_POSTGRES_COPY": str(self.kind == "copied").lower(),
         }
 
     async def opened(self, folder: Path) -> KeptStore:
         """The store as a third machine has it."""
         if self.kind == "mongodb":
-            return await open_polyglot(mongodb_store.URL, database=self.name, folder=folder)
+            return await open_mongodb(mongodb_store.URL, database=self.name, folder=folder)
         return await open_postgres(
             postgres_store.URL, schema=self.name, folder=folder, connections=4
         )
@@ -53,7 +52,7 @@ class Shared:
         await which.dropped(self.name)
 
 
-@pytest.mark.parametrize("kind", ["mongodb", "postgres", "copied"])
+@pytest.mark.parametrize("kind", ["mongodb", "postgres"])
 async def test_each_acknowledged_write_is_there_once(kind: str, tmp_path: Path) -> None:
     if not (mongodb_store.URL if kind == "mongodb" else postgres_store.URL):
         pytest.skip("no such server: `make servers` starts one")

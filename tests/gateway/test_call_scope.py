@@ -1,11 +1,11 @@
-"""A call remembers what it was told, for as long as it lasts and until it writes or judges."""
+"""A call remembers what it was told, for as long as it lasts."""
 
 import asyncio
 
 import pytest
 
 from canonry.gateway.limits import within
-from canonry.log.ports.world import answers, forget, scope
+from canonry.log.ports.world import answers, scope
 
 pytestmark = pytest.mark.anyio
 
@@ -24,8 +24,7 @@ async def test_a_call_remembers_and_nobody_else_does() -> None:
 
 async def test_a_part_of_a_call_shares_what_the_whole_was_told_and_its_end() -> None:
     async def part() -> float:
-        assert answers() == {"question": 1}
-        forget()
+        assert answers().pop("question") == 1
         found = scope()
         assert found is not None
         return found.ends
@@ -88,14 +87,3 @@ async def test_what_a_call_leaves_behind_remembers_nothing() -> None:
     over.set()
 
     assert await left
-    forget()
-
-
-async def test_what_was_asked_before_forgetting_is_not_kept() -> None:
-    async def call() -> None:
-        before = answers()
-        forget()
-        before["question"] = "what was so then"
-        assert answers() == {}
-
-    await within(1, call())

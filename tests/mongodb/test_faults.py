@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from canonry.testing.worlds import Scribe
 from tests.conformance.kills import require_whole, written_while
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.anyio
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from canonry.app.backends.polyglot import open_polyglot
+from canonry.app.backends.mongodb import open_mongodb
 from canonry.testing.worlds import Scribe
 from canonry.testing.things import a_fact
 
 async def main():
     url, database, folder = sys.argv[1:]
-    store = await open_polyglot(url, database=database, folder=Path(folder))
+    store = await open_mongodb(url, database=database, folder=Path(folder))
     for n in range(10_000):
         await Scribe(store.canon, f"other {n}").make(a_fact(f"other {n}"))
         print(n, flush=True)
@@ -46,7 +46,7 @@ def server() -> Iterator[Documents]:
 
 @asynccontextmanager
 async def opened(url: str, name: str, folder: Path) -> AsyncIterator[Polyglot]:
-    store = await open_polyglot(url, database=name, folder=folder)
+    store = await open_mongodb(url, database=name, folder=folder)
     try:
         yield store
     finally:

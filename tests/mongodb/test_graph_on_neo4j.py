@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.servers import BesideServers
 from canonry.app.moving import quietly
 from canonry.log.entries import Erased
 from canonry.testing.conformance.chronicle import write_chronicle
@@ -27,7 +28,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
     if not neo4j_store.URL:
         pytest.skip("no Neo4j server: `make servers` starts one")
     name = f"test_{uuid4().hex}"
-    opened = await open_polyglot(
+    opened = await open_mongodb(
         URL,
         database=name,
         folder=tmp_path,
@@ -51,7 +52,7 @@ async def shown(store: Polyglot) -> dict[str, str]:
 def as_backend(store: Polyglot) -> Backend:
     clock = store.canon.clock
     assert isinstance(clock, HandClock)
-    return Backend(canon=store.canon, blobs=store.blobs, clock=clock, another=open_memory)
+    return Backend(canon=store.canon, blobs=store.copy.blobs, clock=clock, another=open_memory)
 
 
 async def test_the_graph_shows_what_the_copy_does(store: Polyglot) -> None:
@@ -62,7 +63,7 @@ async def test_the_graph_shows_what_the_copy_does(store: Polyglot) -> None:
 
 
 async def test_machines_side_by_side_leave_what_one_leaves(store: Polyglot, tmp_path: Path) -> None:
-    other = await open_polyglot(
+    other = await open_mongodb(
         URL,
         database=store.store.database.name,
         folder=tmp_path / "other",
@@ -124,7 +125,7 @@ async def test_what_is_written_is_soon_in_the_graph(store: Polyglot) -> None:
 async def test_while_the_graph_is_away_all_goes_on_and_upkeep_tells(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
-    store = await open_polyglot(
+    store = await open_mongodb(
         URL,
         database=name,
         folder=tmp_path,

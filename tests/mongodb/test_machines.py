@@ -7,8 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.polyglot import BesideServers, open_polyglot
+from canonry.app.backends.mongodb import open_mongodb
+from canonry.app.backends.postgres import open_postgres
+from canonry.app.backends.servers import BesideServers
 from canonry.app.moving import quietly
+from canonry.app.stores import KeptStore
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased, Tombstone
 from canonry.stores.qdrant import QdrantVectors
@@ -16,16 +19,24 @@ from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
-from tests.conformance.mongodb_store import URL, Databases, databases, dropped
+from tests.conformance import mongodb_store, postgres_store
+from tests.conformance.mongodb_store import Databases, databases
+from tests.conformance.postgres_store import BOTH, Schemas, schemas
 
 pytestmark = pytest.mark.anyio
 LOOKS = 1200
 
 
-@pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Databases]:
-    async with databases(tmp_path) as found:
-        yield found
+@pytest.fixture(params=["mongodb", "postgres", "shards"])
+async def opened(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Databases | Schemas]:
+    if request.param == "mongodb":
+        async with databases(tmp_path) as documents:
+            yield documents
+    else:
+        async with schemas(tmp_path, BOTH if request.param == "shards" else ()) as found:
+            yield found
 
 
 async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
@@ -37,7 +48,7 @@ async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
     return False
 
 
-async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases) -> None:
+async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
     reader = await present(writer.second)()
 
@@ -49,7 +60,7 @@ async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases) ->
     assert await becomes(is_there)
 
 
-async def test_what_a_machine_is_told_of_it_shows(opened: Databases) -> None:
+async def test_what_a_machine_is_told_of_it_shows(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
     reader = (await present(writer.second)()).canon
     cursor = (await reader.ledger.touched_since(0, limit=100)).cursor
@@ -65,7 +76,7 @@ async def test_what_a_machine_is_told_of_it_shows(opened: Databases) -> None:
 
 
 async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
-    opened: Databases,
+    opened: Databases | Schemas,
 ) -> None:
     here = await opened.fresh()
     there = await present(here.second)()
@@ -89,7 +100,7 @@ async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
     assert None in sealed[1].parts
 
 
-async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases) -> None:
+async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases | Schemas) -> None:
     first = await opened.fresh()
     scribe = Scribe(first.canon)
     for n in range(5):
@@ -103,14 +114,25 @@ async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases
 
 
 async def test_meaning_is_indexed_in_the_server_that_is_named(
-    opened: Databases, tmp_path: Path
+    opened: Databases | Schemas, tmp_path: Path
 ) -> None:
     await opened.fresh()
-    name = f"test_{uuid4().hex}"
-    opened.closing.push_async_callback(dropped, name)
-    store = await open_polyglot(
-        URL, database=name, folder=tmp_path / "x", beside=BesideServers(meaning=":memory:")
-    )
+    name, folder, beside = f"test_{uuid4().hex}", tmp_path / "x", BesideServers(meaning=":memory:")
+    store: KeptStore
+    if isinstance(opened, Databases):
+        opened.closing.push_async_callback(mongodb_store.dropped, name)
+        url = mongodb_store.URL
+        store = await open_mongodb(url, database=name, folder=folder, beside=beside)
+    else:
+        opened.closing.push_async_callback(postgres_store.dropped, name, opened.shards or BOTH[:1])
+        store = await open_postgres(
+            BOTH[0],
+            shards=opened.shards,
+            schema=name,
+            folder=folder,
+            connections=3,
+            beside=beside,
+        )
     opened.closing.push_async_callback(store.close)
 
     vectors = present(store.vectors)()
@@ -120,7 +142,7 @@ async def test_meaning_is_indexed_in_the_server_that_is_named(
     assert list(await vectors.status()) == []
 
 
-async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases) -> None:
+async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases | Schemas) -> None:
     store = await opened.fresh()
     await present(store.close)()
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 import pytest
 from opensearchpy import AsyncOpenSearch
 
-from canonry.app.backends.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.servers import BesideServers
 from canonry.app.moving import quietly
 from canonry.log.entries import Erased
 from canonry.readmodels.passages import Collection
@@ -31,7 +32,7 @@ SWORD = TextQuery(collection=Collection.FACTS, text="sword", spaces=frozenset((M
 async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[Polyglot, str]]:
     require_server()
     name = f"test_{uuid4().hex}"
-    opened = await open_polyglot(
+    opened = await open_mongodb(
         URL,
         database=name,
         folder=folder,

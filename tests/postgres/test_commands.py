@@ -28,13 +28,12 @@ def run(tmp_path: Path) -> Iterator[Run]:
         "CANONRY_DATA": str(tmp_path / "data"),
     }
 
-    def call(*words: str) -> Done:
-        return canonry(*words, environment=environment)
+    def call(*words: str, **more: str) -> Done:
+        return canonry(*words, environment={**environment, **more})
 
     yield call
     with psycopg.connect(URL, autocommit=True) as db:
-        for each in (f"{schema}_views", schema):
-            db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(each)))
+        db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 def succeeds(done: Done) -> str:
@@ -64,6 +63,16 @@ def test_a_store_in_a_database_is_filled_verified_backed_up_and_moved(
     succeeds(run("export", str(exported[0])))
     assert canonry("export", str(exported[1]), "--data", str(copied)).returncode == 0
     assert exported[0].read_bytes() == exported[1].read_bytes()
+
+
+def test_a_copy_that_was_asked_for_is_there_anyway(run: Run) -> None:
+    done = run("verify", CANONRY_POSTGRES_COPY="true")
+    succeeds(done)
+    assert "postgres.copy has no effect" in done.stderr
+
+    refused = run("verify", CANONRY_POSTGRES_COPY="false")
+    assert refused.returncode == 2
+    assert "cannot be switched off" in refused.stderr
 
 
 @pytest.mark.parametrize(

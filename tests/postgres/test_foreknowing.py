@@ -1,7 +1,7 @@
 """A machine that follows the log appends in one round trip, as if it had looked at everything."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,21 +9,19 @@ from typing import Any, TypeVar
 import psycopg
 import pytest
 
-from canonry.app.backends.postgres_copy import followed
-from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import within
 from canonry.log.commits import ORIGIN, Append, Appended, Stale
 from canonry.log.entries import FactRetconned, Tombstone
 from canonry.log.folding import thing_key
-from canonry.stores.following.following import Follower
+from canonry.stores.following.following import Projector
 from canonry.stores.postgres import appending as foreknowing
 from canonry.stores.postgres.database import PgConnection, written
 from canonry.stores.postgres.ledger import News
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import Scribe
-from canonry.values.ids import FactId, SpaceId
+from canonry.values.ids import FactId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
 
@@ -33,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass
 class Machine:
-    """A machine with a copy, beside which the server is also asked without one."""
+    """A machine with a copy, and how often it waits for the server."""
 
     canon: Canon
     server: Backend
@@ -65,21 +63,19 @@ class Machine:
 @pytest.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     monkeypatch.setattr(News, "tell", lambda _: None)  # which nobody waits for
+    monkeypatch.setattr(Projector, "keep_up", forever)  # nobody looks on the side
     async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         server = await opened.fresh()
-        canon, own = server.canon, compose_memory()
-        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
-        machine = Machine(followed(canon, own, follower).canon, server, relay)
+        machine = Machine(server.canon, server, relay)
         await Scribe(server.canon, "before").make(a_fact("before", "frodo"))
         yield machine
         await machine.require_whole()
-        await follower.close()
         assert server.close is not None
         await server.close()
 
 
-async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
-    return len(space) * len(targets) * 0
+async def forever(_: Projector) -> None:
+    await asyncio.Event().wait()
 
 
 async def in_a_call(call: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -197,9 +193,10 @@ async def test_what_was_erased_and_is_still_in_the_copy_does_not_come_back(
 async def test_those_who_write_at_once_are_judged_after_each_other(machine: Machine) -> None:
     outcomes: list[Appended | Stale] = []
 
+    head = await machine.canon.ledger.head(MIDDLE_EARTH)
+
     async def write(n: int) -> None:
         async def call() -> None:
-            head = await machine.canon.ledger.head(MIDDLE_EARTH)
             throne = thing_key(ident(f"throne {n % 4}"))
             entries = made(a_fact(f"throne {n % 4}", f"heir {n}"))
             draft = Scribe(machine.canon, f"{n}").next(entries, judged_at=head, reads=[throne])

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -29,7 +30,7 @@ async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
 
 
 async def transactions(backend: Backend) -> int:
-    ledger = backend.canon.ledger
+    ledger = cast("Any", backend.canon.ledger)._log
     assert isinstance(ledger, PostgresLedger)
     ((count,),) = await ledger._database.rows(TRANSACTIONS)
     return int(count)

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from canonry.app.backends.servers import over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.stores.following.following import Follower
@@ -60,12 +61,9 @@ def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
     def compose(**given: Any) -> Canon:
         canon, own = server(**given), compose_memory(**given)
         follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
-        closing.push_async_callback(follower.close)
-        views = {
-            name: follower.view(getattr(own, name))
-            for name in ("state", "text", "catalog", "places")
-        }
-        return join(replace(canon, **views), copied=own.ledger).canon
+        closing.push_async_callback(follower.erased)
+        canon = over_copy(own, canon.ledger, follower, canon.documents)
+        return join(canon, copied=own.ledger).canon
 
     return compose
 

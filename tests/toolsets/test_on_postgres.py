@@ -6,7 +6,6 @@ Every test of the modules below that asks for nothing is run once more, each in 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from importlib import import_module
 from threading import Thread
 from typing import Any, TypeVar
@@ -15,13 +14,14 @@ from uuid import uuid4
 import pytest
 from typing_extensions import override
 
-from canonry.app.backends.postgres_copy import followed
+from canonry.app.backends.servers import over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.stores.following.following import Follower
+from canonry.stores.following.join import join
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection
-from canonry.stores.postgres.store import ports_over
+from canonry.stores.postgres.ledger import PostgresLedger
 from canonry.stores.postgres.upkeep import prepare
 from canonry.values.ids import SpaceId
 from tests.conformance.postgres_store import URL, dropped
@@ -52,6 +52,8 @@ class Lazy(Database):
 
 
 def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+    """Each canon has its log in a schema of its own, and answers from a copy in memory."""
+
     def compose(**given: Any) -> Canon:
         memory = compose_memory(**given)
         database = Lazy(URL, f"test_{uuid4().hex}", connections=3)
@@ -60,20 +62,10 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
         preparing = Thread(target=lambda: asyncio.run(prepare(database)))
         preparing.start()
         preparing.join()
-        return replace(memory, **ports_over(database, memory.clock, memory.identities))
-
-    return compose
-
-
-def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
-    """The same, where each canon is asked by way of a copy of the log."""
-    server = composer(closing)
-
-    def compose(**given: Any) -> Canon:
-        canon, own = server(**given), compose_memory(**given)
-        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
-        closing.push_async_callback(follower.close)
-        return followed(canon, own, follower).canon
+        ledger = PostgresLedger(database, memory.clock, memory.identities)
+        follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
+        closing.push_async_callback(follower.erased)
+        return join(over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
     return compose
 

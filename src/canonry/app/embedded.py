@@ -14,6 +14,7 @@ from canonry.stores.folder import FolderBlobs
 from canonry.stores.sqlite import (
     Durability,
     LookingUpkeep,
+    SqliteLedger,
     SqliteUpkeep,
     open_sealed,
     open_store,
@@ -25,8 +26,9 @@ BLOBS = "blobs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded(KeptStore):
-    """The same with the blobs beside it."""
+    """The same with its own ledger, and the blobs beside it."""
 
+    ledger: SqliteLedger
     blobs: Blobs
 
 
@@ -70,7 +72,7 @@ async def open_embedded(
         copy_files=partial(copy_files, folder),
         clock=the_clock,
     )
-    return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)
+    return Embedded(canon=canon, ledger=store.ledger, blobs=blobs, upkeep=upkeep, close=store.close)
 
 
 async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> KeptStore:

@@ -57,7 +57,7 @@ class StoreSettings:
     postgres_url: str | None = setting(
         TEXT,
         (
-            "Keep the store in this PostgreSQL database, which many servers may share; "
+            "Keep records and files in this PostgreSQL database, which many machines may share; "
             "its password is PGPASSWORD."
         ),
         metavar="URL",
@@ -83,8 +83,9 @@ class StoreSettings:
     )
     postgres_copy: bool = setting(
         FLAG,
-        "Answer from a copy of the log in the data folder of this machine, which follows it.",
+        "Has no effect any more: a machine always answers from a copy in its data folder.",
         default=False,
+        told="always",
         group=STORE,
     )
     mongodb_url: str | None = setting(
@@ -103,7 +104,7 @@ class StoreSettings:
     neo4j_url: str | None = setting(
         TEXT,
         (
-            "Show the state of a store in MongoDB as a graph in this Neo4j server, such as "
+            "Show the state of a store on servers as a graph in this Neo4j server, such as "
             "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD."
         ),
         metavar="URL",
@@ -113,7 +114,7 @@ class StoreSettings:
     opensearch_url: str | None = setting(
         TEXT,
         (
-            "Keep the index of words of a store in MongoDB in this OpenSearch server, such as "
+            "Keep the index of words of a store on servers in this OpenSearch server, such as "
             "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD."
         ),
         metavar="URL",
@@ -123,11 +124,11 @@ class StoreSettings:
     qdrant_url: str | None = setting(
         TEXT,
         (
-            "Keep the index of meaning of a store in MongoDB in this Qdrant server; its key is "
+            "Keep the index of meaning of a store on servers in this Qdrant server; its key is "
             "CANONRY_QDRANT_KEY."
         ),
         metavar="URL",
-        told="the data folder of each machine",
+        told="PostgreSQL; beside MongoDB the data folder of each machine",
         group=STORE,
     )
     files_url: str | None = setting(

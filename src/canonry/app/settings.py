@@ -98,6 +98,7 @@ def check_store(settings: Settings) -> None:
     """
     _check_postgres(settings)
     _check_mongodb(settings)
+    _check_beside(settings)
     _check_files(settings)
 
 
@@ -110,13 +111,7 @@ def _check_files(settings: Settings) -> None:
         raise InvalidInput("settings.incomplete", message, path="files.url")
 
 
-def _check_mongodb(settings: Settings) -> None:
-    url, name = settings.mongodb_url, settings.mongodb_database
-    if not _SCHEMA.fullmatch(name):
-        expected = "up to 40 small letters, digits and underscores, the first one a letter"
-        raise wrong_value(
-            "mongodb.database", expected, settings.sources.get("mongodb.database", "")
-        )
+def _check_beside(settings: Settings) -> None:
     for key, given, schemes in (
         ("neo4j.url", settings.neo4j_url, ("bolt", "neo4j")),
         ("opensearch.url", settings.opensearch_url, ("http",)),
@@ -127,9 +122,18 @@ def _check_mongodb(settings: Settings) -> None:
         if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
             expected = f"an address like {schemes[0]}://host, without a password"
             raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
-        if url is None:
-            message = f"{key} has no effect without mongodb.url: set both"
-            raise InvalidInput("settings.incomplete", message, path="mongodb.url")
+        if settings.postgres_url is settings.mongodb_url is None:
+            message = f"{key} has no effect without postgres.url or mongodb.url: set both"
+            raise InvalidInput("settings.incomplete", message, path="postgres.url")
+
+
+def _check_mongodb(settings: Settings) -> None:
+    url, name = settings.mongodb_url, settings.mongodb_database
+    if not _SCHEMA.fullmatch(name):
+        expected = "up to 40 small letters, digits and underscores, the first one a letter"
+        raise wrong_value(
+            "mongodb.database", expected, settings.sources.get("mongodb.database", "")
+        )
     if url is None:
         return
     try:
@@ -152,12 +156,12 @@ def _check_postgres(settings: Settings) -> None:
         settings.postgres_connections,
     )
     shards = settings.records_shards
-    if settings.postgres_copy and url is None:
-        message = "postgres.copy has no effect without postgres.url: set both"
-        raise InvalidInput("settings.incomplete", message, path="postgres.url")
-    if settings.postgres_copy and shards:
-        message = "postgres.copy follows one database, not records.shards: leave one of them out"
-        raise InvalidInput("settings.incomplete", message, path="postgres.copy")
+    if "postgres.copy" in settings.sources and not settings.postgres_copy:
+        message = (
+            "postgres.copy cannot be switched off: PostgreSQL keeps the records, and the views lie "
+            f"in a copy in {settings.data / 'copy'}; leave postgres.copy out"
+        )
+        raise InvalidInput("settings.malformed", message, path="postgres.copy")
     for key, address in (("postgres.url", url), *(("records.shards", each) for each in shards)):
         if address is not None and not _is_database(address):
             expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"

@@ -25,6 +25,7 @@ from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unava
 
 if TYPE_CHECKING:
     from canonry.app.backends.postgres import SpaceMover
+    from canonry.app.backends.servers import BesideServers
     from canonry.stores.objects import ObjectStore
 
 STORE_FILE: Final = "canon.db"
@@ -141,9 +142,9 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
     if settings.postgres_url is not None:
-        return _recalling(await _open_shared(settings, settings.postgres_url), settings)
+        return _recalling(await _open_postgres(settings, settings.postgres_url), settings)
     if settings.mongodb_url is not None:
-        return _recalling(await _open_polyglot(settings, settings.mongodb_url), settings)
+        return _recalling(await _open_mongodb(settings, settings.mongodb_url), settings)
     if existing and not is_there(settings):
         message = f"there is no store in {settings.data}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(settings.data))
@@ -165,13 +166,13 @@ def _on_servers(settings: Settings) -> bool:
     return settings.postgres_url is not None or settings.mongodb_url is not None
 
 
-async def _open_shared(settings: Settings, url: str) -> KeptStore:
+async def _open_postgres(settings: Settings, url: str) -> KeptStore:
     try:
         from canonry.app.backends.postgres import open_postgres  # noqa: PLC0415 - loads the driver
     except ImportError as error:
         message = "postgres.url needs a driver: install canonry[postgres]"
         raise NotSupported("store.no-driver", message) from error
-    shared = await open_postgres(
+    return await open_postgres(
         url,
         shards=settings.records_shards,
         schema=settings.postgres_schema,
@@ -179,20 +180,35 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
         connections=int(settings.postgres_connections),
         policy=settings.policy,
         objects=_objects(settings),
+        beside=_beside(settings),
     )
-    if not settings.postgres_copy:
-        return shared
-    from canonry.app.backends.postgres_copy import with_copy  # noqa: PLC0415 - loads the engine
-
-    return await with_copy(shared, settings.data)
 
 
-async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
+async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
     try:
-        from canonry.app.backends.polyglot import BesideServers, open_polyglot  # noqa: PLC0415 - loads the driver
+        from canonry.app.backends.mongodb import open_mongodb  # noqa: PLC0415 - loads the driver
     except ImportError as error:
         message = "mongodb.url needs a driver: install canonry[mongodb]"
         raise NotSupported("store.no-driver", message) from error
+    return await open_mongodb(
+        url,
+        database=settings.mongodb_database,
+        folder=settings.data,
+        password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
+        policy=settings.policy,
+        objects=_objects(settings),
+        beside=_beside(settings),
+    )
+
+
+def _beside(settings: Settings) -> "BesideServers":
+    """What lies on servers beside the records.
+
+    Raises:
+        NotSupported: `store.no-driver`.
+    """
+    from canonry.app.backends.servers import BesideServers  # noqa: PLC0415 - loads the engine
+
     for module, key, extra in (
         ("neo4j", settings.neo4j_url, "neo4j"),
         ("opensearchpy", settings.opensearch_url, "opensearch"),
@@ -201,20 +217,12 @@ async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
         if key is not None and find_spec(module) is None:
             message = f"{extra}.url needs a driver: install canonry[{extra}]"
             raise NotSupported("store.no-driver", message)
-    return await open_polyglot(
-        url,
-        database=settings.mongodb_database,
-        folder=settings.data,
-        password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
-        policy=settings.policy,
-        objects=_objects(settings),
-        beside=BesideServers(
-            graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
-            words=settings.opensearch_url,
-            words_password=os.environ.get(OPENSEARCH_PASSWORD_VARIABLE) or None,
-            meaning=settings.qdrant_url,
-            meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
-        ),
+    return BesideServers(
+        graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+        words=settings.opensearch_url,
+        words_password=os.environ.get(OPENSEARCH_PASSWORD_VARIABLE) or None,
+        meaning=settings.qdrant_url,
+        meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
     )
 
 

@@ -96,7 +96,11 @@ def _option(row: SettingRow) -> Callable[[F], F]:
 def settings_from(given: Mapping[str, Any]) -> Settings:
     """The effective settings, from a command's own parameters and everything else."""
     options = {name: value for name, value in given.items() if name != "config"}
-    return load_settings(options, config=given.get("config"))
+    settings = load_settings(options, config=given.get("config"))
+    if settings.postgres_copy:
+        message = "postgres.copy has no effect: views always lie in a copy; leave it out"
+        click.echo(f"warning: {message}", err=True)
+    return settings
 
 
 AGENT_TYPE = "Operator"

@@ -1,11 +1,10 @@
 """Commits: their position, their date, and the draft that becomes one."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final, NewType, TypeAlias
 
-from canonry.log.entries import STAMPED, Born, Entry, Thing, ThingDraft
+from canonry.log.entries import STAMPED, Born, Entry, ThingDraft
 from canonry.values.errors import Unavailable
 from canonry.values.fields import spread
 from canonry.values.ids import CommitId, SpaceId
@@ -55,32 +54,17 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAt:
-    """What folding a draft looks at, from views that show its space up to the position `at`.
-
-    `ids` are all that were looked for, and `things` those that exist. It may be wrong by now: a
-    ledger that would rest on it, and not load them itself, makes sure that they are still so.
-    """
-
-    ids: frozenset[str]
-    things: Mapping[str, Thing]
-    at: Position
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """A draft with what its verdict rests on.
 
     It was judged when the log of its space stood at `judged_at`, on what the keys `reads` guard.
-    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself,
-    for which `looked_at` may save it a look.
+    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself.
     """
 
     draft: Draft
     judged_at: Position
     reads: frozenset[str]
     foreseen: Foreseen | None = None
-    looked_at: LookedAt | None = None
 
     @property
     def rests_on(self) -> Position:

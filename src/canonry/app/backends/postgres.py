@@ -1,33 +1,35 @@
-"""Open the store in PostgreSQL: every port over one database, which many processes share."""
+"""Open the store in PostgreSQL: records and files there, and a copy of the log in each folder."""
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.app.compose import compose
+from canonry.app.backends.servers import (
+    BesideServers,
+    Machine,
+    ServerRecords,
+    ServerStore,
+    open_on_server,
+)
 from canonry.app.filing import shared_filing
-from canonry.app.moving import back_up
-from canonry.app.stores import KeptStore
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import every_item
 from canonry.canon.upkeep.logs import line_of
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.view import Upkeep, UpkeepProgress
+from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.records.usecases.services import Filing
 from canonry.stores.postgres import (
     MovedSpace,
     PostgresBlobs,
     PostgresStore,
-    PostgresUpkeep,
     PostgresVectors,
     ShardedStore,
-    ShardedUpkeep,
     Shards,
     move_space,
-    open_shards,
     open_store,
     owners_of_blobs,
 )
@@ -79,22 +81,11 @@ class SpaceMover:
         if target is None:
             known = ", ".join(each.name for each in servers)
             raise InvalidInput("shards.unknown", f"there is no server {to}; there are {known}")
-        return await move_space(
-            self.shards,
-            space,
-            target,
-            told,
-            line=line_of,
-            clock=self.canon.clock,
-            identities=self.canon.identities,
-        )
+        return await move_space(self.shards, space, target, told, line=line_of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared(KeptStore):
-    """The same with the store itself."""
-
-    store: PostgresStore | ShardedStore
+Shared: TypeAlias = ServerStore[PostgresStore | ShardedStore]
+"""A store whose records lie in PostgreSQL."""
 
 
 async def open_postgres(
@@ -108,42 +99,43 @@ async def open_postgres(
     identities: Identities | None = None,
     policy: Policy | None = None,
     objects: "ObjectStore | None" = None,
+    beside: BesideServers | None = None,
 ) -> Shared:
     """Open the store in a schema of a database; what is each machine's own lies in `folder`.
 
-    Where there are several `shards`, the spaces are divided between these databases. Files lie in
-    `objects`, or in the database as well, which is that of the first server then.
+    Where there are several `shards`, the spaces are divided between these databases. Views lie on
+    servers `beside` it, where some are named, else in the copy. Files lie in `objects`, or in the
+    database as well, which is that of the first server then.
 
     Raises:
-        BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        BrokenInvariant: `store.newer`, `store.failed` where the server is too old, or what is wrong
+            with the copy.
         Conflict: `shards.missing` and the like, these are not the servers of one store.
-        Unavailable: `store.unreachable`, `store.busy`, `store.read-only`.
+        Unavailable: `store.unreachable`, `store.busy`, `store.read-only`, or the folder cannot be
+            used.
     """
     the_clock, the_identities = clock or SystemClock(), identities or SystemIdentities()
-    opened = partial(open_shards, shards) if shards else partial(open_store, url)
-    store: PostgresStore | ShardedStore = await opened(
-        clock=the_clock, identities=the_identities, name=schema, connections=connections
-    )
-    try:
-        filing = _filing(store, objects, folder, the_identities)
-    except BaseException:
-        await store.close()
-        raise
-    canon = compose(store, clock=the_clock, identities=the_identities, policy=policy, filing=filing)
-    copy, shared = partial(back_up, canon), store.database
+    async with AsyncExitStack() as opening:
+        store = await open_store(
+            shards or (url,),
+            clock=the_clock,
+            identities=the_identities,
+            name=schema,
+            connections=connections,
+        )
+        opening.push_async_callback(store.close)
+        records = ServerRecords(
+            name=schema,
+            ledger=store.ledger,
+            mending=store.mending,
+            filing=_filing(store, objects, folder, the_identities),
+            vectors=lambda: PostgresVectors(store.database),
+        )
+        machine = Machine(folder=folder, clock=the_clock, identities=the_identities, policy=policy)
+        opened = await open_on_server(store, records, machine, beside or BesideServers(), opening)
     if isinstance(store, ShardedStore):
-        upkeep: Upkeep = ShardedUpkeep(store.shards, copy)
-        mover = SpaceMover(shards=store.shards, canon=canon)
-    else:
-        upkeep, mover = PostgresUpkeep(shared, copy), None
-    return Shared(
-        canon=canon,
-        upkeep=upkeep,
-        close=store.close,
-        store=store,
-        vectors=lambda: PostgresVectors(shared),
-        mover=mover,
-    )
+        return replace(opened, mover=SpaceMover(shards=store.shards, canon=opened.canon))
+    return opened
 
 
 def _filing(

@@ -41,9 +41,7 @@ class Identities(Protocol):
 
 # The call under way, for engines that are far away: when it ends, and what it has been told.
 #
-# An engine may stop by itself what runs longer. It may also answer the same question of one call
-# twice without asking its server again, until the call looks where a log stands or writes: a
-# verdict rests on nothing that was read before.
+# An engine may stop by itself what runs longer, and remember what it has learned within the call.
 
 
 @dataclass(slots=True)
@@ -109,13 +107,6 @@ def answers() -> dict[Hashable, Any]:
     """What the call under way was told; empty, and kept by nobody, where this is part of none."""
     found = scope()
     return {} if found is None else found.told.answers
-
-
-def forget() -> None:
-    """Ask everything anew from now on; what is still being asked is not kept."""
-    found = scope()
-    if found is not None:
-        found.told.answers = {}
 
 
 # Turns: what one process appends to one space while others write there is written together.

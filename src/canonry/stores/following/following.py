@@ -37,7 +37,7 @@ Purge = Callable[[SpaceId, Sequence[str]], Awaitable[int]]
 
 
 class Follower:
-    """Brings a copy to where the log is; `close` must be awaited before the copy is closed."""
+    """Brings a copy to where the log is; await `erased` before you close the copy."""
 
     def __init__(self, *, log: Ledger, copy: Ledger, purge: Purge) -> None:
         """Restore into `copy` what `log` holds."""
@@ -111,8 +111,8 @@ class Follower:
         with suppress(CanonryError):  # `verify` tells of what is left, and `rebuild` erases it
             await self._purge(space, targets)
 
-    async def close(self) -> None:
-        """Finish what is being erased."""
+    async def erased(self) -> None:
+        """Wait until the copy has erased what the log said by now."""
         await asyncio.gather(*self._purging)
 
 
@@ -251,13 +251,20 @@ class Projector:
 
 async def looked_at(state: State, entries: Sequence[Entry]) -> dict[str, Thing]:
     """All things that folding these entries looks at, as they are shown."""
-    loaded = dict(await state.things(needs(entries)))
-    for _round in range(BESIDE_ROUNDS):
-        more = beside(entries, loaded).difference(loaded)
-        if not more:
+    things: dict[str, Thing] = {}
+    await load(state, entries, things)
+    return things
+
+
+async def load(state: State, entries: Sequence[Entry], things: dict[str, Thing]) -> None:
+    """Add to `things` what folding these entries looks at besides, as it is shown."""
+    wanted: Iterable[str] = needs(entries)
+    for _round in range(BESIDE_ROUNDS + 1):
+        if missing := set(wanted).difference(things):
+            things |= await state.things(missing)
+        elif _round:
             break
-        loaded |= await state.things(more)
-    return loaded
+        wanted = beside(entries, things)
 
 
 def folded(commits: Sequence[Commit], loaded: Mapping[str, Thing]) -> Sequence[Folded]:

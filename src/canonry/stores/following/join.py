@@ -17,7 +17,6 @@ from canonry.log.commits import (
     Appended,
     Commit,
     Foreseen,
-    LookedAt,
     Outcome,
     Position,
     Stale,
@@ -30,7 +29,7 @@ from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.engine import Engine
 from canonry.readmodels.ports.view import View
-from canonry.stores.following.following import Following, Projector, looked_at
+from canonry.stores.following.following import Following, Projector, load, looked_at
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.fields import spread
 from canonry.values.ids import CommitId, SpaceId
@@ -44,7 +43,7 @@ from canonry.values.moments import Instant
 # commit.
 
 _FEW: Final = 200
-"""Of so few spaces, or so few commits, a server tells at once where each stands."""
+"""Of so few commits a server tells at once what they touched."""
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -53,11 +52,10 @@ ATTEMPTS_MAX: Final = 5
 class JoinedLedger(Ledger):
     """Says what drafts touch, which needs the views, and waits for the views, which need them."""
 
-    def __init__(self, projector: Projector, *, foresees: bool = True) -> None:
-        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`."""
+    def __init__(self, projector: Projector) -> None:
+        """Append to the projector's ledger."""
         self._log = projector.ledger
         self._projector = projector
-        self._foresees = foresees
         follow = tuple(each for each in projector.others if isinstance(each, Following))
         rest = tuple(each for each in projector.others if each not in follow)
         self._state = _Debt(projector, (projector.state, *follow))
@@ -83,10 +81,7 @@ class JoinedLedger(Ledger):
         """
         call = scope()
         if call is not None and not call.told.is_up:
-            if self._foresees or len(self._state.shown) > _FEW:
-                self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
-            else:
-                await self._bring_up()
+            self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
         await self._state.pay()
         if view not in self._state.views:
             await self._others.pay()
@@ -99,9 +94,10 @@ class JoinedLedger(Ledger):
     async def head(self, space: SpaceId) -> Position:
         if (call := scope()) is not None:
             # A verdict may rest on what the views show by now: an append tells if that is stale.
-            await self.settle(self._projector.state)
-            if call.told.is_up and not self._foresees:
-                return await self._projector.state.cursor(space)
+            state = self._projector.state
+            await self.settle(state)
+            if call.told.is_up and isinstance(state, Following):
+                return await state.cursor(space)
             if call.told.is_up and space in self._state.shown:
                 return self._state.shown[space]
         head = await self._log.head(space)
@@ -136,8 +132,7 @@ class JoinedLedger(Ledger):
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
-            told = await (self._foreseen(batch) if self._foresees else self._shown_to(batch))
-            outcomes = await self._log.append(told)
+            outcomes = await self._log.append(await self._foreseen(batch))
             if not isinstance(outcomes[0], Stale):
                 break
             if (call := scope()) is not None:
@@ -152,33 +147,30 @@ class JoinedLedger(Ledger):
                 self.owe(space, outcome.position if is_new else await self._log.head(space))
             if not is_new and (call := scope()) is not None:
                 call.told.is_up = False
-        if self._foresees:
-            call = scope()
-            if call is not None:
-                call.told.at_end[self] = self._end
-            with suppress(Unavailable):  # it is durable; who reads next waits
-                await self.settle(None if call is None else self._projector.state)
+        if (call := scope()) is not None:
+            call.told.at_end[self] = self._end
+        with suppress(Unavailable):  # it is durable; who reads next waits
+            await self.settle(None if call is None else self._projector.state)
         return outcomes
 
     @override
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        if not self._foresees:
-            await self._log.restore(sealed, touched)
-        for item in sealed if self._foresees else ():
+        for space in sorted({item.space for item in sealed}):
+            await self.head(space)
+        things, told = dict[str, Thing](), list[frozenset[str]]()
+        for item in sealed:
             commit = unseal(item)
-            await self.head(item.space)
-            things = await looked_at(self._projector.state, commit.entries)
-            await self._log.restore([item], [_touched(commit, things)])
+            await load(self._projector.state, commit.entries, things)
+            told.append(_touched(commit, things))
+        await self._log.restore(sealed, told)
         for item in sealed:
             self.owe(item.space, item.position)
         await self.settle()
 
     async def _is_stale(self, item: Append) -> bool:
         """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
-        if not self._foresees:
-            return True
         return await self._log.head(item.draft.space) > item.judged_at and bool(item.reads)
 
     async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
@@ -206,19 +198,6 @@ class JoinedLedger(Ledger):
             )
             told.append(replace(item, foreseen=foreseen))
         return told
-
-    async def _shown_to(self, batch: Sequence[Append]) -> Sequence[Append]:
-        """Each with what folding it looks at, as the views show it; as it is where they do not."""
-        space, state = batch[0].draft.space, self._projector.state
-        entries = [entry for item in batch for entry in item.draft.entries]
-        try:
-            await self.settle()
-            at = await state.cursor(space)
-            things = await looked_at(state, entries)
-        except Unavailable:
-            return batch
-        shown = LookedAt(ids=needs(entries) | beside(entries, things), things=things, at=at)
-        return [replace(item, looked_at=shown) for item in batch]
 
     async def _touched_by(self, commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
         try:
@@ -342,15 +321,14 @@ class Joined(Generic[C]):
     finish: Callable[[], Awaitable[None]]
 
 
-def join(canon: C, *, foresees: bool = True, copied: Ledger | None = None) -> Joined[C]:
+def join(canon: C, *, copied: Ledger | None = None) -> Joined[C]:
     """A canon over the same ports that waits for views which the ledger does not write itself.
 
-    A ledger that folds drafts by itself, because it has views beside these, needs nobody who
-    `foresees` what they touch. `copied` is the log of the store in which views are that follow.
+    `copied` is the log of the store in which views are that follow.
     """
     others = (canon.documents, canon.text, canon.catalog, canon.places)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=others, copied=copied)
-    ledger = JoinedLedger(projector, foresees=foresees)
+    ledger = JoinedLedger(projector)
     joined = replace(
         cast("Any", canon),
         ledger=ledger,

@@ -135,7 +135,7 @@ _KEPT: Final = ("position", "recorded_at", "hash", "touched")
 StoredCommit: TypeAlias = Mapping[str, Any]
 """Some fields of a commit, as it is stored."""
 
-_EMPTY: Final[StoredCommit] = {"position": 0, "recorded_at": 0, "hash": GENESIS}
+EMPTY: Final[StoredCommit] = {"position": 0, "recorded_at": 0, "hash": GENESIS}
 
 
 class KnownEnds:
@@ -160,7 +160,7 @@ class KnownEnds:
     def stands(self, space: SpaceId, tip: StoredCommit | None) -> None:
         """A log was seen to end with `tip`, or past it by now; None: it was empty."""
         known = self._known.get(space)
-        tip = tip or _EMPTY
+        tip = tip or EMPTY
         if not known or known[-1]["position"] < tip["position"]:
             self._begin(space, tip, mine=False)
 

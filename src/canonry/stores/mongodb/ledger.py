@@ -23,6 +23,7 @@ from canonry.log.sealing import (
     unseal,
 )
 from canonry.stores.mongodb.database import (
+    EMPTY,
     BsonDocument,
     MongoDatabase,
     StoredCommit,
@@ -214,6 +215,8 @@ class GroupInserter:
         async with self._database.working():
             writing = _InsertedGroup(self, calls)
             known = self._database.ends.since(writing.space, writing.since)
+            if not known and writing.is_first:
+                known = (EMPTY,)
             if known and await self._written(
                 writing, known[-1], None, known[1:], await self._database.now()
             ):
@@ -308,6 +311,10 @@ class _InsertedGroup:
         self.space = items[0].draft.space
         self.ids = sorted({item.draft.id for item in items})
         self.since = min(item.rests_on for item in items)
+        self.is_first = self.since == ORIGIN == max(item.judged_at for item in items) and all(
+            item.foreseen is None or item.foreseen.at == ORIGIN for item in items
+        )
+        """Whether the log was empty for whoever drafted all of it."""
         self.lost = 0
         self.outcomes: list[list[Outcome]] = []
         self._appender = appender

@@ -1,11 +1,10 @@
-"""The backend for many processes: records and views in one PostgreSQL database."""
+"""The records and blobs of many machines in PostgreSQL, and vectors where pgvector is there."""
 
 from canonry.stores.postgres.database import Database
 from canonry.stores.postgres.shards.moving import MovedSpace, move_space
 from canonry.stores.postgres.shards.servers import Shards
-from canonry.stores.postgres.shards.views import ShardedStore, ShardedUpkeep, open_shards
-from canonry.stores.postgres.store import PostgresBlobs, PostgresStore, open_store, owners_of_blobs
-from canonry.stores.postgres.upkeep import PostgresUpkeep
+from canonry.stores.postgres.shards.store import ShardedStore, open_store
+from canonry.stores.postgres.store import PostgresBlobs, PostgresStore, owners_of_blobs
 from canonry.stores.postgres.vectors import PostgresVectors
 
 __all__ = [
@@ -13,13 +12,10 @@ __all__ = [
     "MovedSpace",
     "PostgresBlobs",
     "PostgresStore",
-    "PostgresUpkeep",
     "PostgresVectors",
     "ShardedStore",
-    "ShardedUpkeep",
     "Shards",
     "move_space",
-    "open_shards",
     "open_store",
     "owners_of_blobs",
 ]

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, AsyncCursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from canonry.log.ports.world import WorkUnderWay, closed, forget, scope
+from canonry.log.ports.world import WorkUnderWay, closed, scope
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 
 CONTENDED: Final = (
@@ -87,15 +87,6 @@ def newer() -> BrokenInvariant:
     return BrokenInvariant("store.newer", message)
 
 
-def altered() -> BrokenInvariant:
-    """What is raised where rows do not agree with each other."""
-    message = (
-        "a stored row is not what was written: run `canonry verify`; `canonry rebuild` makes the "
-        "views anew if the records are whole, else restore a backup"
-    )
-    return BrokenInvariant("store.altered", message)
-
-
 # The database: a pool of connections to one server, and the few ways in which they are used.
 #
 # Statements that wait for nothing of each other travel together, in pipelines. Whoever is cancelled
@@ -131,14 +122,13 @@ _UNTOLD: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()
 
 
 class Database:
-    """One store: records in the schema `name`, its views in the schema `name_views`."""
+    """One store, in the schema `name`."""
 
     def __init__(
         self, url: str, name: str, *, connections: int = CONNECTIONS, deadline: float = DEADLINE
     ) -> None:
         """Open nothing yet."""
         self.name: Final = name
-        self.views: Final = f"{name}_views"
         settings = conninfo_to_dict(url)
         settings.setdefault("connect_timeout", int(_PATIENCE))
         settings.setdefault("application_name", "canonry")
@@ -183,7 +173,7 @@ class Database:
 
     async def configure(self, db: PgConnection) -> None:
         """Let a connection look for tables where they are, and stop what takes too long."""
-        path = sql.SQL("{}, {}, public").format(*map(sql.Identifier, (self.views, self.name)))
+        path = sql.SQL("{}, public").format(sql.Identifier(self.name))
         await db.execute(
             "SELECT set_config('search_path', %s, false),"
             " set_config('statement_timeout', %s, false)",
@@ -283,10 +273,7 @@ class Database:
 
     async def writing(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """What `work` writes, all or nothing; durable on return."""
-        try:
-            return await self.attempt(lambda db: written(db, work))
-        finally:
-            forget()
+        return await self.attempt(lambda db: written(db, work))
 
 
 @contextmanager

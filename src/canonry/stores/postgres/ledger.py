@@ -1,7 +1,7 @@
 """The log in PostgreSQL, and news of what was written to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Final
 
@@ -9,13 +9,13 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from typing_extensions import override
 
-from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
+from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
 from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.world import Call, Clock, Identities, Turns, forget
+from canonry.log.ports.world import Call, Clock, Identities, Turns
 from canonry.log.sealing import Sealed, require_unaltered, unseal
-from canonry.stores.postgres.appending import Appender, ForeknowingAppender, RememberedEnds, Writing
+from canonry.stores.postgres.appending import Appender, Writing
 from canonry.stores.postgres.database import Database, PgConnection, PgRow, run, translated
-from canonry.stores.postgres.records import COLUMNS, sealed_in
+from canonry.stores.postgres.records import COLUMNS, KNOWN, sealed_in
 from canonry.values.errors import CanonryError
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -133,11 +133,9 @@ class PostgresLedger(Ledger):
     """One log a space in one table."""
 
     def __init__(self, database: Database, clock: Clock, identities: Identities) -> None:
-        """Share `database` with the views."""
+        """Share `database` with the blobs."""
         self._database = database
         self._appender = Appender(database.name, clock, identities)
-        self._ends = RememberedEnds()
-        self._appending = ForeknowingAppender(self._appender, self._ends)
         self._takers: list[Callable[[Sequence[Sealed]], None]] = []
         self._turns = Turns(self._write)
         self._news = News(database)
@@ -146,7 +144,6 @@ class PostgresLedger(Ledger):
 
     @override
     async def head(self, space: SpaceId) -> Position:
-        forget()  # what a verdict rests on is read from now on
         rows = await self._database.rows(_HEAD, (space,))
         return Position(rows[0][0]) if rows else ORIGIN
 
@@ -154,7 +151,7 @@ class PostgresLedger(Ledger):
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         rows = await self._database.rows(_HEADS, (after or "", limit))
         for space, position, digest, at in rows:
-            self._ends.stands(SpaceId(space), (position, at, digest))
+            self._appender.ends.stands(SpaceId(space), (position, at, digest))
         return [
             Head(space=SpaceId(space), position=position, hash=digest.hex(), recorded_at=at)
             for space, position, digest, at in rows
@@ -164,29 +161,24 @@ class PostgresLedger(Ledger):
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
-        try:
-            with self._database.begun():
-                if self._own is None or self._owner is not asyncio.current_task():
-                    return await self._turns.append(Call(batch))
-                own, call = self._own, Call(batch)
-                with translated():
-                    writing = await self._appending.append(own, [call])
-                (outcomes,) = self._told(writing)
-                return outcomes
-        finally:
-            forget()
+        with self._database.begun():
+            if self._own is None or self._owner is not asyncio.current_task():
+                return await self._turns.append(Call(batch))
+            own, call = self._own, Call(batch)
+            with translated():
+                writing = await self._appender.append(own, [call])
+            (outcomes,) = self._told(writing)
+            return outcomes
 
     async def _write(self, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
-        appending = self._appending
-        return self._told(
-            await self._database.attempt_begun(lambda db: appending.append(db, group))
-        )
+        appender = self._appender
+        return self._told(await self._database.attempt_begun(lambda db: appender.append(db, group)))
 
     def _told(self, writing: Writing) -> Sequence[Sequence[Outcome]]:
         """What was written is told, and handed over."""
         self._news.tell()
         for take in self._takers:
-            take([each.sealed for each in writing.made])
+            take([sealed for sealed, _ in writing.made])
         return writing.outcomes
 
     @override
@@ -197,6 +189,14 @@ class PostgresLedger(Ledger):
     async def find(self, commit_id: CommitId) -> Commit | None:
         rows = await self._database.rows(_FIND, (commit_id,))
         return unseal(require_unaltered(sealed_in(rows[0]))) if rows else None
+
+    async def known(self, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
+        """Which of these are in the log of any space, as whoever appends them again is told."""
+        rows = await self._database.rows(KNOWN, (list(ids),))
+        return {
+            CommitId(identity): Appended(position=position, recorded_at=at, replayed=True)
+            for identity, position, at, _ in rows
+        }
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
@@ -221,7 +221,6 @@ class PostgresLedger(Ledger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        forget()  # whoever asks this looks again at what has changed
         oldest, seen = divmod(cursor, _ALONGSIDE)
         if seen == _ALONGSIDE - 1:
             seen = 0  # it may have been more

@@ -1,6 +1,7 @@
 """The embedded backend: records and views in one SQLite file, changed in one transaction."""
 
 from canonry.stores.sqlite.connections import Durability
+from canonry.stores.sqlite.ledger.ledger import SqliteLedger
 from canonry.stores.sqlite.store import (
     UNWRITABLE,
     SealedStore,
@@ -16,6 +17,7 @@ __all__ = [
     "Durability",
     "LookingUpkeep",
     "SealedStore",
+    "SqliteLedger",
     "SqliteStore",
     "SqliteUpkeep",
     "check_file",

@@ -1,16 +1,15 @@
 """The ledger over several servers: each space's log is whole on one of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from typing_extensions import override
 
-from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
+from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.sealing import GENESIS, Sealed, fault_in
-from canonry.readmodels.ports.state import Spaces
 from canonry.stores.postgres.shards.servers import Server, Shards
 from canonry.values.errors import Conflict
 from canonry.values.ids import CommitId, SpaceId
@@ -35,7 +34,7 @@ class ShardedLedger(Ledger):
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         is_elsewhere = self._shards.directory.is_elsewhere
         while True:
-            found = await self._shards.gathered(None, _heading(after, limit))
+            found = await self._shards.everywhere(_heading(after, limit))
             # Whoever has more than that has it after the last that was told.
             ends = [page[-1].space for _, page in found if len(page) == limit]
             told = {
@@ -53,11 +52,29 @@ class ShardedLedger(Ledger):
         if not batch:
             return []
         space = batch[0].draft.space
-        return await self._shards.writing(space, lambda s: s.store.ledger.append(batch))
+        known = await self._known(space, [item.draft.id for item in batch])
+        rest = [item for item in batch if item.draft.id not in known]
+        if not rest:
+            return [known[item.draft.id] for item in batch]
+        told = await self._shards.writing(space, lambda s: s.store.ledger.append(rest))
+        outcomes = iter(told)
+        return [known.get(item.draft.id) or next(outcomes) for item in batch]
+
+    async def _known(self, space: SpaceId, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
+        """Which of these another server has: an id is in the log once, wherever its space lies."""
+        home = await self._shards.directory.place(space)
+        others = [each for each in self._shards.servers.values() if each.id != home]
+        found = await asyncio.gather(*(each.store.ledger.known(ids) for each in others))
+        return {identity: each for known in found for identity, each in known.items()}
+
+    @override
+    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+        for server in self._shards.servers.values():
+            server.store.ledger.hand_to(take)
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
-        found = await self._shards.gathered(None, lambda s, _, __: s.store.ledger.find(commit_id))
+        found = await self._shards.everywhere(lambda s: s.store.ledger.find(commit_id))
         return next((commit for _, commit in found if commit is not None), None)
 
     @override
@@ -86,6 +103,9 @@ class ShardedLedger(Ledger):
         homes = {each.space: "" for each in sealed}
         for space in homes:
             homes[space] = await self._shards.directory.place(space)
+            if await self._known(space, [each.id for each in sealed if each.space == space]):
+                message = "the import does not fit: a commit of that id is in the log"
+                raise Conflict("ledger.chain-broken", message)
         groups = [[s for s in homes if homes[s] == home] for home in set(homes.values())]
         if len(groups) > 1:
             for space in homes:
@@ -118,9 +138,14 @@ class ShardedLedger(Ledger):
             )
         )
         told = [each.keys for each in found if each.keys is not None]
+        reached: dict[SpaceId, Position] = {}
+        for each in found:
+            for space, position in (each.reached or {}).items():
+                reached[space] = max(position, reached.get(space, position))
         return Touched(
             cursor=sum(each.cursor << (_BITS * n) for n, each in enumerate(found)),
             keys=frozenset[int]().union(*told) if len(told) == len(found) else None,
+            reached=reached,
         )
 
     @override
@@ -149,10 +174,8 @@ class ShardedLedger(Ledger):
             yield
 
 
-def _heading(
-    after: SpaceId | None, limit: int
-) -> Callable[[Server, Spaces, int], Awaitable[Sequence[Head]]]:
-    return lambda server, _, __: server.store.ledger.heads(after=after, limit=limit)
+def _heading(after: SpaceId | None, limit: int) -> Callable[[Server], Awaitable[Sequence[Head]]]:
+    return lambda server: server.store.ledger.heads(after=after, limit=limit)
 
 
 def _restoring(

@@ -12,22 +12,21 @@ from psycopg import AsyncConnection, sql
 from psycopg.conninfo import make_conninfo
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.ports.world import Clock, Identities
-from canonry.log.sealing import GENESIS, Sealed
+from canonry.log.sealing import GENESIS, Sealed, fault_in
 from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.stores.postgres.appending import Appender
+from canonry.stores.postgres.appending import ENTER
 from canonry.stores.postgres.database import (
     Database,
     PgConnection,
+    PgRow,
     fetched,
     run,
     translated,
     written,
 )
-from canonry.stores.postgres.records import COLUMNS, sealed_in
+from canonry.stores.postgres.records import COLUMNS, INSERT, LOCK, MOVE, LogEnd, sealed_in
 from canonry.stores.postgres.shards.servers import LEASE, Server, Shards
-from canonry.stores.postgres.upkeep import looking_in, make_views
-from canonry.stores.postgres.views import VIEW_TABLES
+from canonry.stores.postgres.upkeep import looking_in
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
 
@@ -49,13 +48,10 @@ _SESSION: Final = (
 )
 _TRY: Final = "SELECT pg_try_advisory_lock(hashtext(%s))"
 _WAIT: Final = "SELECT pg_advisory_lock(hashtext(%s))"
-_ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
+_COMMITS: Final = f"{COLUMNS}, touched"
 _LOG: Final = (
-    f"SELECT {COLUMNS} FROM commits WHERE space = %s AND position > %s ORDER BY position LIMIT %s"
+    f"SELECT {_COMMITS} FROM commits WHERE space = %s AND position > %s ORDER BY position LIMIT %s"
 )
-_COMMITS: Final = "space, position, id, recorded_at, hash, body, salts, payloads, touched"
-# What is in no space of its own lies in that of its thing, and the compartments follow the space.
-_OF_SPACE: Final = "space = %(space)s OR (space > %(low)s AND space < %(high)s)"
 _ARRIVED: Final = (
     "INSERT INTO heads (space, position, recorded_at, hash, away) SELECT space, position,"
     " recorded_at, hash, true FROM {staged}.heads ON CONFLICT (space) DO UPDATE SET"
@@ -89,9 +85,30 @@ async def turn(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncI
         yield waits or got
 
 
-async def log_of(db: PgConnection, space: SpaceId, after: Position) -> Sequence[Sealed]:
-    """A page of the log as this transaction sees it."""
-    return [sealed_in(row) for row in await fetched(db, _LOG, (space, after, PAGE))]
+async def log_of(db: PgConnection, space: SpaceId, after: Position) -> list[PgRow]:
+    """A page of the log as this transaction sees it, as rows of `INSERT`."""
+    return await fetched(db, _LOG, (space, after, PAGE))
+
+
+async def follow(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> None:
+    """Put the next commits of a log, as they are elsewhere, where it ends in this transaction.
+
+    Raises:
+        BrokenInvariant: `move.differs`, they do not follow it.
+    """
+    tip = LogEnd((await fetched(db, LOCK, (space, bytes.fromhex(GENESIS))))[0])
+    for row in rows:
+        sealed = _sealed(row)
+        if fault_in(sealed, position=Position(tip.position + 1), previous=tip.hash) is not None:
+            raise BrokenInvariant("move.differs", _DIFFERS)
+        tip.follow(sealed)
+    async with db.cursor() as cursor:
+        await cursor.executemany(INSERT, rows)
+    await run(db, MOVE, (tip.position, tip.recorded_at, bytes.fromhex(tip.hash), space))
+
+
+def _sealed(row: PgRow) -> Sealed:
+    return sealed_in(row[:-1])
 
 
 def staged_in(database: Database, space: SpaceId) -> str:
@@ -100,7 +117,7 @@ def staged_in(database: Database, space: SpaceId) -> str:
 
 
 async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
-    """Make empty tables for records and views of one space, unless they are there."""
+    """Make empty tables for the records of one space, unless they are there."""
     staged = staged_in(database, space)
     async with db.transaction():
         if (await fetched(db, "SELECT to_regclass(%s)::text", (f"{staged}.heads",)))[0][0]:
@@ -110,10 +127,8 @@ async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> No
             "CREATE SCHEMA {s}",
             "CREATE TABLE {s}.heads (LIKE {r}.heads INCLUDING ALL)",
             "CREATE TABLE {s}.commits (LIKE {r}.commits INCLUDING ALL)",
-            "SET LOCAL search_path = {s}",
         ):
             await db.execute(sql.SQL(statement).format(**names))
-        await make_views(db)
 
 
 async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
@@ -125,24 +140,19 @@ async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> No
 async def arrive(db: PgConnection, database: Database, space: SpaceId) -> None:
     """Put what was gathered among everything else, in a transaction; nobody may write to it yet."""
     staged = sql.Identifier(staged_in(database, space)).as_string(db)
-    await run(db, _ENTER, (database.name,))
+    await run(db, ENTER, (database.name,))
     await run(
         db,
         f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
         " ORDER BY position",
     )
-    for table in VIEW_TABLES:
-        await run(db, f"INSERT INTO {table} SELECT * FROM {staged}.{table}")
     await run(db, _ARRIVED.format(staged=staged))
 
 
 async def leave(server: Server, space: SpaceId) -> None:
     """Take what a space has left behind; the fence stays for whoever still believes it there."""
     async with hand(server.database) as db, db.transaction():
-        await run(db, _ENTER, (server.database.name,))
-        among = {"space": space, "low": f"{space}\n", "high": f"{space}\v"}
-        for table in (*VIEW_TABLES, "shown"):
-            await run(db, f"DELETE FROM {table} WHERE {_OF_SPACE}", among)
+        await run(db, ENTER, (server.database.name,))
         await run(db, "DELETE FROM commits WHERE space = %s", (space,))
         await run(db, _LEFT, (bytes.fromhex(GENESIS), space))
 
@@ -189,8 +199,6 @@ async def move_space(
     told: UpkeepProgress,
     *,
     line: Callable[[Sealed], bytes],
-    clock: Clock,
-    identities: Identities,
 ) -> MovedSpace | None:
     """Move a space to another server; None: it lives there already.
 
@@ -211,8 +219,7 @@ async def move_space(
             raise NotFound("space.unknown", "there is no space with this id", id=space)
         if source.id == target.id:
             return None
-        appender = Appender(target.database.name, clock, identities)
-        moving = _Moving(shards, space, source, target, appender, told)
+        moving = _Moving(shards, space, source, target, told)
         await moving.gather()
         return await moving.switch(_Digests(line))
 
@@ -259,14 +266,15 @@ class _Digests:
     theirs: Any = field(default_factory=sha256)
     size: int = 0
 
-    def take(self, sealed: Sequence[Sealed]) -> None:
-        for line in map(self.line, sealed):
+    def take(self, rows: Sequence[PgRow]) -> None:
+        for row in rows:
+            line = self.line(_sealed(row))
             self.mine.update(line)
             self.size += len(line)
 
-    def took(self, sealed: Sequence[Sealed]) -> None:
-        for line in map(self.line, sealed):
-            self.theirs.update(line)
+    def took(self, rows: Sequence[PgRow]) -> None:
+        for row in rows:
+            self.theirs.update(self.line(_sealed(row)))
 
 
 @dataclass(slots=True)
@@ -277,12 +285,11 @@ class _Moving:
     space: SpaceId
     source: Server
     target: Server
-    appender: Appender
     told: UpkeepProgress
     gathered: int = 0
 
     async def gather(self) -> None:
-        """Copy the log into tables beside, and fold it there; what is there already stays."""
+        """Copy the log into tables beside; what is there already stays."""
         total = await self.source.store.ledger.head(self.space)
         async with hand(self.target.database) as db:
             await make_stage(db, self.target.database, self.space)
@@ -290,18 +297,18 @@ class _Moving:
 
             async def write(db: PgConnection) -> None:
                 await looking_in(db, staged, self.target.database.name)
-                await self.appender.restore(db, page, None)
+                await follow(db, self.space, page)
 
             rows = await fetched(db, _END.replace("heads", f"{staged}.heads"), (self.space,))
             done = Position(rows[0][0] if rows else ORIGIN)
             while page := await self._page(done):
                 await written(db, write)
                 self.gathered += len(page)
-                done = page[-1].position
+                done = Position(page[-1][1])
                 self.told(done, max(total, done))
 
-    async def _page(self, after: Position) -> Sequence[Sealed]:
-        return await self.source.store.ledger.read_sealed(self.space, after=after, limit=PAGE)
+    async def _page(self, after: Position) -> list[PgRow]:
+        return await self.source.database.rows(_LOG, (self.space, after, PAGE))
 
     async def switch(self, digests: _Digests) -> MovedSpace:
         """Let the space live at the target from now on, whole and written by nobody meanwhile."""
@@ -337,7 +344,7 @@ class _Moving:
             await arrive(there, target, self.space)
             done = await self._follow(there, ORIGIN, digests)
             async with here.transaction():
-                await run(here, "SELECT pg_advisory_xact_lock_shared(hashtext(%s))", (source.name,))
+                await run(here, ENTER, (source.name,))
                 ((end, _),) = await fetched(here, _LAST, (self.space,))
                 began = time.monotonic()
                 await self._follow(there, done, digests)
@@ -353,10 +360,10 @@ class _Moving:
             digests.take(page)
             copied = await log_of(there, self.space, after)
             if len(copied) < len(page):
-                await self.appender.restore(there, page[len(copied) :], None)
+                await follow(there, self.space, page[len(copied) :])
                 copied = await log_of(there, self.space, after)
             digests.took(copied[: len(page)])
-            after = page[-1].position
+            after = Position(page[-1][1])
         return after
 
     async def _forget(self) -> None:

@@ -33,6 +33,10 @@ _PER_WEIGHT: Final = 4_000
 
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
+_TOUCHED_BY: Final = (
+    "SELECT position, touched FROM commits WHERE space = ? AND position > ?"
+    " ORDER BY position LIMIT ?"
+)
 
 
 class SqliteLedger(Ledger):
@@ -102,6 +106,15 @@ class SqliteLedger(Ledger):
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         return await self._readers.short(lambda db: self._touched(db, cursor, limit))
+
+    async def touched_by(
+        self, space: SpaceId, after: Position, limit: int
+    ) -> Mapping[Position, frozenset[int]]:
+        """What each of up to `limit` commits of `space` past `after` touches, as `key_hash`es."""
+        rows = await self._readers.consistent(
+            lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit)))
+        )
+        return {Position(position): frozenset(unpack_keys(keys)) for position, keys in rows}
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:

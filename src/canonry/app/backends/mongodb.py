@@ -1,0 +1,80 @@
+"""Open the store in MongoDB: records and documents there, and a copy of the log in each folder."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from canonry.app.backends.servers import (
+    BesideServers,
+    Machine,
+    ServerRecords,
+    ServerStore,
+    open_on_server,
+)
+from canonry.app.filing import shared_filing
+from canonry.app.system import SystemClock, SystemIdentities
+from canonry.log.ports.world import Clock, Identities
+from canonry.records.usecases.services import Filing
+from canonry.stores.mongodb import MongoMending, MongoStore, open_store
+from canonry.values.policy import Policy
+
+if TYPE_CHECKING:
+    from canonry.stores.objects import ObjectStore
+
+
+Polyglot: TypeAlias = ServerStore[MongoStore]
+"""A store whose records and documents lie in MongoDB."""
+
+
+async def open_mongodb(
+    url: str,
+    *,
+    database: str,
+    folder: Path,
+    password: str | None = None,
+    clock: Clock | None = None,
+    identities: Identities | None = None,
+    policy: Policy | None = None,
+    objects: "ObjectStore | None" = None,
+    beside: BesideServers | None = None,
+) -> Polyglot:
+    """Open the store in a database of a MongoDB deployment; this machine's copy is in `folder`.
+
+    Views lie on servers `beside` it, where some are named. Files lie in `objects`, or in `folder`,
+    where only this machine has them.
+
+    Raises:
+        BrokenInvariant: `store.newer`, or what is wrong with the copy.
+        InvalidInput: `store.bad-url`.
+        Unavailable: `store.unreachable`, or the folder cannot be used.
+    """
+    the_clock, the_identities = clock or SystemClock(), identities or SystemIdentities()
+    async with AsyncExitStack() as opening:
+        store = await open_store(
+            url, clock=the_clock, identities=the_identities, name=database, password=password
+        )
+        opening.push_async_callback(store.close)
+        mending = MongoMending(store.database)
+        records = ServerRecords(
+            name=database,
+            ledger=store.ledger,
+            mending=mending,
+            filing=_filing(objects, folder, the_identities),
+            documents=store.documents,
+            mending_documents=mending,
+        )
+        machine = Machine(folder=folder, clock=the_clock, identities=the_identities, policy=policy)
+        return await open_on_server(store, records, machine, beside or BesideServers(), opening)
+
+
+def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:
+    """Files in an object store; None: they lie beside the copy."""
+    if objects is None:
+        return None
+    return shared_filing(
+        folder,
+        identities,
+        blobs_of=lambda user_id: objects.of(user_id.lower()),
+        users=objects.owners,
+        stored_at=lambda user_id, digest: objects.of(user_id.lower()).stored_at(digest),
+    )

@@ -1,0 +1,596 @@
+"""A store whose records lie on a server, with views in a local copy and on servers beside it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from canonry.app.embedded import Embedded, open_embedded
+from canonry.app.moving import back_up
+from canonry.app.stores import KeptStore
+from canonry.app.system import SystemIdentities
+from canonry.canon.session.canon import Canon
+from canonry.log.canon import needs
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing, Tombstone
+from canonry.log.ports.ledger import Ledger
+from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import GENESIS, Sealed, fault_in
+from canonry.readmodels.follow_log import heads_of
+from canonry.readmodels.passages import passages_of
+from canonry.readmodels.ports.documents import Documents
+from canonry.readmodels.ports.vectors import Vectors
+from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.records.usecases.services import Filing, RecordServices
+from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText
+from canonry.stores.following.join import join
+from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.values.ids import SpaceId
+from canonry.values.policy import Policy
+
+if TYPE_CHECKING:
+    from canonry.stores.mongodb import MongoMending
+    from canonry.stores.opensearch import OpenSearchText
+
+COPY: Final = "copy"
+"""The folder of the copy, in the data folder."""
+
+_FINDINGS_MAX: Final = 20
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowingCopy:
+    """The copy, and what brings it to where the log is."""
+
+    copy: Embedded
+    projector: Projector
+    follower: Follower
+
+    async def verify(self, told: UpkeepProgress) -> Verification:
+        """Check the log, and the copy against it and within itself."""
+        findings: list[Finding] = []
+        heads: dict[SpaceId, tuple[int, str]] = {}
+        commits = 0
+        for space, head in (await heads_of(self.projector.ledger)).items():
+            previous, position = GENESIS, ORIGIN
+            try:
+                async for sealed, copied in self.beside(space, head):
+                    place = Position(position + 1)
+                    fault = fault_in(sealed, position=place, previous=previous)
+                    if fault is None and (copied is None or copied.hash != sealed.hash):
+                        fault = "the copy of this machine has another commit there: remove it"
+                    if fault is None and copied is not None and _outlives(copied, sealed):
+                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
+                    if fault is not None:
+                        findings.append(Finding(where=f"{space} at {place}", what=fault))
+                    previous, position = sealed.hash, sealed.position
+                    commits += 1
+                    if commits % _PAGE == 0:
+                        told(commits, None)
+            except BrokenInvariant as error:
+                where = f"{space} after {position}"
+                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
+            if position < head:
+                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
+            heads[space] = (position, previous)
+        copy = await self.copy.upkeep.verify(told)
+        findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
+        return Verification(
+            commits=commits, things=copy.things, heads=heads, findings=tuple(findings)
+        )
+
+    async def beside(
+        self, space: SpaceId, head: Position
+    ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
+        """Each commit of a space up to `head`, with the copy of it."""
+        after = ORIGIN
+        await self.projector.reach(space, head)
+        await self.follower.erased()
+        while after < head:
+            limit = min(_PAGE, head - after)
+            sealed = await self.projector.ledger.read_sealed(space, after=after, limit=limit)
+            copies = await self.copy.canon.ledger.read_sealed(space, after=after, limit=limit)
+            if not sealed:
+                return
+            copied = {each.position: each for each in copies}
+            for each in sealed:
+                yield each, copied.get(each.position)
+            after = sealed[-1].position
+
+    async def erase_what_was_erased(self) -> None:
+        """Purge from the copy what was erased from the records while it did not look."""
+        for space, head in (await heads_of(self.projector.ledger)).items():
+            async for sealed, copied in self.beside(space, head):
+                if copied is not None and _outlives(copied, sealed):
+                    await self.copy.upkeep.purge(space, await self._erased_in(space))
+                    break
+
+    async def _erased_in(self, space: SpaceId) -> Sequence[str]:
+        ledger, after, targets = self.copy.canon.ledger, ORIGIN, set[str]()
+        while page := await ledger.read(space, after=after, limit=_PAGE):
+            things = await self.copy.canon.state.things(
+                needs(e for commit in page for e in commit.entries)
+            )
+            targets |= {i for i, thing in things.items() if isinstance(thing, Tombstone)}
+            after = page[-1].position
+        return sorted(targets)
+
+
+def _outlives(copied: Sealed, sealed: Sealed) -> bool:
+    """Whether a copy holds what was erased from the records; it may erase before them."""
+    both = zip(copied.parts, sealed.parts, strict=True)
+    return any(there is None and here is not None for here, there in both)
+
+
+def kept_up(projector: Projector) -> asyncio.Task[None]:
+    """What brings views to where the log is as long as the store is open; `ended` ends it."""
+    return asyncio.create_task(projector.keep_up(), name="following")
+
+
+async def ended(following: asyncio.Task[None]) -> None:
+    """Let it end, and wait until it has."""
+    while not following.done():  # a driver may take the cancelling for a lost connection
+        following.cancel()
+        await asyncio.wait([following], timeout=0.05)
+
+
+class GraphBeside:
+    """The graph that people walk through, shown what the state has; nobody else waits for it."""
+
+    def __init__(self, url: str, name: str, canon: Canon) -> None:
+        """Show the `canon` in the server at `url` as `name`; nothing is asked of it yet."""
+        from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph  # noqa: PLC0415 - loads the driver
+
+        self._database = Neo4jDatabase(url, name)
+        self._opening = asyncio.Lock()
+        self._is_open = False
+        self.shown = Neo4jGraph(self._database)
+        self._projector = Projector(ledger=canon.ledger, state=canon.state, others=(self.shown,))
+
+    async def open(self) -> None:
+        """Connect, unless it is; a server that is away may be tried again.
+
+        Raises:
+            BrokenInvariant: `store.newer`.
+            Unavailable: `store.unreachable` or `store.refused`.
+        """
+        async with self._opening:
+            if not self._is_open:
+                await self._database.open()
+                self._is_open = True
+
+    async def keep_up(self) -> None:
+        """Show what any machine writes, soon after, and whenever the server is there again."""
+        while True:
+            with suppress(CanonryError):
+                await self.open()
+                await self._projector.keep_up()
+            await asyncio.sleep(LOOKS_EVERY)
+
+    async def catch_up(self) -> None:
+        """Show everything that is in the log by now."""
+        await self.open()
+        await self._projector.catch_up()
+
+    async def anew(self) -> None:
+        """Fill it again from the log; whoever walks through it meanwhile misses things."""
+        await self.open()
+        await self.shown.empty()
+        await self._projector.catch_up()
+
+    async def facts(self) -> Mapping[str, str | int]:
+        """What an operator is told of it."""
+        try:
+            await self.open()
+            return await self.shown.facts()
+        except Unavailable as error:
+            return {"graph": f"away: {error.message}"}
+
+    async def close(self) -> None:
+        """Let go of the server."""
+        await self._database.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedWords:
+    """The index of words on a server, with what brings it to where the log is."""
+
+    text: "OpenSearchText"
+    projector: Projector
+
+    def beside(self, canon: Canon) -> Canon:
+        """The canon, whose words are found there or, while it is away, where they were."""
+        return replace(canon, text=SharedText(self.text, own=canon.text, projector=self.projector))
+
+    async def differing(self, true: AsyncIterator[Mapping[str, Thing]]) -> Sequence[Finding]:
+        """The passages there that are not those of the `true` things.
+
+        Raises:
+            Unavailable: `text.unavailable`.
+        """
+        await self.projector.catch_up()
+        wrong: list[str] = []
+        passages = 0
+        async for things in true:
+            made = {i: next(passages_of(thing), None) for i, thing in things.items()}
+            passages += sum(each is not None for each in made.values())
+            wrong += await self.text.differing(made)
+        what = "the index of words does not hold what the records lead to"
+        found = [Finding(where=f"words: {each}", what=what) for each in wrong]
+        if not found and (there := await self.text.passages()) != passages:
+            what = f"the index of words holds {there} passages, and the records lead to {passages}"
+            found = [Finding(where="words", what=what)]
+        return found
+
+    async def purge(self) -> None:
+        """Erase there what the log has erased; the server may keep its bytes for some minutes."""
+        await self.projector.catch_up()
+        await self.text.purge()
+
+    async def anew(self) -> None:
+        """Fill it again from the log."""
+        await self.text.drop()
+        await self.projector.catch_up()
+
+
+TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
+"""What the commits of a space past a position touch, so many of them."""
+
+
+class RecordsMending(Protocol):
+    """What upkeep does to the records on a server."""
+
+    async def check(self, touched: TouchedThere, /) -> Sequence[Finding]:
+        """What is wrong with what stands beside the commits, given what they touch."""
+
+    async def erase(self, space: SpaceId, targets: Sequence[str], /) -> int:
+        """Drop payload and salt of every entry about `targets`; how many entries."""
+
+    async def facts(self) -> Mapping[str, str | int]:
+        """The version of the server, and how much it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerUpkeep(Upkeep):
+    """Works on the records of a server, on the copy of this machine, and on what lies beside."""
+
+    canon: Canon
+    following: FollowingCopy
+    mending: RecordsMending
+    documents: "MongoMending | None"
+    graph: GraphBeside | None
+    words: OpenedWords | None
+
+    @override
+    async def verify(self, told: UpkeepProgress) -> Verification:
+        verified = await self.following.verify(told)
+        findings = list(verified.findings)
+        if not findings:
+            findings += await self.mending.check(self.following.copy.ledger.touched_by)
+            findings += await self._differing()
+            findings += await self._differing_graph()
+            findings += await self._differing_words()
+        return replace(verified, findings=tuple(findings[:_FINDINGS_MAX]))
+
+    async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
+        """All things, as the copy shows them, each beside the commit that changed it last."""
+        ledger, state = self.following.copy.canon.ledger, self.following.copy.canon.state
+        for space in await heads_of(ledger):
+            after = ORIGIN
+            while page := await ledger.read(space, after=after, limit=_PAGE):
+                things = await state.things(needs(e for commit in page for e in commit.entries))
+                end = page[-1].position
+                yield {i: each for i, each in things.items() if after < each.changed_at <= end}
+                after = end
+
+    async def _differing(self) -> Sequence[Finding]:
+        """What is wrong with the documents, once nobody writes who might explain it."""
+        if self.documents is None:
+            return ()
+        wrong, strays = await self._suspects(self.documents)
+        if not wrong and not strays:
+            return ()
+        async with self.canon.ledger.exclusive():
+            await self.following.projector.catch_up()
+            things = await self.following.copy.canon.state.things(wrong)
+            found = [
+                Finding(where=f"documents: {each}", what="it is not what the records lead to")
+                for each in await self.documents.differing(things)
+            ]
+            for name, ids in await self._left(strays):
+                found += [
+                    Finding(where=f"{name}: {each}", what="the records lead to no such document")
+                    for each in ids
+                ]
+        return found
+
+    async def _suspects(
+        self, documents: "MongoMending"
+    ) -> tuple[Sequence[str], Sequence[tuple[str, Sequence[str]]]]:
+        """What differs at a glance, while others may write; at most so many."""
+        wrong: set[str] = set()
+        async for things in self._true():
+            wrong |= set(await documents.differing(things))
+        pages = [next(iter(page.items())) async for page in documents.ids()]
+        return sorted(wrong), await self._left(pages)
+
+    async def _left(
+        self, pages: Sequence[tuple[str, Sequence[str]]]
+    ) -> Sequence[tuple[str, Sequence[str]]]:
+        """Those of these documents, by their collection, that no thing stands behind."""
+        found: list[tuple[str, Sequence[str]]] = []
+        for name, ids in pages:
+            there = await self.following.copy.canon.state.things(ids)
+            left = [i for i in ids if i not in there or isinstance(there[i], Tombstone)]
+            if left:
+                found.append((name, left))
+        return found
+
+    @override
+    async def glance(self) -> Sequence[Finding]:
+        return await self.following.copy.upkeep.glance()
+
+    @override
+    async def rebuild(self, told: UpkeepProgress) -> int:
+        await self.following.projector.catch_up()
+        await self.following.erase_what_was_erased()
+        done = await self.following.copy.upkeep.rebuild(told)
+        await self._mend()
+        if await self._differing_graph():
+            await self._graph_anew()
+        if self.words is not None:
+            await self.words.anew()
+        return done
+
+    async def _differing_graph(self) -> Sequence[Finding]:
+        """What of the graph is not what the copy shows, once nobody writes who might explain it."""
+        if self.graph is None:
+            return ()
+        try:
+            await self.graph.catch_up()
+        except Unavailable as error:
+            return (Finding(where="graph", what=error.message),)
+        shown, suspects = self.graph.shown, set[str]()
+        async for things in self._true():
+            suspects |= set(await shown.differing(things))
+        async for ids in shown.ids():
+            there = await self.following.copy.canon.state.things(ids)
+            suspects |= {each for each in ids if each not in there}
+        async with self.canon.ledger.exclusive():
+            await self.following.projector.catch_up()
+            await self.graph.catch_up()
+            true = await self.following.copy.canon.state.things(suspects)
+            wrong = await shown.differing(true, sorted(suspects))
+        what = "the graph is not what the records lead to"
+        return [Finding(where=f"graph: {each}", what=what) for each in wrong]
+
+    async def _differing_words(self) -> Sequence[Finding]:
+        """What of the words on a server is not what the copy's things say."""
+        if self.words is None:
+            return ()
+        try:
+            if not await self.words.differing(self._true()):
+                return ()
+            async with self.canon.ledger.exclusive():
+                await self.following.projector.catch_up()
+                return await self.words.differing(self._true())
+        except Unavailable as error:
+            return (Finding(where="words", what=error.message),)
+
+    async def _graph_anew(self) -> None:
+        """Let the graph be filled again from the records; who walks through it misses things."""
+        if self.graph is not None:
+            async with self.canon.ledger.exclusive():
+                await self.graph.anew()
+
+    async def _mend(self) -> None:
+        """Make documents right that are not; others read meanwhile, and write before and after."""
+        if self.documents is None:
+            return
+        wrong, strays = await self._suspects(self.documents)
+        if not wrong and not strays:
+            return
+        async with self.canon.ledger.exclusive():
+            await self.following.projector.catch_up()
+            for start in range(0, len(wrong), _PAGE):
+                things = await self.following.copy.canon.state.things(wrong[start : start + _PAGE])
+                await self.documents.put(things)
+            for name, ids in await self._left(strays):
+                await self.documents.remove(name, ids)
+
+    @override
+    async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
+        return await back_up(self.canon, target, told)
+
+    @override
+    async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
+        await self.following.projector.catch_up()
+        dropped = await self.mending.erase(space, targets)
+        await self.following.copy.upkeep.purge(space, targets)
+        await self._mend()
+        await self._graph_anew()
+        if self.words is not None:
+            await self.words.purge()
+        return dropped
+
+    @override
+    async def collect_orphans(self) -> int:
+        return await self.following.copy.upkeep.collect_orphans()
+
+    @override
+    async def facts_about_store(self) -> Mapping[str, str | int]:
+        copy = await self.following.copy.upkeep.facts_about_store()
+        graph = {} if self.graph is None else await self.graph.facts()
+        return {**copy, **graph, **await self.mending.facts()}
+
+
+# Open a store whose records lie on a server: each folder has a copy of the log.
+#
+# Many machines may share the records. Each answers from its own copy, which follows the log, and is
+# an embedded store of its own.
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideServers:
+    """What lies on servers beside the records, each where it is named; else in the copy.
+
+    A `graph` of the state in Neo4j, for people to walk through; the index of `words` in OpenSearch
+    and that of `meaning` in Qdrant, each with its key or password.
+    """
+
+    graph: str | None = None
+    words: str | None = None
+    words_password: str | None = None
+    meaning: str | None = None
+    meaning_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStore(KeptStore, Generic[S]):
+    """The same with the `store` that holds the records, the copy, and the graph, if any."""
+
+    store: S
+    copy: Embedded
+    graph: GraphBeside | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What a machine brings to a store on a server: its folder, clock, and what it may do."""
+
+    folder: Path
+    clock: Clock
+    identities: Identities
+    policy: Policy | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRecords:
+    """What a server keeps of a store called `name`; `documents` where it shows them as well.
+
+    None as `filing`: files lie beside the copy.
+    """
+
+    name: str
+    ledger: Ledger
+    mending: RecordsMending
+    filing: Filing | None
+    vectors: Callable[[], Vectors] | None = None
+    documents: Documents | None = None
+    mending_documents: "MongoMending | None" = None
+
+
+async def open_on_server(
+    store: S,
+    records: ServerRecords,
+    machine: Machine,
+    beside: BesideServers,
+    opening: AsyncExitStack,
+) -> ServerStore[S]:
+    """Open the copy of this machine and what lies beside; `opening` closes the store until then.
+
+    Raises:
+        BrokenInvariant: what is wrong with the copy.
+        Unavailable: the folder cannot be used.
+    """
+    copy = await open_embedded(
+        machine.folder / COPY,
+        clock=machine.clock,
+        identities=machine.identities,
+        policy=machine.policy,
+    )
+    opening.push_async_callback(copy.close)
+    follower = Follower(log=records.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
+    opening.push_async_callback(follower.erased)
+    canon = copy.canon
+    if records.filing is not None:
+        canon = canon.revise_service(RecordServices, filing=records.filing)
+    canon = over_copy(canon, records.ledger, follower, records.documents)
+    joined = join(canon, copied=copy.canon.ledger)
+    opening.push_async_callback(joined.finish)
+    graph = await _graph(beside.graph, records.name, canon, opening)
+    words = _words(beside, records.name, canon, opening)
+    opening.push_async_callback(ended, kept_up(joined.projector))
+    vectors = records.vectors
+    return ServerStore(
+        canon=joined.canon if words is None else words.beside(joined.canon),
+        upkeep=ServerUpkeep(
+            canon=joined.canon,
+            following=FollowingCopy(copy=copy, projector=joined.projector, follower=follower),
+            mending=records.mending,
+            documents=records.mending_documents,
+            graph=graph,
+            words=words,
+        ),
+        close=opening.pop_all().aclose,
+        vectors=vectors if beside.meaning is None else partial(_meaning, beside, records.name),
+        store=store,
+        copy=copy,
+        graph=graph,
+    )
+
+
+def over_copy(
+    copy: Canon, ledger: Ledger, follower: Follower, documents: Documents | None = None
+) -> Canon:
+    """The records of a server before the views of a copy that follows them."""
+    return replace(
+        copy,
+        ledger=ledger,
+        state=follower.view(copy.state),
+        documents=follower.view(copy.documents) if documents is None else documents,
+        text=follower.view(copy.text),
+        catalog=follower.view(copy.catalog),
+        places=follower.view(copy.places),
+    )
+
+
+async def _graph(
+    url: str | None, name: str, canon: Canon, opening: AsyncExitStack
+) -> GraphBeside | None:
+    """The graph, kept up until `opening` ends; its server may be away by now, and come later."""
+    if url is None:
+        return None
+    graph = GraphBeside(url, name, canon)
+    opening.push_async_callback(graph.close)
+    try:
+        await graph.open()
+    except Unavailable as error:
+        if error.code != "store.unreachable":
+            raise
+    opening.push_async_callback(ended, asyncio.create_task(graph.keep_up(), name="graph"))
+    return graph
+
+
+def _meaning(beside: BesideServers, name: str) -> Vectors:
+    from canonry.stores.qdrant import open_vectors  # noqa: PLC0415 - loads the client
+
+    return open_vectors(
+        beside.meaning or "", identities=SystemIdentities(), api_key=beside.meaning_key, name=name
+    )
+
+
+def _words(
+    beside: BesideServers, name: str, canon: Canon, opening: AsyncExitStack
+) -> OpenedWords | None:
+    """The index of words, kept up until `opening` ends; its user is whom the address names."""
+    if beside.words is None:
+        return None
+    from canonry.stores.opensearch import open_text  # noqa: PLC0415 - loads the client
+
+    parts = urlsplit(beside.words)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    text = open_text(bare, user=parts.username, password=beside.words_password, name=name)
+    opening.push_async_callback(text.close)
+    projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
+    opening.push_async_callback(ended, kept_up(projector))
+    return OpenedWords(text=text, projector=projector)

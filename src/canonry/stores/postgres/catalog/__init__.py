@@ -1,1 +1,0 @@
-"""Catalogs in PostgreSQL: their rows and their graphs."""

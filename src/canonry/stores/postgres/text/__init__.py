@@ -1,1 +1,0 @@
-"""Keywords in PostgreSQL: what passages become in the index, and how they are found."""
