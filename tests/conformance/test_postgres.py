@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -69,8 +68,8 @@ class TestPostgresDocuments(OnPostgres, DocumentsContract):
 
 class TestPostgresUpkeep(UpkeepContract, SizesContract):
     @pytest.fixture
-    async def backend(self, tmp_path: Path) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path) as opened:
+    async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
+        async with schemas(tmp_path_factory.mktemp("stores")) as opened:
             yield replace(await opened.fresh(), files=lambda: ())
 
     known_gaps = (

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -48,8 +47,8 @@ class TestShardedBlobs(OnShards, BlobsContract):
 
 class TestShardedUpkeep(UpkeepContract):
     @pytest.fixture
-    async def backend(self, tmp_path: Path) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path, BOTH) as opened:
+    async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
+        async with schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:
             yield replace(await opened.fresh(), files=lambda: ())
 
     known_gaps = (
