@@ -21,7 +21,7 @@ from canonry.gateway.principal import Principal, authorize, caller_for
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant, parse_instant, render_instant
-from canonry.world.domain.prompts.templates import Template, find_template, list_templates
+from canonry.world.domain.prompts.templates import find_template, list_templates
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import usage_report
 from canonry.world.usecases.recounting import recount_usage
@@ -147,7 +147,7 @@ class WorldRoutes:
         tag = {"ETag": f'"{found.hash}"'}
         if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=tag)
-        return JSONResponse(_template(found), headers=tag)
+        return JSONResponse({**found.told(), "hash": found.hash}, headers=tag)
 
     async def _usage(self, request: Request, caller: Caller) -> Response:
         asked, canon = request.query_params, self._gateway.canon
@@ -181,10 +181,6 @@ def _spaces_of(caller: Caller) -> frozenset[SpaceId] | None:
         return caller.spaces
     own = frozenset((caller.world,))
     return own if caller.spaces is None else own & caller.spaces
-
-
-def _template(found: Template) -> dict[str, Any]:
-    return {**found.told(), "hash": found.hash}
 
 
 def _told(body: Any, status: int, wait: float | None = None) -> Response:

@@ -42,7 +42,7 @@ _UNREAL: Final = re.compile(
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
-def claimed(text: str, exits: Iterable[Direction], *, path: str | None = None) -> Rejection | None:
+def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
     """What a text says is so and the world does not, if it says such a thing."""
     known = frozenset(exits)
     for sentence in _SENTENCE.findall(text):
@@ -52,11 +52,11 @@ def claimed(text: str, exits: Iterable[Direction], *, path: str | None = None) -
         astray = leads is not None and Direction(leads[1].lower()) not in known
         if _WAYS.search(sentence) or astray:
             reason = "the text tells of a way that the world does not have"
-            return refusal("text.claims-way", reason, path=path)
+            return refusal("text.claims-way", reason)
         if _ITEM.search(sentence):
             reason = "the text gives the reader something that nobody has transferred"
-            return refusal("text.claims-item", reason, path=path)
+            return refusal("text.claims-item", reason)
         if _ARRIVES.search(sentence.strip()):
             reason = "the text lets somebody come or go who has not moved"
-            return refusal("text.claims-arrival", reason, path=path)
+            return refusal("text.claims-arrival", reason)
     return None

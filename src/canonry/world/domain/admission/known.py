@@ -13,7 +13,8 @@ from canonry.world.domain.merging import lore_id_of, thing_id_of
 
 # What a verdict knows of a world: what was read of it, and what the proposal itself would change.
 #
-# What nobody has read yet is asked for by raising `Unread`: the reader reads it and judges again.
+# What nobody has read yet is asked for by raising `NotLoaded`: the reader reads it and judges
+# again.
 
 T = TypeVar("T")
 
@@ -120,48 +121,39 @@ class KnownWorld:
 # They know values alone, so that narration, intents and plans can ask the same.
 
 
-def not_here(person: Person, *, path: str | None = None) -> Rejection | None:
+def not_here(person: Person) -> Rejection | None:
     """The dead and the absent neither act nor take part."""
     if not person.alive:
-        return refusal("person.dead", f"{person.name} is dead", path=path)
+        return refusal("person.dead", f"{person.name} is dead")
     if not person.present:
-        return refusal("person.absent", f"{person.name} is absent", path=path)
+        return refusal("person.absent", f"{person.name} is absent")
     return None
 
 
-def apart(
-    one: EntityId | None, other: EntityId | None, reason: str, *, path: str | None = None
-) -> Rejection | None:
+def apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejection | None:
     """Two who have to do with each other are at one place."""
     if one is None or one != other:
-        return refusal("position.elsewhere", reason, path=path)
+        return refusal("position.elsewhere", reason)
     return None
 
 
-def missing(
-    person: Person, place: EntityId | None, reason: str, *, path: str | None = None
-) -> Rejection | None:
+def missing(person: Person, place: EntityId | None, reason: str) -> Rejection | None:
     """Who takes part in something at a place lives, is present, and is there."""
-    return not_here(person, path=path) or apart(place, person.place, reason, path=path)
+    return not_here(person) or apart(place, person.place, reason)
 
 
 def no_passage(
-    way: KnownWay | None, direction: Direction, held: Collection[str], *, path: str | None = None
+    way: KnownWay | None, direction: Direction, held: Collection[str]
 ) -> Rejection | None:
     """Nobody goes where no exit leads, where it is blocked, or without what it requires."""
     if way is None:
-        return refusal("exit.unknown", f"no exit leads {direction} from there", path=path)
+        return refusal("exit.unknown", f"no exit leads {direction} from there")
     if way.blocked:
-        return refusal("exit.blocked", f"the exit {direction} is blocked", path=path)
+        return refusal("exit.blocked", f"the exit {direction} is blocked")
     if way.requires is not None and way.requires not in held:
         reason = f"the exit {direction} is passed only with an item that the mover does not hold"
-        return refusal("exit.needs-item", reason, path=path)
+        return refusal("exit.needs-item", reason)
     return None
-
-
-def time_too_short(needed: int, claimed: int) -> bool:
-    """Whether what takes so many milliseconds cannot have happened in so few."""
-    return claimed < needed
 
 
 def cannot_open(
@@ -169,16 +161,14 @@ def cannot_open(
     ends: tuple[EntityId, EntityId],
     ways: Mapping[Direction, KnownWay],
     forbidden: Mapping[str, str],
-    *,
-    path: str | None = None,
 ) -> Rejection | None:
     """One exit leads in each direction, to another place, and not where the world forbids it."""
     if ends[0] == ends[1]:
-        return refusal("exit.to-itself", "an exit leads to another place", path=path)
+        return refusal("exit.to-itself", "an exit leads to another place")
     if direction in ways:
-        return refusal("exit.direction-taken", f"an exit leads {direction} already", path=path)
+        return refusal("exit.direction-taken", f"an exit leads {direction} already")
     if direction in forbidden:
-        return refusal("exit.forbidden", f"{direction}: {forbidden[direction]}", path=path)
+        return refusal("exit.forbidden", f"{direction}: {forbidden[direction]}")
     return None
 
 
@@ -193,24 +183,20 @@ def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
     return None
 
 
-def not_held(
-    stack: Stack, holder: EntityId, wanted: int | None, *, path: str | None = None
-) -> Rejection | None:
+def not_held(stack: Stack, holder: EntityId, wanted: int | None) -> Rejection | None:
     """Only who has something gives it, and no more than there is."""
     if stack.holder != holder:
-        return refusal("item.held-otherwise", f"{stack.name} is with somebody else", path=path)
+        return refusal("item.held-otherwise", f"{stack.name} is with somebody else")
     if wanted is not None and wanted > stack.quantity:
         reason = f"there are {stack.quantity} of {stack.name}, not {wanted}"
-        return refusal("item.too-few", reason, path=path)
+        return refusal("item.too-few", reason)
     return None
 
 
-def too_little(
-    person: Person, resource: str, amount: int, *, path: str | None = None
-) -> Rejection | None:
+def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
     """Nobody spends what they do not have."""
     has = person.resources.get(resource, 0)
     if has < amount:
         reason = f"{person.name} has {has} of {resource}, not {amount}"
-        return refusal("resource.too-little", reason, path=path)
+        return refusal("resource.too-little", reason)
     return None

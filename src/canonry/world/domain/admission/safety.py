@@ -1,10 +1,10 @@
 """Gates on safety, replay, duplication, budgets and invariants."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from zlib import crc32
 
 from canonry.language.clauses.quantities import number_of
@@ -14,27 +14,16 @@ from canonry.readmodels.edges import Direction
 from canonry.values.json_values import canonical_json, decode_json, encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
-from canonry.world.domain.admission import playing
 from canonry.world.domain.admission.kit import Rejection, refusal
-from canonry.world.domain.admission.known import KnownWorld
-from canonry.world.domain.admission.playing import Stage, wrong_actor
 from canonry.world.domain.admission.schema import (
     Action,
     AddLayer,
-    ApplyCondition,
     CreateExit,
     Dialogue,
-    GenerateAmbience,
     Generation,
-    MoveAction,
     Proposed,
-    RemoveCondition,
-    RemoveExit,
-    ResolveCombat,
     Spawn,
-    Spend,
     Strict,
-    TransferAction,
 )
 from canonry.world.domain.prompts.templates import find_template, wrong_parameters
 
@@ -322,42 +311,3 @@ def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> Rejection | No
 
 def _later(rule: str, reason: str, wait: int) -> Rejection:
     return refusal(rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND)))
-
-
-# Gate 3, invariants: the actions are played through in their order upon what is known.
-#
-# The first one that the world does not allow refuses all. Whatever a proposal may overturn is
-# state: where somebody is, who has what, how they are; never lore, the builders' exits, or the
-# dead.
-
-Play: TypeAlias = Callable[[Stage, Any], Rejection | None]
-
-_PLAYS: Final[Mapping[type, Play]] = {
-    MoveAction: playing.move,
-    TransferAction: playing.transfer,
-    AddLayer: playing.add_layer,
-    CreateExit: playing.create_exit,
-    RemoveExit: playing.remove_exit,
-    Dialogue: playing.say,
-    ApplyCondition: playing.change_condition,
-    RemoveCondition: playing.change_condition,
-    ResolveCombat: playing.fight,
-    Spawn: playing.spawn,
-    Spend: playing.spend,
-    GenerateAmbience: playing.ask_for_ambience,
-}
-
-
-def broken_invariant(proposed: Proposed, known: KnownWorld) -> Rejection | None:
-    """The refusal of the first action that the world does not allow.
-
-    Raises:
-        Unread: something that this rests on.
-    """
-    refused = wrong_actor(proposed, known)
-    for number, action in enumerate(proposed.actions):
-        if refused is not None:
-            return refused
-        stage = Stage(known, proposed, number, action)
-        refused = _PLAYS[type(action.params)](stage, action.params)
-    return refused

@@ -8,7 +8,7 @@ from typing import Final
 from canonry.language.clauses.tokens import lemma
 from canonry.readmodels.edges import Direction
 from canonry.world.domain.admission.kit import Rejection
-from canonry.world.domain.admission.known import no_passage, time_too_short
+from canonry.world.domain.admission.known import no_passage
 from canonry.world.domain.checks import KnownWay, Stack
 from canonry.world.domain.narration.claims import (
     WORDS,
@@ -205,7 +205,7 @@ def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[V
         if not travel or not claim.you:
             continue
         spent = _spent(sentence)
-        if spent is not None and time_too_short(travel, spent * 2):
+        if spent is not None and spent * 2 < travel:
             reason = f"the way to {each.thing.name} takes {travel} ms"
             yield _violation(claim, NarrationLimit.TIME, each.thing.id, reason)
 

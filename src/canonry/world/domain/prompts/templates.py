@@ -4,20 +4,17 @@ The hash is SHA-256 over the canonical JSON of the whole template, so that nothi
 the hash. `[name]` in the text stands for a variable.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
 from canonry.canon.session.ai_words import ModelPurpose
 from canonry.values.json_values import canonical_json
-
-_VARIABLE: Final = re.compile(r"\[([a-z][A-Za-z0-9]*)\]")
 
 
 class Variable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,18 +40,13 @@ class Template(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
     @property
     def hash(self) -> str:
-        """What stands for all of it."""
-        return template_hash(self.told())
+        """What stands for all of it: `sha256:` and the digest of its canonical form as JSON."""
+        return f"sha256:{sha256(canonical_json(self.told())).hexdigest()}"
 
     def told(self) -> dict[str, Any]:
         """The template as JSON."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
-
-
-def template_hash(template: Mapping[str, Any]) -> str:
-    """`sha256:` and the digest of the canonical form of a template as JSON."""
-    return f"sha256:{sha256(canonical_json(template)).hexdigest()}"
 
 
 @cache
@@ -66,7 +58,9 @@ def templates() -> Sequence[Template]:
         for each in folder.iterdir()
         if each.name.endswith(".json")
     ]
-    return sorted(found, key=lambda each: (each.id, _numbers(each.version)))
+    return sorted(
+        found, key=lambda each: (each.id, [int(part) for part in each.version.split(".")])
+    )
 
 
 def find_template(name: str, version: str | None = None) -> Template | None:
@@ -90,17 +84,3 @@ def wrong_parameters(template: Template, given: Mapping[str, str]) -> str | None
     if unknown := given.keys() - names:
         return f"the template has no variable {', '.join(sorted(unknown))}"
     return None
-
-
-def rendered(template: Template, given: Mapping[str, str]) -> str:
-    """The prompt; what a parameter says is not read for variables again."""
-    return _VARIABLE.sub(lambda found: given.get(found[1], ""), template.template)
-
-
-def variables_in(template: Template) -> frozenset[str]:
-    """The names that the text of a template mentions."""
-    return frozenset(_VARIABLE.findall(template.template))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

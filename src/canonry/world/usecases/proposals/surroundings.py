@@ -29,7 +29,7 @@ from canonry.world.domain.admission.known import (
     Ways,
     WorldQuestion,
 )
-from canonry.world.domain.admission.safety import broken_invariant
+from canonry.world.domain.admission.playing import broken_invariant
 from canonry.world.domain.admission.schema import Proposed
 from canonry.world.domain.checks import person_of, stack_of, way_of
 from canonry.world.usecases.world_draft import WorldDraft
