@@ -24,7 +24,7 @@ from canonry.testing.worlds import a_caller
 from canonry.world.domain.merging import thing_id_of
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
 from canonry.world.web.dialogue import Dialogues
 from tests.server.speaking_model import Model, a_model, asks, said, words

@@ -15,9 +15,9 @@ from canonry.testing.worlds import a_caller
 from canonry.values.fields import revised
 from canonry.world.domain.merging import thing_id_of
 from canonry.world.toolset.proposals import _DECIDED
+from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose
-from canonry.world.usecases.take_turn import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.worlds import BoundWorld, require_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]

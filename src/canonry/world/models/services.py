@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Position
 from canonry.models.speaker import SpeakingModel
@@ -20,7 +21,7 @@ from canonry.world.domain.admission.safety import (
     digest,
 )
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
-from canonry.world.models.telemetry import Generated, Telemetry
+from canonry.world.models.telemetry import Generated, Invocation, Telemetry
 from canonry.world.ports.moderator import Moderator, Rulebook
 
 # Admissions: what a world has admitted lately, kept in memory and brought up to date by the log.
@@ -159,6 +160,19 @@ class WorldServices:
         for each in (self.speaker, self.listener, self.moderator):
             if each is not None:
                 await each.close()
+
+
+def count_event(
+    canon: Canon,
+    event: EventName,
+    told: Invocation | None = None,
+    rule: str = "",
+    *,
+    space: SpaceId | None = None,
+) -> None:
+    """Count an event of telemetry now, and what the asking of a model told of it."""
+    telemetry, budget = canon.service(WorldServices).telemetry, canon.policy.models.hourly_budget
+    telemetry.tell(event, canon.clock.now(), told, rule, budget, space=space)
 
 
 async def moderate_content(canon: Canon, text: str) -> Moderation:

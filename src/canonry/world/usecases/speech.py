@@ -22,7 +22,7 @@ from canonry.world.domain.utterances.modelled import (
     template,
 )
 from canonry.world.domain.utterances.reading import read_utterance
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import WorldServices, count_event
 from canonry.world.models.telemetry import GenerationRequest, Invocation, cost_of, model_for
 from canonry.world.usecases.contexts import exits_of
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
@@ -82,8 +82,7 @@ def _count(
         micros=cost_of(spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers),
     )
     event = EventName.INTENT_FALLBACK if read is None else EventName.INTENT_READ
-    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
-    telemetry.tell(event, now, told, budget=tiers.hourly_budget, space=space)
+    count_event(canon, event, told, space=space)
 
 
 _MOST: Final = 200

@@ -12,7 +12,7 @@ from canonry.canon.session.paging import every_item
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Relation
-from canonry.log.schemas.world_types import WITHIN, WorldType
+from canonry.log.schemas.world_types import LOCATED_IN, MOVERS, WITHIN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.ports.places import EdgeQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
@@ -169,6 +169,24 @@ class WorldAt:
     async def find(self, thing_id: str, *types: WorldType) -> Entity | None:
         """The thing as it was, if it is of one of these types and existed then."""
         return (await self.all((thing_id,), *types)).get(thing_id)
+
+    async def require(self, name: str | None, *types: WorldType) -> Entity:
+        """The thing of one of these types that an id or key names.
+
+        Raises:
+            NotFound: `<type>.unknown`.
+        """
+        thing_id = self.id_of(name)
+        found = await self.find(thing_id, *types)
+        if found is None:
+            raise not_in_world(thing_id, *types)
+        return found
+
+    async def location_of(self, mover: EntityId) -> Entity | None:
+        """Where a mover was; None: nobody knows."""
+        for edge in await self.edges(LOCATED_IN, mover, kinds=(*MOVERS, "")):
+            return await self.find(edge.to_id, WorldType.LOCATION)
+        return None
 
     async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
         """Those of `ids` that were, by id."""

@@ -22,7 +22,7 @@ from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import find_template, list_templates
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import WorldServices, count_event
 from canonry.world.models.telemetry import usage_report
 from canonry.world.usecases.recounting import recount_usage
 from canonry.world.usecases.worlds import worlds_seen
@@ -142,8 +142,7 @@ class WorldRoutes:
         found = find_template(request.path_params["id"], request.query_params.get("version"))
         if found is None:
             return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
-        canon = self._gateway.canon
-        canon.service(WorldServices).telemetry.tell(EventName.TEMPLATE_READ, canon.clock.now())
+        count_event(self._gateway.canon, EventName.TEMPLATE_READ)
         tag = {"ETag": f'"{found.hash}"'}
         if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=tag)

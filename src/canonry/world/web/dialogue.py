@@ -5,7 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -24,15 +24,15 @@ from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR
-from canonry.world.usecases.conversation import ImpliedChange, unanswered
-from canonry.world.usecases.take_turn import (
+from canonry.world.usecases.dialogue import (
     DEADLINE,
     DialogueTurn,
+    ImpliedChange,
     SaidToCharacter,
     Voices,
     enrich,
-    patient,
     take_turn,
+    unanswered,
 )
 from canonry.world.usecases.worlds import BoundWorld, bound_world
 
@@ -141,7 +141,7 @@ class Dialogues:
         turn = await take_turn(canon, caller, world, said, voices)
         if turn.reason in _LATER:
             waiting = [*waiting, said]
-        calmly = patient(voices, _PATIENCE)
+        calmly = replace(voices, seconds=_PATIENCE)
         for each in waiting[: _PENDING_MAX - len(self.later)]:
             task = asyncio.create_task(enrich(canon, caller, world, each, calmly))
             self.later.add(task)
@@ -154,15 +154,7 @@ class Dialogues:
             return ()
         self.resumed.add(world.space)
         since = Instant(canon.clock.now() - HOUR)
-        return [
-            SaidToCharacter(
-                player=each.player,
-                npc=each.npc,
-                text=each.text,
-                correlation_id=each.correlation_id,
-            )
-            for each in await unanswered(canon, world, _LATER, since)
-        ]
+        return await unanswered(canon, world, _LATER, since)
 
     def _done(self, task: asyncio.Task[bool]) -> None:
         self.later.discard(task)

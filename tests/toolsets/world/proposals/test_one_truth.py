@@ -8,7 +8,7 @@ import pytest
 from bench.table.scene import scene
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import InvalidInput
-from canonry.world.usecases.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle, a_world
 from tests.toolsets.world.proposals.adversarial import act, envelope

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
@@ -34,15 +34,6 @@ class Answered:
         return f"{self.narration} {self.say}".strip() if self.narration else self.say
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairExchange:
-    """What a player said to a character, and what was answered; `mentioned` are ids."""
-
-    said: str
-    reply: str
-    mentioned: tuple[str, ...] = field(default=())
-
-
 [TEMPLATE] = [one for one in templates() if (one.id, one.version) == ("npc_dialogue", "2.0.0")]
 """How a model is asked; all messages after this one are the context."""
 FALLBACKS: Final = [
@@ -54,14 +45,10 @@ FALLBACKS: Final = [
 
 
 def opening(
-    context: Mapping[str, Any], past: Sequence[PairExchange], said: str
+    context: Mapping[str, Any], past: Sequence[Mapping[str, str]], said: str
 ) -> list[dict[str, str]]:
-    """The messages with which a turn begins."""
-    known = {
-        **context,
-        "lastExchanges": [{"player": each.said, "you": each.reply} for each in past],
-        "playerSays": said,
-    }
+    """The messages with which a turn begins; `past` has what the `player` and `you` said."""
+    known = {**context, "lastExchanges": past, "playerSays": said}
     data = json.dumps(known, ensure_ascii=False, sort_keys=True)
     return [
         {"role": "system", "content": TEMPLATE.template},

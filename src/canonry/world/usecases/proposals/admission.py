@@ -30,7 +30,7 @@ from canonry.world.domain.admission.safety import (
 )
 from canonry.world.domain.admission.schema import ENVELOPE_BYTES, Proposed, read_proposal
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.models.services import Lately, WorldServices, moderate_content
+from canonry.world.models.services import Lately, WorldServices, count_event, moderate_content
 from canonry.world.models.telemetry import invocation_of
 from canonry.world.usecases.proposals.settling import (
     Decided,
@@ -211,9 +211,7 @@ def _tell(
 ) -> None:
     rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
     told = invocation_of(proposed, rejection, canon.policy.models)
-    budget = canon.policy.models.hourly_budget
-    telemetry = canon.service(WorldServices).telemetry
-    telemetry.tell(event, canon.clock.now(), told, rule, budget, space=world.space)
+    count_event(canon, event, told, rule, space=world.space)
 
 
 async def _apply(canon: Canon, caller: Caller, world: BoundWorld, proposal: str) -> None:

@@ -17,7 +17,7 @@ from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId
 from canonry.values.moments import Instant, render_instant
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.models.services import WorldServices
+from canonry.world.models.services import count_event
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.settling import (
@@ -189,8 +189,7 @@ async def withdraw_proposal(
         return Change(entries=(withdrawn_by(caller, wanted, reason),), reads=reads)
 
     await commit_change(canon, caller, world.space, prepare)
-    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
-    telemetry.tell(EventName.PROPOSAL_WITHDRAWN, now, space=world.space)
+    count_event(canon, EventName.PROPOSAL_WITHDRAWN, space=world.space)
     found = await get_proposal(canon, world, wanted)
     if found is None:
         raise unknown("proposal", proposal_id)

@@ -36,7 +36,7 @@ from canonry.world.domain.admission.kit import (
 )
 from canonry.world.domain.admission.safety import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
-from canonry.world.models.services import Admitted, Lately, WorldServices
+from canonry.world.models.services import Admitted, Lately, WorldServices, count_event
 from canonry.world.usecases.proposals.applying import apply_actions
 from canonry.world.usecases.proposals.surroundings import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft
@@ -245,8 +245,7 @@ async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, propos
         return Change(entries=(*draft.entries, done), reads=frozenset(draft.reads))
 
     await commit_change(canon, settler, world.space, prepare)
-    now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
-    telemetry.tell(EventName.PROPOSAL_APPLIED, now, space=world.space)
+    count_event(canon, EventName.PROPOSAL_APPLIED, space=world.space)
 
 
 async def _drawn_up(

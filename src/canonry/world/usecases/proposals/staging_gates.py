@@ -27,7 +27,7 @@ from canonry.world.domain.admission.staged import (
     too_many,
     values_in,
 )
-from canonry.world.models.services import WorldServices, moderate_content
+from canonry.world.models.services import WorldServices, count_event, moderate_content
 
 
 class WorldStagingGuard(StagingGuard):
@@ -55,9 +55,8 @@ class WorldStagingGuard(StagingGuard):
         compared = list(map(ComparedContent.of, staged))
         rejection = await _judged(canon, caller, space, compared, instead_of)
         if rejection is not None:
-            rule, now = f"{rejection.gate}:{rejection.rule}", canon.clock.now()
-            telemetry = canon.service(WorldServices).telemetry
-            telemetry.tell(EventName.PROPOSAL_REJECTED, now, rule=rule, space=space)
+            rule = f"{rejection.gate}:{rejection.rule}"
+            count_event(canon, EventName.PROPOSAL_REJECTED, rule=rule, space=space)
             raise _refusing(rejection, gates)
 
 

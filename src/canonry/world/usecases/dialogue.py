@@ -1,0 +1,574 @@
+"""Dialogues: what a character answers to a player, what is kept of it, and what it changes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from canonry.canon.judging.making import make_event
+from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event
+from canonry.log.items.proposals import Proposal
+from canonry.log.schemas.world_types import WorldType
+from canonry.models.speaker import SpeakingModel, ToolAsked
+from canonry.readmodels.edges import time_of_day
+from canonry.values.errors import CanonryError, Conflict, InvalidInput
+from canonry.values.ids import content_id, is_uuid
+from canonry.values.json_values import encode_json
+from canonry.values.moments import Instant, render_instant
+from canonry.values.policy import ModelTiers
+from canonry.world.domain.admission.known import missing
+from canonry.world.domain.admission.safety import digest
+from canonry.world.domain.checks import person_of
+from canonry.world.domain.dialogue.turns import (
+    CHANGES_MAX,
+    INPUT_MAX,
+    TEMPLATE,
+    Answered,
+    answer_in,
+    fallback_for,
+    opening,
+    result_of,
+)
+from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.narration.violations import violations_of
+from canonry.world.models.services import WorldServices, count_event, moderate_content
+from canonry.world.models.telemetry import (
+    GenerationRequest,
+    Invocation,
+    ToolBudget,
+    cost_of,
+    model_for,
+)
+from canonry.world.usecases.check_narration import contradictions, scene_of
+from canonry.world.usecases.proposals.settling import decided, proposal_in
+from canonry.world.usecases.viewing import EventsWanted, search_events
+from canonry.world.usecases.world_draft import WorldDraft, change_world
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
+
+# Take a turn: a player says something to a character, and is answered before a deadline.
+#
+# What a model says is moderated and held against the world before anybody hears it. Where anything
+# fails, the answer is words that claim nothing, and what was missed is done later.
+
+DEADLINE: Final = 2.5
+_SHARE: Final = 0.8
+"""Of the deadline a model has so much; the rest is for what has to be kept."""
+_TRANSIENT: Final = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL_ERROR"})
+
+LookUp = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+"""Calls a read-only tool of the character's role: its reply, or `{"error": …}`."""
+Propose = Callable[[Mapping[str, Any]], Awaitable[Any]]
+"""Sends the arguments of `propose-action`: its reply, or `{"error": …}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidToCharacter:
+    """What a player says to a character."""
+
+    player: str
+    npc: str
+    text: str
+    correlation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voices:
+    """How a character finds its words: a model, the tools of its role, and who takes proposals.
+
+    `tools` are in the form of the OpenAI protocol. `seconds` is the deadline of a whole turn.
+    """
+
+    speaker: SpeakingModel | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    look: LookUp | None = None
+    propose: Propose
+    seconds: float = DEADLINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpliedChange:
+    """What became of a change; it is `refused` where a reason is told.
+
+    No `proposal`: it is none that could be proposed. `gate` and `rule` are of the gate's refusal.
+    """
+
+    number: int
+    proposal: str = ""
+    gate: str = ""
+    rule: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialogueTurn:
+    """What the player hears; `reason` says why it is a fallback, and is for operators."""
+
+    reply: str
+    tool_calls: tuple[str, ...]
+    changes: tuple[ImpliedChange, ...]
+    reason: str | None
+
+    @property
+    def fallback(self) -> bool:
+        """Whether these are words that claim nothing."""
+        return self.reason is not None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """Who speaks with whom and where, and what has happened in the turn so far.
+
+    `again`: it is kept already, and was sent once more.
+    """
+
+    said: SaidToCharacter
+    player: Entity
+    npc: Entity
+    place: Entity
+    budget: ToolBudget
+    started: float
+    messages: list[Mapping[str, Any]] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    again: bool = False
+
+
+class _FellBackError(Exception):
+    """Why a turn ends in words that claim nothing."""
+
+
+async def take_turn(
+    canon: Canon, caller: Caller, world: BoundWorld, said: SaidToCharacter, voices: Voices
+) -> DialogueTurn:
+    """The answer, kept with what was said; what would follow from it is proposed.
+
+    Raises:
+        InvalidInput: `dialogue.empty`, `dialogue.too-long`, `dialogue.apart`.
+        NotFound: `player.unknown` or `character.unknown`.
+    """
+    then = world_at(canon, world)
+    turn = await _begun(then, said)
+    reason: str | None = None
+    answered: Answered | None = None
+    try:
+        async with asyncio.timeout(voices.seconds * _SHARE):
+            answered = await _answered(then, turn, voices)
+    except TimeoutError:
+        reason = "deadline"
+    except _FellBackError as error:
+        reason = str(error)
+    except CanonryError as error:
+        reason = error.code
+    key = f"{said.correlation_id}/{said.text}"
+    words = answered or Answered(say=fallback_for(turn.npc.name, key))
+    changes = await _propose_implied(
+        canon, caller, world, turn, changes=words.changes, propose=voices.propose
+    )
+    if not turn.again:
+        await _keep(canon, caller, world, turn, reply=words.reply, fallback=reason)
+    return DialogueTurn(
+        reply=words.reply, tool_calls=tuple(turn.called), changes=changes, reason=reason
+    )
+
+
+async def enrich(
+    canon: Canon, caller: Caller, world: BoundWorld, said: SaidToCharacter, voices: Voices
+) -> bool:
+    """What a fallback left out, done later: the character's words are kept, and nobody waits.
+
+    Whether it came about. No change follows from it.
+    """
+    then = world_at(canon, world)
+    try:
+        turn = await _begun(then, said)
+        async with asyncio.timeout(voices.seconds):
+            answered = await _answered(then, turn, voices)
+    except (TimeoutError, _FellBackError, CanonryError):
+        return False
+    await _keep(canon, caller, world, turn, reply=answered.reply, later=True)
+    return True
+
+
+async def _begun(then: WorldAt, said: SaidToCharacter) -> _Turn:
+    if not said.text.strip():
+        raise InvalidInput("dialogue.empty", "say something", path="/inputText")
+    if len(said.text) > INPUT_MAX:
+        message = f"at most {INPUT_MAX} characters are said at once"
+        raise InvalidInput("dialogue.too-long", message, path="/inputText")
+    player = await then.require(said.player, WorldType.PLAYER)
+    npc = await then.require(said.npc, WorldType.CHARACTER)
+    place, there = await then.location_of(player.id), await then.location_of(npc.id)
+    known = person_of(npc, None if there is None else there.id)
+    if place is None or missing(known, place.id, "") is not None:
+        message = "nobody who could answer hears this: the character is elsewhere, away or dead"
+        raise InvalidInput("dialogue.apart", message, path="/npcId")
+    return _Turn(
+        said=said,
+        player=player,
+        npc=npc,
+        place=place,
+        budget=ToolBudget(then.canon.policy.models.tool_calls),
+        started=then.canon.clock.monotonic(),
+    )
+
+
+async def _answered(then: WorldAt, turn: _Turn, voices: Voices) -> Answered:
+    said, services = turn.said.text, then.canon.service(WorldServices)
+    if not (await moderate_content(then.canon, said)).allowed:
+        raise _FellBackError("moderation.input")
+    if voices.speaker is None:
+        raise _FellBackError("model.none")
+    past, kept = await _past_exchanges(then, turn)
+    turn.again = kept is not None
+    turn.messages += opening(await _context_of(then, turn), past, said)
+    asked = GenerationRequest(
+        purpose=ModelPurpose.NPC_DIALOGUE,
+        model=model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models),
+        template_hash=TEMPLATE.hash,
+        context_hash=digest(turn.messages[1:]),
+        parameters={},
+    )
+    text = services.generated.find(asked)
+    if text is None and kept is not None:
+        return Answered(say=kept)
+    if text is None:
+        text = await _spoken(voices.speaker, voices, turn, asked.model)
+    answered = answer_in(text)
+    if answered is None:
+        raise _FellBackError("model.unreadable")
+    if not (await moderate_content(then.canon, answered.reply)).allowed:
+        raise _FellBackError("moderation.reply")
+    told = answered.narration
+    if told:
+        scene = await scene_of(then, turn.place, turn.player, told)
+        if violations_of(told, scene) or contradictions(told, scene):
+            raise _FellBackError("narration")
+    services.generated.keep(asked, text)
+    return answered
+
+
+async def _context_of(then: WorldAt, turn: _Turn) -> Mapping[str, Any]:
+    """What a character may know as it answers: itself, the place, who is there, and lore."""
+    player, npc, place = turn.player, turn.npc, turn.place
+    scene = await scene_of(then, place, player, turn.said.text)
+    names = {each.place.id: each.place.name for each in scene.places}
+    return {
+        "you": {"name": npc.name, "description": npc.description, "id": npc.id},
+        "player": {"name": player.name, "id": player.id},
+        "place": {"name": place.name, "description": place.description, "id": place.id},
+        "timeOfDay": scene.time_of_day or time_of_day(then.tick),
+        "present": [each.name for each in scene.present if each.id != npc.id],
+        "exits": [f"{way.direction}: {names[way.to]}" for way in scene.ways],
+        "layers": [layer.text for layer in scene.layers],
+        "lore": [told.text for told in scene.lore],
+    }
+
+
+async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _Turn, model: str) -> str:
+    """What the model says in the end; after the last tool call it has to do with what it has."""
+    for _round in range(turn.budget.most + 1):
+        left = turn.budget.left
+        spoken = await speaker.speak(turn.messages, voices.tools if left else (), model)
+        turn.model = spoken.model
+        turn.prompt_tokens += spoken.prompt_tokens
+        turn.completion_tokens += spoken.completion_tokens
+        if not spoken.asked:
+            return spoken.text
+        if not left:
+            break
+        turn.messages.append(_asking(spoken.text, spoken.asked))
+        for call in spoken.asked:
+            result = await _looked_up(call, voices, turn)
+            turn.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    raise _FellBackError("tools.budget")
+
+
+def _asking(text: str, asked: Sequence[ToolAsked]) -> Mapping[str, Any]:
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": encode_json(call.arguments).decode()},
+        }
+        for call in asked
+    ]
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+async def _looked_up(call: ToolAsked, voices: Voices, turn: _Turn) -> str:
+    names = {each["function"]["name"] for each in voices.tools}
+    try:
+        turn.budget.spend()
+    except Conflict as spent:
+        return result_of({"error": spent.message})
+    turn.called.append(call.name if call.name in names else "(unknown)")
+    if call.name not in names or voices.look is None:
+        return result_of({"error": "there is no such tool"})
+    reply = await voices.look(call.name, call.arguments)
+    error = reply.get("error") if isinstance(reply, Mapping) else None
+    if isinstance(error, Mapping) and error.get("code") in _TRANSIENT:
+        raise _FellBackError("tools.failed")
+    return result_of(reply)
+
+
+# What is kept: each exchange is an event of the pair, from which telemetry is counted again.
+
+TITLE: Final = "NPC.Dialogue"
+EXCHANGES_MAX: Final = 6
+"""So many exchanges of a pair enter the next turn; the log keeps all."""
+_LOOKED_AT: Final = 100
+_TEXT_MAX: Final = 2_000
+_REFUSED: Final = frozenset({"narration", "moderation.reply"})
+"""Why something that a model said is not told."""
+
+
+def is_exchange(event: Event) -> bool:
+    """Whether an event keeps what was said by both; others of its title are of proposals."""
+    return event.title == TITLE and "said" in event.properties
+
+
+async def _past_exchanges(
+    then: WorldAt, turn: _Turn
+) -> tuple[Sequence[Mapping[str, str]], str | None]:
+    """The last exchanges of exactly this pair before a turn, the oldest first; fallbacks say none.
+
+    And what was answered to the turn itself, by its correlation id and words, if it is sent again.
+    """
+    pair, this = {turn.player.id, turn.npc.id}, (turn.said.correlation_id, turn.said.text)
+    of_pair = [
+        event.properties
+        for event in await then.events(turn.npc.id, _LOOKED_AT)
+        if is_exchange(event) and pair <= set(event.involved) and not event.properties["fallback"]
+    ]
+    same = [own for own in of_pair if (own["correlation_id"], own["said"]) == this]
+    told = [own for own in of_pair if own not in same]
+    past = [
+        {"player": str(own["said"]), "you": str(own["reply"])}
+        for own in reversed(told[:EXCHANGES_MAX])
+    ]
+    return past, str(same[0]["reply"]) if same else None
+
+
+async def _keep(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    turn: _Turn,
+    *,
+    reply: str,
+    fallback: str | None = None,
+    later: bool = False,
+) -> None:
+    """Keep an exchange with what it spoke of, in the pair's own record and nowhere else.
+
+    `later`: it was done after the player had been answered. It is counted by its record.
+    """
+    said, correlation_id = turn.said.text, turn.said.correlation_id
+    topics = _topics(said, "" if fallback else reply)
+    own = {
+        "actor_kind": "npc",
+        "said": said[:_TEXT_MAX],
+        "reply": reply[:_TEXT_MAX],
+        "correlation_id": correlation_id,
+        "fallback": fallback,
+        "tool_calls": list(turn.called),
+        "model": turn.model,
+        "later": later,
+        "npc": turn.npc.id,
+        "tokens": [turn.prompt_tokens, turn.completion_tokens],
+        "ms": round((canon.clock.monotonic() - turn.started) * 1_000),
+        "memory": {"topics": topics, "exchanges": 1},
+    }
+
+    async def write(draft: WorldDraft) -> None:
+        draft.add(
+            make_event(
+                lambda _: draft.new_id(f"said/{correlation_id}/{later}"),
+                draft.backing,
+                title=TITLE,
+                description="",
+                involved=(turn.npc.id, turn.player.id),
+                time_ref=draft.at,
+                severity=1,
+                properties=own,
+            )
+        )
+
+    await change_world(canon, caller, world, write)
+    event, told = spoken_as(own, canon.policy.models)
+    count_event(canon, event, told, space=world.space)
+
+
+def _topics(*texts: str) -> list[str]:
+    """What an exchange spoke of: the names in its texts, as they were written."""
+    found: dict[str, None] = {}
+    for text in texts:
+        words = text.split()
+        for before, word in pairwise(words):
+            if before[-1] in '.!?"\u201d':
+                continue  # any word is spelled so there
+            bare = word.strip(".,!?;:\"'()\u201c\u201d\u2019")
+            if bare[:1].isupper() and len(bare) > 1:
+                found[bare[:80]] = None
+    return list(found)[:20]
+
+
+def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Invocation]:
+    """What telemetry tells of an exchange, from its record alone."""
+    reason = own.get("fallback")
+    asked, answered = own.get("tokens") or (0, 0)
+    model = str(own.get("model", ""))
+    outcome = CallOutcome.ACCEPTED if reason is None else None
+    if reason in _REFUSED:
+        outcome = CallOutcome.REJECTED
+    told = Invocation(
+        purpose=ModelPurpose.NPC_DIALOGUE,
+        model=model,
+        prompt_tokens=asked,
+        completion_tokens=answered,
+        latency_ms=own.get("ms"),
+        tool_calls=len(own.get("tool_calls") or ()),
+        outcome=outcome,
+        flagged=str(reason).startswith("moderation."),
+        micros=cost_of(asked, answered, model, tiers),
+        text="" if reason else str(own["reply"]),
+    )
+    return EventName.DIALOGUE_TURN if reason is None else EventName.DIALOGUE_FALLBACK, told
+
+
+async def unanswered(
+    canon: Canon, world: BoundWorld, reasons: Container[str], since: Instant
+) -> Sequence[SaidToCharacter]:
+    """What fell back for one of these reasons since then and was not made good, the oldest first.
+
+    The log is the queue, so that no restart loses it.
+    """
+    found, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), _LOOKED_AT)
+    told = [
+        event
+        for event in found
+        if is_exchange(event) and "npc" in event.properties and event.created_at >= since
+    ]
+    done = {_key_of(event) for event in told if not event.properties["fallback"]}
+    open_turns = {
+        _key_of(event): each
+        for event in reversed(told)
+        if event.properties["fallback"] in reasons and _key_of(event) not in done
+        for each in event.involved
+        if each != event.properties["npc"]
+    }
+    return [
+        SaidToCharacter(player=player, npc=npc, text=text, correlation_id=correlation)
+        for (npc, correlation, text), player in open_turns.items()
+    ]
+
+
+def _key_of(event: Event) -> tuple[str, str, str]:
+    own = event.properties
+    return str(own["npc"]), str(own["correlation_id"]), str(own["said"])
+
+
+# Implied changes: what would follow from a character's words is proposed, like anything else.
+#
+# A correlation id names one turn of an agent: what the turn proposed once, it never proposes
+# again, whatever a model says the second time.
+
+
+async def _propose_implied(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    turn: _Turn,
+    *,
+    changes: Sequence[Any],
+    propose: Propose,
+) -> tuple[ImpliedChange, ...]:
+    """Propose each change by itself, in order; a later one is judged after an earlier one.
+
+    Where the turn has proposed before, what became of that, and nothing is proposed.
+    """
+    if not changes:
+        return ()
+    said = turn.said.correlation_id
+    correlation = said if is_uuid(said) else content_id("dialogue", said)
+    named = ("dialogue", world.space, caller.actor.agent_id, said)
+    ids = [content_id(*named, str(number)) for number in range(CHANGES_MAX)]
+    before = [await proposal_in(canon, world.space, each) for each in ids]
+    if any(before):
+        return tuple(_known(number, one) for number, one in enumerate(before) if one is not None)
+    messages = turn.messages[1:]
+    context = canon.service(WorldServices).admissions.gave_out(world.space, {"messages": messages})
+    found = []
+    for number, change in enumerate(changes):
+        if number >= CHANGES_MAX:
+            told = f"a turn implies at most {CHANGES_MAX} changes; the rest is not looked at"
+            found.append(ImpliedChange(number=number, refused=told))
+        elif not isinstance(change, Mapping):
+            told = "a change is an object of actionType and params"
+            found.append(ImpliedChange(number=number, refused=told))
+        else:
+            envelope = {
+                "proposalId": ids[number],
+                "version": 1,
+                "issuedUtc": render_instant(canon.clock.now()),
+                "actor": {"kind": "ai", "id": turn.npc.id},
+                "correlationId": correlation,
+                "idempotencyKey": f"dialogue/{ids[number]}",
+                "generation": _generation(turn, number, context),
+                "proposedActions": [_action(world, change, turn)],
+            }
+            reply = await propose({"playerId": turn.player.id, "actionEnvelope": envelope})
+            found.append(_answered_change(number, reply))
+    return tuple(found)
+
+
+def _generation(turn: _Turn, number: int, context: str) -> Mapping[str, Any]:
+    """How the words came about; the tokens are told once, for budgets add them up."""
+    return {
+        "templateName": TEMPLATE.id,
+        "templateVersion": TEMPLATE.version,
+        "templateHash": TEMPLATE.hash,
+        "contextHash": context,
+        "parameters": {},
+        "model": turn.model,
+        "promptTokens": 0 if number else turn.prompt_tokens,
+        "completionTokens": 0 if number else turn.completion_tokens,
+    }
+
+
+def _action(world: BoundWorld, change: Mapping[str, Any], turn: _Turn) -> Mapping[str, Any]:
+    """The change, about the place where it was said, or about what the player does themselves."""
+    kind, params = change.get("actionType"), change.get("params")
+    named = {"Mover.Move": "moverId", "Resource.Spend": "ownerId"}.get(str(kind), "")
+    who = params.get(named) if isinstance(params, Mapping) else None
+    own = isinstance(who, str) and thing_id_of(world.space, who) == turn.player.id
+    scope = f"player:{turn.player.id}" if own else f"loc:{turn.place.id}"
+    return {"actionType": kind, "scopeKey": scope, "params": params}
+
+
+def _known(number: int, proposal: Proposal) -> ImpliedChange:
+    refused = decided(proposal).rejection
+    if refused is None:
+        return ImpliedChange(number=number, proposal=proposal.id)
+    told = {"gate": refused.gate, "rule": refused.rule, "reason": refused.reason}
+    return _answered_change(number, {"proposalId": proposal.id, "rejection": told})
+
+
+def _answered_change(number: int, reply: Mapping[str, Any]) -> ImpliedChange:
+    error, rejection = reply.get("error"), reply.get("rejection") or {}
+    if error is not None:
+        return ImpliedChange(number=number, refused=str(error["message"]))
+    return ImpliedChange(
+        number=number,
+        proposal=reply["proposalId"],
+        gate=rejection.get("gate", ""),
+        rule=rejection.get("rule", ""),
+        refused=rejection.get("reason", ""),
+    )
