@@ -11,10 +11,10 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
-from canonry.world.usecases.check_narration import Narrated, check_narration
+from canonry.world.usecases.check_narration import check_narration
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.speech import parse_to_action_frame
-from canonry.world.usecases.worlds import BoundWorld, require_world
+from canonry.world.usecases.worlds import BoundWorld, require_world, world_at
 
 MILLISECONDS = 1_000.0
 
@@ -114,7 +114,7 @@ async def measured_narrations(told: Iterable[str]) -> Narrations:
     for line in told:
         player, label, text = (part.strip() for part in line.split("|"))
         begin = time.process_time()
-        violations = await check_narration(canon, world, Narrated(text=text, player=player))
+        violations = await check_narration(world_at(canon, world), text, player)
         times.append((time.process_time() - begin) * MILLISECONDS)
         constraints = {str(each.constraint) for each in violations}
         right = label in constraints

@@ -11,21 +11,18 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.world_types import Tie
-from canonry.readmodels.edges import Direction
+from canonry.log.schemas.world_types import Tie, WorldType
+from canonry.readmodels.edges import Direction, Tick
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed, legs_of
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.usecases.contexts import (
-    get_canonical_fact,
-    get_location_context,
-    get_player_context,
-)
+from canonry.world.usecases.contexts import get_location_context, get_mover_context
 from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
+from canonry.world.usecases.lore import get_canonical_fact
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
-from canonry.world.usecases.worlds import BoundWorld, find_world
+from canonry.world.usecases.worlds import BoundWorld, find_world, world_at
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle
 
@@ -176,7 +173,7 @@ async def test_an_import_that_was_cut_off_goes_on() -> None:
     world = await the_world(canon, done)
     assert unordered(await export_world(canon, world)) == unordered(expected)
     # What came after the cut is as old as what came before it.
-    past = await get_location_context(canon, world, None, None)
+    past = await get_location_context(world_at(canon, world), None)
     assert past is not None
     assert len(past.exits) == len(ATLAS.locations[0].exits)
 
@@ -190,7 +187,7 @@ async def test_who_is_known_stays_where_they_are() -> None:
         canon, a_caller(), world, Move(mover="player-0", teleport_to=elsewhere, reason="x")
     )
     await brought_in(canon, ATLAS)
-    context = await get_player_context(canon, world, "player-0", None)
+    context = await get_mover_context(world_at(canon, world), "player-0", WorldType.PLAYER)
     assert context is not None
     assert context.location is not None
     assert context.location.id == thing_id_of(world.space, elsewhere)
@@ -207,8 +204,8 @@ async def test_a_changed_file_changes_what_it_speaks_of_and_the_past_stays() -> 
 
     assert second.changed["locations"] == 1
     world = await the_world(canon, done)
-    now = await get_location_context(canon, world, None, None)
-    then = await get_location_context(canon, world, None, world.now - 1)  # type: ignore[arg-type]
+    now = await get_location_context(world_at(canon, world), None)
+    then = await get_location_context(world_at(canon, world, Tick(world.now - 1)), None)
     assert now is not None
     assert then is not None
     assert (now.location.description, then.location.description) == (
@@ -229,7 +226,7 @@ async def test_an_exit_that_leads_elsewhere_takes_the_old_way_back_with_it() -> 
         replace(place, exits=(turned,) if place is start else ()) for place in ATLAS.locations
     )
     await brought_in(canon, replace(ATLAS, locations=bare))
-    left = await get_location_context(canon, world, way.to, None)
+    left = await get_location_context(world_at(canon, world), way.to)
     assert left is not None
     assert thing_id_of(world.space, start.key) not in {edge.to_id for edge in left.exits}
 
@@ -299,8 +296,8 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         again = await brought_in(canon, ATLAS)
 
         assert again.changed["players"] == again.changed["events"] == 0
-        assert await get_player_context(canon, world, "player-0", None) is None
-        there = await get_location_context(canon, world, elsewhere, None)
+        assert await get_mover_context(world_at(canon, world), "player-0", WorldType.PLAYER) is None
+        there = await get_location_context(world_at(canon, world), elsewhere)
         assert there is not None
         assert player not in {edge.from_id for edge in there.players}
         assert (await store.upkeep.verify(lambda *_: None)).findings == ()

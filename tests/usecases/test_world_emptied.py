@@ -3,22 +3,25 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.gateway.tool import Noted
 from canonry.readmodels.edges import Tick
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict
 from canonry.world.domain.atlas import Item
 from canonry.world.domain.merging import layer_id_of, lore_id_of, thing_id_of
-from canonry.world.usecases.contexts import INVENTORY_MAX, get_player_context
+from canonry.world.toolset import EXACT
 from canonry.world.usecases.lore import declare_version
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part
-from canonry.world.usecases.worlds import BoundWorld, find_world
+from canonry.world.usecases.worlds import INVENTORY_MAX, BoundWorld, find_world
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +40,13 @@ async def erased(store: Embedded, world: BoundWorld, *keys: str) -> None:
         await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
 
 
+async def context_of(canon: Canon, player: str) -> Any:
+    (tool,) = [each for each in EXACT if each.name == "get-player-context"]
+    found = await tool.run(canon, a_caller(), {"playerId": player})
+    assert isinstance(found, Noted)
+    return found.reply
+
+
 async def the_isle(store: Embedded, *more: Item) -> BoundWorld:
     isle = an_isle()
     done = await brought_in(store.canon, replace(isle, items=(*isle.items, *more)))
@@ -51,11 +61,10 @@ async def test_who_was_at_the_last_place_is_nowhere_and_that_is_told(store: Embe
 
     await erased(store, world, "yard", "road", "cellar", "tower", "inn")
 
-    told = await get_player_context(canon, world, "ann", None)
-    assert told is not None
-    assert told.location is None
-    assert "the player's location is not known" in told.warnings
-    assert [item.name for item in told.inventory] == ["Cup"], "she still has what she had"
+    told = await context_of(canon, "ann")
+    assert told["location"] is None
+    assert "the player's location is not known" in told["warnings"]
+    assert [item["name"] for item in told["inventory"]] == ["Cup"], "she still has what she had"
     with pytest.raises(Conflict) as stuck:
         await move_mover(canon, a_caller(), world, Move(mover="ann", teleport_to="ann"))
     with pytest.raises(Conflict) as lost:
@@ -72,13 +81,12 @@ async def test_a_bag_without_a_bottom_shows_its_first_things_and_says_so(store: 
         Item(key=f"coin {n}", name=f"Coin {n}", holder="bob", item_type="coin")
         for n in range(INVENTORY_MAX + 1)
     ]
-    world = await the_isle(store, *coins)
+    await the_isle(store, *coins)
 
-    told = await get_player_context(store.canon, world, "bob", None)
+    told = await context_of(store.canon, "bob")
 
-    assert told is not None
-    assert len(told.inventory) == INVENTORY_MAX
-    assert told.warnings == (f"the first {INVENTORY_MAX} items of the inventory are shown",)
+    assert len(told["inventory"]) == INVENTORY_MAX
+    assert told["warnings"] == [f"the first {INVENTORY_MAX} items of the inventory are shown"]
 
 
 async def test_an_item_is_not_handed_on_before_it_came(store: Embedded) -> None:

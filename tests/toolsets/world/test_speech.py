@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import pytest
 
 from canonry.gateway.call import Gateway
+from canonry.world.domain.moderation.moderating import Moderation
 from canonry.world.models.services import WorldServices
-from canonry.world.ports.moderator import Moderation, Moderator
+from canonry.world.ports.moderator import Moderator
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import a_world
 

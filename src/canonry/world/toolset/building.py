@@ -56,7 +56,7 @@ from canonry.world.usecases.world_ties import (
     end_route,
     remove_tie,
 )
-from canonry.world.usecases.worlds import BoundWorld, bound_world
+from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
 
 
 def _listed(name: str, value: str, schema: Schema) -> Field:
@@ -264,9 +264,9 @@ _CONTEXT: Final = Shape(
 
 async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tick = tick_of(arguments)
-    world = await bound_world(canon, caller)
-    found = await get_realm_context(canon, world, arguments["realmId"], tick)
-    return None if found is None else told(canon, world, _CONTEXT(found))
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    found = await get_realm_context(then, arguments["realmId"])
+    return None if found is None else told(then, _CONTEXT(found))
 
 
 TIES_TOOLS: Final[tuple[Tool, ...]] = (

@@ -43,11 +43,17 @@ from canonry.world.toolset.shapes import (
     word,
 )
 from canonry.world.toolset.speech import asking_tool
-from canonry.world.usecases.check_narration import Narrated, check_narration
-from canonry.world.usecases.contexts import CanonicalFact, get_canonical_fact
+from canonry.world.usecases.check_narration import check_narration
 from canonry.world.usecases.generate_arc import WantedArc, generate_arc
-from canonry.world.usecases.lore import FoundLore, NewLore, record_lore, search_lore
-from canonry.world.usecases.worlds import BoundWorld, bound_world
+from canonry.world.usecases.lore import (
+    CanonicalFact,
+    FoundLore,
+    NewLore,
+    get_canonical_fact,
+    record_lore,
+    search_lore,
+)
+from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
 
 _TEXT_MAX: Final = 512
 _SNIPPET_MAX: Final = 200
@@ -282,15 +288,9 @@ _CHECKED: Final = Shape(
 
 async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tick = tick_of(arguments)
-    world = await bound_world(canon, caller)
-    text = arguments["narration"]
-    narrated = Narrated(
-        text=text,
-        player=arguments.get("playerId"),
-        location=arguments.get("locationId"),
-        tick=tick,
-    )
-    found = await check_narration(canon, world, narrated)
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    text, player = arguments["narration"], arguments.get("playerId")
+    found = await check_narration(then, text, player, arguments.get("locationId"))
     told = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
     return _CHECKED(found, violations=told)
 

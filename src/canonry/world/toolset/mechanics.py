@@ -13,7 +13,7 @@ from canonry.world.toolset.lore import TICK
 from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, NAMED, POSITIVE, tick_of
 from canonry.world.toolset.speech import asking_tool
 from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of, search_rules
-from canonry.world.usecases.worlds import bound_world
+from canonry.world.usecases.worlds import bound_world, world_at
 
 PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
 _K: Final = 5
@@ -80,8 +80,8 @@ async def _roll(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
 
 async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tick = tick_of(arguments)
-    world = await bound_world(canon, caller)
-    found = await can_cast_here(canon, world, arguments["playerId"], arguments["spell"], tick)
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    found = await can_cast_here(then, arguments["playerId"], arguments["spell"])
     rules = None if found.rules is None else _shown(canon, found.rules)
     return _CASTABLE(found, rules=rules)
 

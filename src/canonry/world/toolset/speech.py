@@ -28,7 +28,7 @@ from canonry.world.models.services import WorldServices, moderate_content
 from canonry.world.toolset.contract import title_of
 from canonry.world.toolset.shapes import KEY
 from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
-from canonry.world.usecases.worlds import BoundWorld, bound_world
+from canonry.world.usecases.worlds import WorldAt, bound_world
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
 MODERATORS: Final = frozenset({"Safety", "Narrative"})
@@ -150,9 +150,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 CONTEXT_META: Final = "dev.canonry/context-hash"
 
 
-def told(canon: Canon, world: BoundWorld, context: dict[str, Any]) -> Noted:
+def told(then: WorldAt, context: dict[str, Any]) -> Noted:
     """The context, with its hash beside it."""
-    return Noted(
-        reply=context,
-        meta={CONTEXT_META: canon.service(WorldServices).admissions.gave_out(world.space, context)},
-    )
+    admissions = then.canon.service(WorldServices).admissions
+    return Noted(reply=context, meta={CONTEXT_META: admissions.gave_out(then.world.space, context)})

@@ -41,12 +41,12 @@ from canonry.gateway.tool import (
 from canonry.log.items.facts import (
     Relation,
 )
-from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, WorldType
+from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, WorldType
 from canonry.readmodels.edges import Direction
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
-from canonry.world.domain.checks import Person, person_of
+from canonry.world.domain.checks import person_of
 from canonry.world.toolset.contract import READERS, contract_tool, title_of, with_shapes
 from canonry.world.toolset.shapes import (
     ANYTHING,
@@ -83,25 +83,25 @@ from canonry.world.toolset.speech import told
 from canonry.world.usecases.advance_clock import advance_clock
 from canonry.world.usecases.contexts import (
     TYPES,
+    EventsWanted,
     LocationContext,
     exits_of,
     get_atmosphere,
+    get_changes,
     get_location_context,
-    get_player_context,
+    get_mover_context,
     get_recent_events,
-    get_spatial_context,
+    search_events,
 )
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
-from canonry.world.usecases.viewing import (
-    EventsWanted,
-    Journey,
-    find_route,
-    get_changes,
-    get_character_context,
-    search_events,
-    status_of,
+from canonry.world.usecases.routes import find_route, get_spatial_context
+from canonry.world.usecases.worlds import (
+    INVENTORY_MAX,
+    bound_world,
+    require_world,
+    world_at,
+    worlds_seen,
 )
-from canonry.world.usecases.worlds import bound_world, require_world, world_at, worlds_seen
 
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -112,9 +112,9 @@ async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -> Noted | None:
     """A location with all that a narrator needs of it; None: there is no such location."""
     tick = tick_of(arguments)
-    world = await bound_world(canon, caller)
-    found = await get_location_context(canon, world, name_of(arguments, "locationId"), tick)
-    return None if found is None else told(canon, world, CONTEXT(found))
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    found = await get_location_context(then, name_of(arguments, "locationId"))
+    return None if found is None else told(then, CONTEXT(found))
 
 
 def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
@@ -160,14 +160,14 @@ async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) ->
     }
     if not found.known:
         reply["warnings"] = ["there is no such location; these are the defaults"]
-    return told(canon, world, reply)
+    return told(world_at(canon, world), reply)
 
 
 async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     asked = number_of(arguments, "depth")
-    world = await bound_world(canon, caller)
-    depth = clamped(world.depth if asked is None else asked, 1, DEPTH_MAX)
-    found = await get_spatial_context(canon, world, name_of(arguments, "locationId"), depth)
+    now = world_at(canon, await bound_world(canon, caller))
+    depth = clamped(now.world.depth if asked is None else asked, 1, DEPTH_MAX)
+    found = await get_spatial_context(now, name_of(arguments, "locationId"), depth)
     if found is None:
         return None
     warnings = []
@@ -183,7 +183,7 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
         warnings=warnings or None,
         requestedDepth=asked if asked != depth else None,
     )
-    return told(canon, world, nearby)
+    return told(now, nearby)
 
 
 NEARBY: Final = Shape(
@@ -315,35 +315,38 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
         return None
     world = await bound_world(canon, caller)
     try:
-        tick = tick_of(arguments)
+        then = world_at(canon, world, tick_of(arguments))
     except InvalidInput:
         now = world_at(canon, world)
         if await now.find(now.id_of(name), WorldType.PLAYER) is None:
             return None  # that there is no such player is the first thing to be said
         raise
-    found = await get_player_context(canon, world, name, tick)
-    return None if found is None else told(canon, world, _CONTEXT(found))
-
-
-def _unusual(status: Person) -> Person | None:
-    """How somebody is, where anything was said of it."""
+    found = await get_mover_context(then, name, WorldType.PLAYER)
+    if found is None:
+        return None
+    status = found.status
     usual = status.alive and status.present and not (status.conditions or status.resources)
-    return None if usual else status
+    warnings = [] if found.location is not None else ["the player's location is not known"]
+    if found.more:
+        warnings.append(f"the first {INVENTORY_MAX} items of the inventory are shown")
+    shown = _CONTEXT(
+        found,
+        player=PLAYER(
+            found.mover, currentLocationId=found.location, status=None if usual else status
+        ),
+        recentEvents=events_told(found.events, await then.places_in(found.events)),
+        warnings=warnings,
+    )
+    return told(then, shown)
 
 
 _CONTEXT: Final = Shape(
     tick=INTEGER,
-    player=Field({}).of(
-        lambda found: PLAYER(
-            found.player,
-            currentLocationId=found.location,
-            status=_unusual(status_of(found.player, found.tick)),
-        )
-    ),
+    player=given(Field({})),
     location=nullable(LOCATION),
     inventory=array(ITEM),
-    recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
-    warnings=array(TEXT),
+    recentEvents=given(Field(array(EVENT).schema)),
+    warnings=given(array(TEXT)),
 )
 
 
@@ -359,7 +362,7 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
     if scope is None or name is None or (limit is not None and math.isnan(limit)):
         return []
     most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
-    return events_told(*await get_recent_events(canon, world, scope, name, most))
+    return events_told(*await get_recent_events(world_at(canon, world), scope, name, most))
 
 
 PLAYERS_TOOLS: Final[tuple[Tool, ...]] = (
@@ -380,7 +383,7 @@ _CHARACTER: Final = Shape(
         description=TEXT,
         tags=array(TEXT).of(kept("tags", ())),
         attributes=optional(ANYTHING.of(lambda one: one.properties.get("attributes") or None)),
-    ),
+    ).of("mover"),
     location=nullable(LOCATION),
     status=STATUS,
     inventory=array(ITEM),
@@ -418,20 +421,17 @@ _HIDDEN: Final = kept("hidden")
 
 
 async def _character(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    found = await get_character_context(
-        canon, world, arguments["characterId"], arguments.get("tick")
-    )
-    return None if found is None else told(canon, world, _CHARACTER(found))
+    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
+    found = await get_mover_context(then, arguments["characterId"], *MOVERS)
+    return None if found is None else told(then, _CHARACTER(found))
 
 
 async def _view(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """The place of a player, without what is hidden and without those who are away."""
-    world, tick = await bound_world(canon, caller), arguments.get("tick")
-    player = await get_player_context(canon, world, arguments["playerId"], tick)
-    if player is None or player.location is None:
-        return None
-    found = await get_location_context(canon, world, player.location.id, tick)
+    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
+    player = await then.find(then.id_of(arguments["playerId"]), WorldType.PLAYER)
+    location = None if player is None else await then.location_of(player.id)
+    found = None if location is None else await get_location_context(then, location.id)
     if found is None:
         return None
     seen = replace(
@@ -439,43 +439,31 @@ async def _view(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         exits=[edge for edge in found.exits if not _HIDDEN(edge)],
         characters=[one for one in found.characters if person_of(one).present],
     )
-    return told(canon, world, CONTEXT(seen))
+    return told(then, CONTEXT(seen))
 
 
 async def _surroundings(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    depth = arguments.get("depth", world.depth)
-    found = await get_spatial_context(
-        canon, world, arguments.get("locationId"), depth, arguments.get("tick")
-    )
+    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
+    depth = arguments.get("depth", then.world.depth)
+    found = await get_spatial_context(then, arguments.get("locationId"), depth)
     if found is None:
         return None
     warnings = None if found.complete else ["there are more locations within reach"]
-    return told(canon, world, NEARBY(found, depth=depth, warnings=warnings))
+    return told(then, NEARBY(found, depth=depth, warnings=warnings))
 
 
 async def _route(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    journey = Journey(
-        start=arguments["fromLocationId"],
-        target=arguments["toLocationId"],
-        mover=arguments.get("moverId"),
-        seen=arguments.get("onlySeen", False),
-        tick=arguments.get("tick"),
-    )
-    found = await find_route(canon, world, journey)
+    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
+    origin, goal = arguments["fromLocationId"], arguments["toLocationId"]
+    mover, seen = arguments.get("moverId"), arguments.get("onlySeen", False)
+    found = await find_route(then, origin, goal, mover=mover, seen=seen)
     return None if found is None else _ROUTE(found)
 
 
 async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    found = await get_changes(
-        canon,
-        world,
-        arguments.get("locationId"),
-        arguments["fromTick"],
-        arguments.get("toTick", world.now),
-    )
+    start, end = arguments["fromTick"], arguments.get("toTick")
+    found = await get_changes(canon, world, arguments.get("locationId"), start, end)
     return None if found is None else _CHANGES(found)
 
 

@@ -1,17 +1,14 @@
 """Check a narration against the scene of its moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from canonry.canon.judging.comparing.conflicts import Stated, conflict
-from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
-from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, WorldType
-from canonry.readmodels.edges import Tick, time_of_day
+from canonry.log.schemas.world_types import EXIT, MOVERS, WorldType
+from canonry.readmodels.edges import time_of_day
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import TextQuery
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.known import no_passage
 from canonry.world.domain.checks import Stack, person_of, stack_of, way_of
@@ -19,14 +16,13 @@ from canonry.world.domain.narration.claims import sentences_of
 from canonry.world.domain.narration.scene import NarratedScene, Somewhere, ToldOfWorld
 from canonry.world.domain.narration.violations import NarrationLimit, Violation, violations_of
 from canonry.world.usecases.contexts import exits_of, layers_upon
-from canonry.world.usecases.speech import held_by, location_of, nameable
-from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
+from canonry.world.usecases.speech import movers_at, nameable
+from canonry.world.usecases.worlds import WorldAt, not_in_world
 
 _NAMED_MAX: Final = 60
 _LORE_MAX: Final = 20
 _STEPS: Final = 5
 _PLACES_MAX: Final = 200
-_TYPES: Final = (*MOVERS, WorldType.ITEM, WorldType.LOCATION)
 NAMES: Final = ("name", "title")
 
 
@@ -34,14 +30,15 @@ async def scene_of(
     then: WorldAt, place: Entity, player: Entity | None, narration: str
 ) -> NarratedScene:
     """What bears on a narration that takes place there."""
-    named = await _named(then, narration)
+    types = (*MOVERS, WorldType.ITEM, WorldType.LOCATION)
+    named = await then.search(Collection.ENTITIES, narration, _NAMED_MAX, *types)
     realms = await then.realms_of(place.id)
     layers = await layers_upon(then, place.id, realms)
-    here = await _movers_at(then, place.id)
+    here = await movers_at(then, place.id)
     movers = {**here, **{name: t for name, t in named.items() if t.entity_type in MOVERS}}
     if player is not None:
         movers.pop(player.id, None)
-    own = () if player is None else await held_by(then, player.id)
+    own = () if player is None else (await then.inventory_of(player.id))[0]
     reached = await _reached(then, place, frozenset(item.id for item in own))
     exits = await exits_of(then, place)
     ends = await then.all({*(edge.to_id for edge in exits), *reached}, WorldType.LOCATION)
@@ -65,23 +62,6 @@ async def scene_of(
     )
 
 
-async def _named(then: WorldAt, narration: str) -> Mapping[str, Entity]:
-    """The things of the world that share words of their name with a narration."""
-    asked = TextQuery(
-        collection=Collection.ENTITIES,
-        text=narration[: then.canon.policy.limits.query],
-        spaces=frozenset((then.world.space,)),
-        limit=_NAMED_MAX,
-    )
-    found = await then.canon.text.search(asked)
-    return await then.all([hit.id for hit in found.hits], *_TYPES)
-
-
-async def _movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
-    edges = await then.edges(LOCATED_IN, place, outward=False, kinds=MOVERS, limit=_PLACES_MAX)
-    return await then.all((edge.from_id for edge in edges), *MOVERS)
-
-
 async def _items(
     then: WorldAt,
     place: Entity,
@@ -89,7 +69,7 @@ async def _items(
     named: Mapping[str, Entity],
     own: Sequence[Entity],
 ) -> Iterable[Stack]:
-    lying = await held_by(then, place.id)
+    lying, _more = await then.inventory_of(place.id)
     known = {item.id for item in (*own, *lying)}
     others = [
         thing
@@ -125,17 +105,7 @@ async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mappi
 
 
 async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
-    asked = TextQuery(
-        collection=Collection.LORE,
-        text=narration[: then.canon.policy.limits.query],
-        spaces=frozenset((then.world.space,)),
-        limit=_LORE_MAX,
-    )
-    found = await then.canon.text.search(asked)
-    facts = await then.all(
-        [hit.id for hit in found.hits],
-        WorldType.LORE_FACT,
-    )
+    facts = await then.search(Collection.LORE, narration, _LORE_MAX, WorldType.LORE_FACT)
     told: list[ToldOfWorld] = []
     for fact in facts.values():
         if fact.properties.get("archived"):
@@ -154,36 +124,26 @@ async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
     return told
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narrated:
-    """A narration, for whom and where: without a place where the player is, or the starter."""
-
-    text: str
-    player: str | None = None
-    location: str | None = None
-    tick: Tick | None = None
-
-
 async def check_narration(
-    canon: Canon, world: BoundWorld, narrated: Narrated
+    then: WorldAt, text: str, player_id: str | None = None, location: str | None = None
 ) -> Sequence[Violation]:
-    """What canon or a constraint would reject; nothing is written.
+    """What canon or a constraint would reject of a narration; nothing is written.
+
+    Without a `location` it takes place where the player is, or at the starter.
 
     Raises:
         NotFound: `player.unknown` or `location.unknown`.
     """
-    then = world_at(canon, world, narrated.tick)
-    player = None
-    if narrated.player is not None:
-        player = await then.find(then.id_of(narrated.player), WorldType.PLAYER)
-        if player is None:
-            raise not_in_world(then.id_of(narrated.player), WorldType.PLAYER)
-    place = await _place(then, narrated, player)
+    player = None if player_id is None else await then.require(player_id, WorldType.PLAYER)
+    if location is None and player is not None:
+        place = await then.location_of(player.id)
+    else:
+        place = await then.find(then.id_of(location), WorldType.LOCATION)
     if place is None:
-        raise not_in_world(then.id_of(narrated.location), WorldType.LOCATION)
-    scene = await scene_of(then, place, player, narrated.text)
-    found = violations_of(narrated.text, scene)
-    lore = [each for each in contradictions(narrated.text, scene) if not _covered(each, found)]
+        raise not_in_world(then.id_of(location), WorldType.LOCATION)
+    scene = await scene_of(then, place, player, text)
+    found = violations_of(text, scene)
+    lore = [each for each in contradictions(text, scene) if not _covered(each, found)]
     return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))
 
 
@@ -211,9 +171,3 @@ def _covered(one: Violation, found: Sequence[Violation]) -> bool:
         each.constraint is one.constraint and each.start < one.end and one.start < each.end
         for each in found
     )
-
-
-async def _place(then: WorldAt, narrated: Narrated, player: Entity | None) -> Entity | None:
-    if narrated.location is None and player is not None:
-        return await location_of(then, player.id)
-    return await then.find(then.id_of(narrated.location), WorldType.LOCATION)

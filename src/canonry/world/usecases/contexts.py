@@ -1,18 +1,17 @@
-"""Contexts of a world: of places, players, realms and facts."""
+"""Contexts of a world: of places, people and realms, what changed there, and events."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from canonry.canon.session.canon import Canon
-from canonry.log.commits import ORIGIN, Position
+from canonry.language.texts.stems import terms_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import (
     BELONGS_TO,
     EXIT,
-    HELD_BY,
     LAYER_OF,
     LOCATED_IN,
     WITHIN,
@@ -23,20 +22,20 @@ from canonry.log.schemas.world_types import (
 from canonry.readmodels.edges import (
     PLACE_IN_ORDER,
     Direction,
-    Reached,
     Tick,
-    Way,
     blocked_at,
+    instant_of,
     kind_of,
-    reached_from,
     shows_at,
     time_of_day,
 )
 from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.state import EventQuery
+from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId
-from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
-from canonry.world.domain.merging import lore_id_of
+from canonry.world.domain.checks import Person, person_of
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.world_ties import RouteOn, Tied, routes_on, ties_of
 from canonry.world.usecases.worlds import NEARBY_MAX, BoundWorld, WorldAt, world_at
 
@@ -130,57 +129,6 @@ async def get_atmosphere(
     )
 
 
-_ARCHIVED: Final = "properties.archived"
-_VERSION: Final = "properties.version"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalFact:
-    """A fact of lore in one version; `first` is the observation that brought it into being."""
-
-    entity: Entity
-    version: int
-    said: Observation
-    first: Observation
-
-    @property
-    def fields(self) -> Any:
-        """What this version says."""
-        return self.said.fields.get("properties.fields", {})
-
-
-async def get_canonical_fact(
-    canon: Canon, world: BoundWorld, key: str, version: int | None = None
-) -> CanonicalFact | None:
-    """The fact with this key in a version, or in the newest that is not archived; None: no such."""
-    entity = await find_lore(canon, world, key)
-    if entity is None:
-        return None
-    versions = await versions_of(canon, entity)
-    standing = (n for n, each in enumerate(versions, 1) if not each.fields.get(_ARCHIVED))
-    number = max(standing, default=0) if version is None else version
-    if not 1 <= number <= len(versions):
-        return None
-    said = versions[number - 1]
-    return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
-
-
-async def find_lore(canon: Canon, world: BoundWorld, key: str) -> Entity | None:
-    """The entity that holds all versions of a fact, archived or not."""
-    lore_id = lore_id_of(world.space, key)
-    found = await canon.within(world.space).thing(lore_id)
-    if isinstance(found, Entity) and found.level is CanonLevel.CANON:
-        return found if found.entity_type == WorldType.LORE_FACT else None
-    return None
-
-
-async def versions_of(canon: Canon, entity: Entity) -> Sequence[Observation]:
-    """The observations that each brought a version, the first one first; at most 500."""
-    seen = await canon.state.observations(entity.id, after=Position(ORIGIN), limit=PAGE_MAX)
-    versions = [each for each in seen if _VERSION in each.fields]
-    return sorted(versions, key=lambda each: int(each.fields[_VERSION]))
-
-
 _DIRECTIONS: Final = frozenset(Direction)
 
 
@@ -206,11 +154,8 @@ class LocationContext:
     places: Mapping[str, Entity]
 
 
-async def get_location_context(
-    canon: Canon, world: BoundWorld, name: str | None, tick: Tick | None
-) -> LocationContext | None:
+async def get_location_context(then: WorldAt, name: str | None) -> LocationContext | None:
     """The context of the location with this id or key, or of the starter; None: there is none."""
-    then = world_at(canon, world, tick)
     location = await then.find(then.id_of(name), WorldType.LOCATION)
     if location is None:
         return None
@@ -260,78 +205,51 @@ async def _characters(then: WorldAt, location: Entity) -> Sequence[Entity]:
     return [known[each] for each in here if each in known]
 
 
-INVENTORY_MAX = 200
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlayerContext:
-    """A player at a tick; `location` None: nobody knows where they were then.
+class MoverContext:
+    """A player or a character at a tick, and what they took part in lately.
 
-    `places` are those that the events name, by id.
+    `location` None: nobody knows where they were then. `more`: they had more than is told.
     """
 
     tick: Tick
-    player: Entity
+    mover: Entity
     location: Entity | None
     inventory: Sequence[Entity]
+    more: bool
+    status: Person
     events: Sequence[Event]
-    places: Mapping[str, Entity]
-    warnings: tuple[str, ...]
 
 
-async def get_player_context(
-    canon: Canon, world: BoundWorld, name: str, tick: Tick | None
-) -> PlayerContext | None:
-    """The context of the player with this id or key; None: there is no such player."""
-    then = world_at(canon, world, tick)
-    player = await then.find(then.id_of(name), WorldType.PLAYER)
-    if player is None:
+async def get_mover_context(then: WorldAt, name: str, *types: WorldType) -> MoverContext | None:
+    """The context of who has this id or key and is of one of these types; None: nobody."""
+    mover = await then.find(then.id_of(name), *types)
+    if mover is None:
         return None
-    location = await location_of(then, player)
-    held, more = await inventory_of(then, player)
-    events = await then.events(player.id, NEARBY_MAX)
-    warnings = [] if location is not None else ["the player's location is not known"]
-    if more:
-        warnings.append(f"the first {INVENTORY_MAX} items of the inventory are shown")
-    return PlayerContext(
+    location = await then.location_of(mover.id)
+    held, more = await then.inventory_of(mover.id)
+    person = person_of(mover)
+    return MoverContext(
         tick=then.tick,
-        player=player,
+        mover=mover,
         location=location,
         inventory=held,
-        events=events,
-        places=await then.places_in(events),
-        warnings=tuple(warnings),
+        more=more,
+        status=replace(person, conditions=person.conditions_at(then.tick)),
+        events=await then.events(mover.id, NEARBY_MAX),
     )
 
 
 async def get_recent_events(
-    canon: Canon, world: BoundWorld, scope: WorldType, name: str, limit: int
+    now: WorldAt, scope: WorldType, name: str, limit: int
 ) -> tuple[Sequence[Event], Mapping[str, Entity]]:
     """At most `limit` events of the thing of type `scope`, the newest first, and their places.
 
     `name` is its id or key.
     """
-    now = world_at(canon, world)
     thing = await now.find(now.id_of(name), scope)
     events = () if thing is None else await now.events(thing.id, limit)
     return events, await now.places_in(events)
-
-
-async def location_of(
-    then: WorldAt, mover: Entity, kind: WorldType = WorldType.PLAYER
-) -> Entity | None:
-    """Where a mover was; None: nobody knows."""
-    for edge in await then.edges(LOCATED_IN, mover.id, kinds=(kind, "")):
-        return await then.find(edge.to_id, WorldType.LOCATION)
-    return None
-
-
-async def inventory_of(then: WorldAt, mover: Entity) -> tuple[Sequence[Entity], bool]:
-    """What a mover had, by name; and whether there was more."""
-    edges = await then.edges(HELD_BY, mover.id, outward=False, limit=INVENTORY_MAX + 1)
-    known = await then.all((edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM)
-    items = sorted(known.values(), key=lambda item: (item.name, item.id))
-    return items, len(edges) > INVENTORY_MAX
 
 
 INSIDE_MAX: Final = 100
@@ -354,11 +272,8 @@ class RealmContext:
     complete: bool
 
 
-async def get_realm_context(
-    canon: Canon, world: BoundWorld, name: str, tick: Tick | None
-) -> RealmContext | None:
+async def get_realm_context(then: WorldAt, name: str) -> RealmContext | None:
     """The context of the realm with this id or key; None: there is no such realm."""
-    then = world_at(canon, world, tick)
     realm = await then.find(then.id_of(name), WorldType.REALM)
     if realm is None:
         return None
@@ -386,73 +301,138 @@ async def _inward(
     return things, len(edges) <= INSIDE_MAX
 
 
-PLACES_MAX: Final = 2_000
-"""So many places are looked at, however many a dense world has within reach."""
-
-_GROUP: Final = 16
-"""So many places are read in one go: a longer read would have to leave the thread that asks."""
+EVENTS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
-    """A place within reach: how many exits away, and the directions that lead there."""
+class ChangesBetween:
+    """What came and what went at a place after one tick and until another.
 
-    location: Entity
-    path: tuple[Direction, ...]
+    Of the nearby as many are compared as a context tells. `layers` has the text before and after.
+    """
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpatialContext:
-    """The places around one, the nearest first; `complete` False: there are more than looked at."""
-
-    location: EntityId
-    neighbours: Sequence[Neighbour]
+    from_tick: Tick
+    to_tick: Tick
+    exits_opened: Sequence[Relation]
+    exits_closed: Sequence[Relation]
+    arrived: Sequence[str]
+    left: Sequence[str]
+    layers: Mapping[LayerType, tuple[str | None, str | None]]
+    events: Sequence[Event]
     complete: bool
 
 
-async def get_spatial_context(
-    canon: Canon, world: BoundWorld, name: str | None, depth: int, tick: Tick | None = None
-) -> SpatialContext | None:
-    """What lies within `depth` exits of a location, or of the starter; None: there is no such one.
+async def get_changes(
+    canon: Canon, world: BoundWorld, location: str | None, start: Tick, end: Tick | None = None
+) -> ChangesBetween | None:
+    """What changed after `start` and until `end`; None: no such location at both of them.
 
-    Ways lead through exits as they are at the tick, by default now, also hidden ones; blocked ones
-    lead nowhere.
+    Raises:
+        InvalidInput: `changes.backwards`.
     """
-    now = world_at(canon, world, tick)
-    start = now.id_of(name)
-    if await now.find(start, WorldType.LOCATION) is None:
+    then = world_at(canon, world, end)
+    end = then.tick
+    if end < start:
+        message = "toTick comes after fromTick"
+        raise InvalidInput("changes.backwards", message, path="/toTick")
+    before = await get_location_context(world_at(canon, world, start), location)
+    after = await get_location_context(then, location)
+    if before is None or after is None:
         return None
-    found: dict[EntityId, Reached] = {start: Reached(place=start, path=())}
-    ring: Sequence[Reached] = (found[start],)
-    for _step in range(depth):
-        if not ring or len(found) > PLACES_MAX:
-            break
-        ways = await _ways(now, [each.place for each in ring])
-        ring = [each for each in reached_from(ring, ways) if each.place not in found]
-        found |= {each.place: each for each in ring}
-    reached = list(found.values())[1 : PLACES_MAX + 1]
-    known = await _known(now, [each.place for each in reached])
-    return SpatialContext(
-        location=start,
-        neighbours=[
-            Neighbour(location=known[each.place], path=each.path)
-            for each in reached
-            if each.place in known
-        ],
-        complete=len(found) <= PLACES_MAX + 1,
+    events = await then.events(after.location.id, EVENTS_MAX)
+    since = instant_of(start)
+    new = [each for each in events if (each.time_ref or each.created_at) > since]
+    was, now = _exits(before), _exits(after)
+    here, there = _people(before), _people(after)
+    return ChangesBetween(
+        from_tick=start,
+        to_tick=end,
+        exits_opened=[edge for key, edge in now.items() if key not in was],
+        exits_closed=[edge for key, edge in was.items() if key not in now],
+        arrived=[each for each in there if each not in here],
+        left=[each for each in here if each not in there],
+        layers=_layers(before, after),
+        events=new,
+        complete=len(new) < EVENTS_MAX,
     )
 
 
-async def _ways(now: WorldAt, places: Sequence[EntityId]) -> Sequence[Way]:
-    ways: list[Way] = []
-    for first in range(0, len(places), _GROUP):
-        some = places[first : first + _GROUP]
-        ways += await now.canon.places.ways(now.world.space, some, now.at)
-    return ways
+def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]:
+    """Exits by all that decides whether and where they lead."""
+    return {
+        (kind_of(edge), edge.to_id, bool(edge.properties.get("blocked"))): edge
+        for edge in context.exits
+    }
 
 
-async def _known(now: WorldAt, places: Sequence[EntityId]) -> Mapping[str, Entity]:
-    known: dict[str, Entity] = {}
-    for first in range(0, len(places), _GROUP):
-        known |= await now.all(places[first : first + _GROUP], WorldType.LOCATION)
-    return known
+def _people(context: LocationContext) -> Sequence[str]:
+    return [*(edge.from_id for edge in context.players), *(one.id for one in context.characters)]
+
+
+def _layers(
+    before: LocationContext, after: LocationContext
+) -> Mapping[LayerType, tuple[str | None, str | None]]:
+    was = {kind: upon.value for kind, upon in before.layers.items()}
+    now = {kind: upon.value for kind, upon in after.layers.items()}
+    return {
+        kind: (was.get(kind), now.get(kind)) for kind in LayerType if was.get(kind) != now.get(kind)
+    }
+
+
+LOOKED_AT: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsWanted:
+    """Events that have all of these; `words` are in their kind or description, each of them."""
+
+    words: str = ""
+    event_type: str | None = None
+    involved: str | None = None
+    start: Tick | None = None
+    end: Tick | None = None
+
+
+async def search_events(
+    canon: Canon, world: BoundWorld, wanted: EventsWanted, limit: int
+) -> tuple[Sequence[Event], bool]:
+    """At most `limit` events, the newest first; and whether all were looked at that there are."""
+    entities = frozenset[str]()
+    if wanted.involved is not None:
+        entities = frozenset((thing_id_of(world.space, wanted.involved),))
+    found: list[Event] = []
+    left = (await canon.state.events(_query(world, entities, 0, 1))).total
+    looked = 0
+    while left > 0 and looked < LOOKED_AT:
+        size = min(PAGE_MAX, left)
+        left -= size
+        page = await canon.state.events(_query(world, entities, left, size))
+        looked += len(page.items)
+        for event in reversed(page.items):
+            if _fits(event, wanted):
+                found.append(event)
+                if len(found) == limit:
+                    return found, True
+    return found, left <= 0
+
+
+def _query(world: BoundWorld, entities: Iterable[str], offset: int, limit: int) -> EventQuery:
+    return EventQuery(
+        spaces=frozenset((world.space,)),
+        entities=frozenset(entities),  # type: ignore[arg-type] # ids of a world's things
+        level=CanonLevel.CANON,
+        offset=offset,
+        limit=limit,
+    )
+
+
+def _fits(event: Event, wanted: EventsWanted) -> bool:
+    when = event.created_at if event.time_ref is None else event.time_ref
+    terms = terms_of(wanted.words)
+    said = frozenset(terms_of(f"{event.title} {event.description}")) if terms else frozenset()
+    return (
+        wanted.event_type in {None, event.title}
+        and (wanted.start is None or when >= instant_of(wanted.start))
+        and (wanted.end is None or when <= instant_of(wanted.end))
+        and said.issuperset(terms)
+    )

@@ -45,8 +45,8 @@ from canonry.world.models.telemetry import (
     model_for,
 )
 from canonry.world.usecases.check_narration import contradictions, scene_of
+from canonry.world.usecases.contexts import EventsWanted, search_events
 from canonry.world.usecases.proposals.settling import decided, proposal_in
-from canonry.world.usecases.viewing import EventsWanted, search_events
 from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
 

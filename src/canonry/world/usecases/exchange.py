@@ -80,8 +80,7 @@ from canonry.world.domain.merging import (
     thing_id_of,
     world_id_of,
 )
-from canonry.world.usecases.contexts import versions_of
-from canonry.world.usecases.lore import declare_version
+from canonry.world.usecases.lore import declare_version, versions_of
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.world_parts import declare_part, join_realms, join_way
 from canonry.world.usecases.world_ties import join_legs, tie_up

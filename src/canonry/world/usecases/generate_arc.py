@@ -10,7 +10,6 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, LoreType, WorldType
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import TextQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId
 from canonry.values.json_values import encode_json
@@ -175,14 +174,7 @@ async def _told_of(now: WorldAt, words: Sequence[str]) -> Sequence[ArcLore]:
     """The facts that share words with these."""
     if not words:
         return []
-    asked = TextQuery(
-        collection=Collection.LORE,
-        text=" ".join(words)[: now.canon.policy.limits.query],
-        spaces=frozenset((now.world.space,)),
-        limit=_LORE_MAX,
-    )
-    hits = (await now.canon.text.search(asked)).hits
-    facts = await now.all([hit.id for hit in hits], WorldType.LORE_FACT)
+    facts = await now.search(Collection.LORE, " ".join(words), _LORE_MAX, WorldType.LORE_FACT)
     return sorted(
         (_fact(each) for each in facts.values() if not each.properties.get("archived")),
         key=lambda lore: lore.key,

@@ -14,8 +14,7 @@ from canonry.world.domain.checks import person_of
 from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, objections
 from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Rulebook
-from canonry.world.usecases.speech import held_by, location_of
-from canonry.world.usecases.worlds import BoundWorld, not_in_world, world_at
+from canonry.world.usecases.worlds import WorldAt
 
 
 def rulebook_of(canon: Canon) -> Rulebook:
@@ -58,23 +57,18 @@ class Castable:
         return "no" if self.reasons else "yes"
 
 
-async def can_cast_here(
-    canon: Canon, world: BoundWorld, player: str, spell: str, tick: Tick | None
-) -> Castable:
+async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
     """What the rules say of the spell, what holds of the player, and whether both agree.
 
     Raises:
         NotFound: `player.unknown`.
         NotSupported: `rules.missing`.
     """
-    then = world_at(canon, world, tick)
-    found = await then.find(then.id_of(player), WorldType.PLAYER)
-    if found is None:
-        raise not_in_world(then.id_of(player), WorldType.PLAYER)
-    rules = await lookup_rule(canon, RuleKind.SPELL, spell)
-    place = await location_of(then, found.id)
+    found = await then.require(player, WorldType.PLAYER)
+    rules = await lookup_rule(then.canon, RuleKind.SPELL, spell)
+    place = await then.location_of(found.id)
     realms = [] if place is None else await then.realms_of(place.id)
-    held = await held_by(then, found.id)
+    held, _more = await then.inventory_of(found.id)
     around = [] if place is None else [place, *realms]
     caster = _caster(found, [item.name for item in held], _marks(around))
     reasons = [] if place else ["nobody knows where the caster is"]

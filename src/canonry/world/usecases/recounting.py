@@ -13,9 +13,9 @@ from canonry.values.moments import Instant
 from canonry.world.domain.admission.schema import Envelope, Proposed, read_strictly
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
+from canonry.world.usecases.contexts import LOOKED_AT, EventsWanted, search_events
 from canonry.world.usecases.dialogue import TITLE, is_exchange, spoken_as
 from canonry.world.usecases.proposals.settling import decided
-from canonry.world.usecases.viewing import LOOKED_AT, EventsWanted, search_events
 from canonry.world.usecases.worlds import BoundWorld, find_world, query_worlds
 
 # Recounting: what models were asked for before this process began, as the records of worlds tell.

@@ -1,13 +1,13 @@
 """Read speech by a model or by rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, MOVERS, WorldType
+from canonry.log.schemas.world_types import LOCATED_IN, MOVERS, WorldType
 from canonry.models.speaker import ModelSpeech, SpeakingModel
 from canonry.readmodels.edges import Direction, kind_of
 from canonry.values.errors import CanonryError
@@ -25,7 +25,7 @@ from canonry.world.domain.utterances.reading import read_utterance
 from canonry.world.models.services import WorldServices, count_event
 from canonry.world.models.telemetry import GenerationRequest, Invocation, cost_of, model_for
 from canonry.world.usecases.contexts import exits_of
-from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
 
 
 async def modelled(
@@ -96,22 +96,14 @@ class Surroundings:
     known: Sequence[Nameable]
 
 
-async def location_of(then: WorldAt, mover: EntityId) -> Entity | None:
-    """Where a mover is."""
-    for edge in await then.edges(LOCATED_IN, mover, kinds=(*MOVERS, "")):
-        return await then.find(edge.to_id, WorldType.LOCATION)
-    return None
-
-
 async def surroundings_of(then: WorldAt, mover: Entity) -> Surroundings:
     """What a mover can name: hidden ways and what lies behind them are left out."""
-    place = await location_of(then, mover.id)
+    place = await then.location_of(mover.id)
     if place is None:
-        held = await held_by(then, mover.id)
+        held, _more = await then.inventory_of(mover.id)
         return Surroundings(place=None, known=[nameable(each) for each in held])
-    edges = await then.edges(LOCATED_IN, place.id, outward=False, kinds=MOVERS, limit=_MOST)
-    movers = await then.all((edge.from_id for edge in edges), *MOVERS)
-    things = await held_by(then, place.id, *movers)
+    movers = await movers_at(then, place.id)
+    things, _more = await then.inventory_of(place.id, *movers)
     ways = [way for way in await exits_of(then, place) if not way.properties.get("hidden")]
     ends = await then.all((way.to_id for way in ways), WorldType.LOCATION)
     led = [nameable(ends[way.to_id], Direction(kind_of(way))) for way in ways if way.to_id in ends]
@@ -120,11 +112,10 @@ async def surroundings_of(then: WorldAt, mover: Entity) -> Surroundings:
     return Surroundings(place=place, known=here)
 
 
-async def held_by(then: WorldAt, *holders: str) -> Sequence[Entity]:
-    """The items that these hold or that lie there."""
-    edges = await then.edges(HELD_BY, *map(EntityId, holders), outward=False, limit=_MOST)
-    found = await then.all((edge.from_id for edge in edges), WorldType.ITEM)
-    return sorted(found.values(), key=lambda item: (item.name, item.id))
+async def movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
+    """Who is at a place, by id."""
+    edges = await then.edges(LOCATED_IN, place, outward=False, kinds=MOVERS, limit=_MOST)
+    return await then.all((edge.from_id for edge in edges), *MOVERS)
 
 
 def nameable(thing: Entity, direction: Direction | None = None) -> Nameable:
@@ -141,9 +132,7 @@ async def parse_to_action_frame(
         NotFound: `player.unknown`.
     """
     now = world_at(canon, world)
-    found = await now.find(now.id_of(player), WorldType.PLAYER)
-    if found is None:
-        raise not_in_world(now.id_of(player), WorldType.PLAYER)
+    found = await now.require(player, WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
     return await _read(canon, utterance, subject, around.known, previous, space=world.space)

@@ -12,9 +12,11 @@ from canonry.canon.session.paging import every_item
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Relation
-from canonry.log.schemas.world_types import LOCATED_IN, MOVERS, WITHIN, WorldType
+from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, MOVERS, WITHIN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
+from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.places import EdgeQuery
+from canonry.readmodels.ports.text import TextQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind, is_uuid
 from canonry.values.moments import Instant
@@ -145,6 +147,7 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
 
 
 NEARBY_MAX: Final = 20
+INVENTORY_MAX: Final = 200
 _REALM_DEPTH: Final = 12
 """Realms that lie in more realms than this, one around the other, are looked up so far."""
 
@@ -187,6 +190,27 @@ class WorldAt:
         for edge in await self.edges(LOCATED_IN, mover, kinds=(*MOVERS, "")):
             return await self.find(edge.to_id, WorldType.LOCATION)
         return None
+
+    async def inventory_of(self, *holders: str) -> tuple[Sequence[Entity], bool]:
+        """The items that these held or that lay there, by name; and whether there were more."""
+        ids = map(EntityId, holders)
+        edges = await self.edges(HELD_BY, *ids, outward=False, limit=INVENTORY_MAX + 1)
+        known = await self.all((edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM)
+        items = sorted(known.values(), key=lambda item: (item.name, item.id))
+        return items, len(edges) > INVENTORY_MAX
+
+    async def search(
+        self, collection: Collection, text: str, limit: int, *types: WorldType
+    ) -> Mapping[str, Entity]:
+        """The things of these types that share words with a text, by id, the best first."""
+        asked = TextQuery(
+            collection=collection,
+            text=text[: self.canon.policy.limits.query],
+            spaces=frozenset((self.world.space,)),
+            limit=limit,
+        )
+        hits = (await self.canon.text.search(asked)).hits
+        return await self.all([hit.id for hit in hits], *types)
 
     async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
         """Those of `ids` that were, by id."""

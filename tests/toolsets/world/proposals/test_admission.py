@@ -10,8 +10,9 @@ from canonry.log.items.facts import EventDraft
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.testing.worlds import HandClock
 from canonry.values.moments import SECOND
+from canonry.world.domain.moderation.moderating import Moderation
 from canonry.world.models.services import WorldServices
-from canonry.world.ports.moderator import Moderation, Moderator
+from canonry.world.ports.moderator import Moderator
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import (
