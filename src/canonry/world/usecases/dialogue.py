@@ -120,7 +120,7 @@ class DialogueTurn:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Turn:
+class _TurnTaken:
     """Who speaks with whom and where, and what has happened in the turn so far.
 
     `again`: it is kept already, and was sent once more.
@@ -196,7 +196,7 @@ async def enrich(
     return True
 
 
-async def _begun(then: WorldAt, said: SaidToCharacter) -> _Turn:
+async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
     if not said.text.strip():
         raise InvalidInput("dialogue.empty", "say something", path="/inputText")
     if len(said.text) > INPUT_MAX:
@@ -209,7 +209,7 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _Turn:
     if place is None or missing(known, place.id, "") is not None:
         message = "nobody who could answer hears this: the character is elsewhere, away or dead"
         raise InvalidInput("dialogue.apart", message, path="/npcId")
-    return _Turn(
+    return _TurnTaken(
         said=said,
         player=player,
         npc=npc,
@@ -219,7 +219,7 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _Turn:
     )
 
 
-async def _answered(then: WorldAt, turn: _Turn, voices: Voices) -> Answered:
+async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered:
     said, services = turn.said.text, then.canon.service(WorldServices)
     if not (await moderate_content(then.canon, said)).allowed:
         raise _FellBackError("moderation.input")
@@ -254,7 +254,7 @@ async def _answered(then: WorldAt, turn: _Turn, voices: Voices) -> Answered:
     return answered
 
 
-async def _context_of(then: WorldAt, turn: _Turn) -> Mapping[str, Any]:
+async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
     """What a character may know as it answers: itself, the place, who is there, and lore."""
     player, npc, place = turn.player, turn.npc, turn.place
     scene = await scene_of(then, place, player, turn.said.text)
@@ -271,7 +271,7 @@ async def _context_of(then: WorldAt, turn: _Turn) -> Mapping[str, Any]:
     }
 
 
-async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _Turn, model: str) -> str:
+async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, model: str) -> str:
     """What the model says in the end; after the last tool call it has to do with what it has."""
     for _round in range(turn.budget.most + 1):
         left = turn.budget.left
@@ -302,7 +302,7 @@ def _asking(text: str, asked: Sequence[ToolAsked]) -> Mapping[str, Any]:
     return {"role": "assistant", "content": text or None, "tool_calls": calls}
 
 
-async def _looked_up(call: ToolAsked, voices: Voices, turn: _Turn) -> str:
+async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:
     names = {each["function"]["name"] for each in voices.tools}
     try:
         turn.budget.spend()
@@ -335,7 +335,7 @@ def is_exchange(event: Event) -> bool:
 
 
 async def _past_exchanges(
-    then: WorldAt, turn: _Turn
+    then: WorldAt, turn: _TurnTaken
 ) -> tuple[Sequence[Mapping[str, str]], str | None]:
     """The last exchanges of exactly this pair before a turn, the oldest first; fallbacks say none.
 
@@ -360,7 +360,7 @@ async def _keep(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
-    turn: _Turn,
+    turn: _TurnTaken,
     *,
     reply: str,
     fallback: str | None = None,
@@ -485,7 +485,7 @@ async def _propose_implied(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
-    turn: _Turn,
+    turn: _TurnTaken,
     *,
     changes: Sequence[Any],
     propose: Propose,
@@ -529,7 +529,7 @@ async def _propose_implied(
     return tuple(found)
 
 
-def _generation(turn: _Turn, number: int, context: str) -> Mapping[str, Any]:
+def _generation(turn: _TurnTaken, number: int, context: str) -> Mapping[str, Any]:
     """How the words came about; the tokens are told once, for budgets add them up."""
     return {
         "templateName": TEMPLATE.id,
@@ -543,7 +543,7 @@ def _generation(turn: _Turn, number: int, context: str) -> Mapping[str, Any]:
     }
 
 
-def _action(world: BoundWorld, change: Mapping[str, Any], turn: _Turn) -> Mapping[str, Any]:
+def _action(world: BoundWorld, change: Mapping[str, Any], turn: _TurnTaken) -> Mapping[str, Any]:
     """The change, about the place where it was said, or about what the player does themselves."""
     kind, params = change.get("actionType"), change.get("params")
     named = {"Mover.Move": "moverId", "Resource.Spend": "ownerId"}.get(str(kind), "")

@@ -35,7 +35,7 @@ T = TypeVar("T", Person, KnownSpot, Stack)
 _NOUNS: Final = {Person: "player or character", KnownSpot: "location", Stack: "item"}
 
 
-class _RefusedError(Exception):
+class _ActionRefusedError(Exception):
     """Ends the play of an action that the world does not allow."""
 
     def __init__(self, rejection: Rejection) -> None:
@@ -44,7 +44,7 @@ class _RefusedError(Exception):
 
 
 class Stage:
-    """One action being judged; whatever refuses it raises `_RefusedError`."""
+    """One action being judged; whatever refuses it raises `_ActionRefusedError`."""
 
     def __init__(self, known: KnownWorld, proposed: Proposed, number: int, action: Action) -> None:
         """`number` is the place of the action in the envelope."""
@@ -57,13 +57,13 @@ class Stage:
     def refuse(self, rule: str, reason: str, field: str) -> NoReturn:
         """Refuse the action for what a parameter says."""
         path = f"/proposedActions/{self.number}/params/{field}"
-        raise _RefusedError(refusal(rule, reason, path=path))
+        raise _ActionRefusedError(refusal(rule, reason, path=path))
 
     def require(self, refused: Rejection | None, field: str) -> None:
         """Refuse the action where something is said against a parameter."""
         if refused is not None:
             path = f"/proposedActions/{self.number}/params/{field}"
-            raise _RefusedError(replace(refused, path=path))
+            raise _ActionRefusedError(replace(refused, path=path))
 
     def find(self, name: str, field: str, kind: type[T]) -> T:
         """The thing of this kind that a parameter names."""
@@ -85,7 +85,7 @@ class Stage:
         wanted = " or ".join(dict.fromkeys(f"{kind}:{each}" for kind, each in scopes if each))
         path = f"/proposedActions/{self.number}/scopeKey"
         reason = f"this is about {wanted or 'nothing here'}"
-        raise _RefusedError(refusal("scope.mismatch", reason, path=path))
+        raise _ActionRefusedError(refusal("scope.mismatch", reason, path=path))
 
     def require_own(self, person: Person, field: str) -> None:
         """Nobody acts for somebody else's player; characters are anybody's."""
@@ -381,6 +381,6 @@ def broken_invariant(proposed: Proposed, known: KnownWorld) -> Rejection | None:
         for number, action in enumerate(proposed.actions):
             play = _PLAYS[type(action.params)]
             play(Stage(known, proposed, number, action), action.params)
-    except _RefusedError as error:
+    except _ActionRefusedError as error:
         return error.rejection
     return None
