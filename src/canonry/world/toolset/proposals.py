@@ -25,6 +25,7 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
+from canonry.log.items.proposals import Proposal
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
 from canonry.world.domain.admission.kit import ORDER
@@ -40,6 +41,7 @@ from canonry.world.usecases.proposals.enqueueing import (
     list_proposals,
     withdraw_proposal,
 )
+from canonry.world.usecases.proposals.settling import decided
 from canonry.world.usecases.worlds import bound_world
 
 PROPOSERS: Final = frozenset({"Narrative", "Encounter", "World", "Planner"})
@@ -75,13 +77,26 @@ _DECIDED: Final = Shape(
     policyVersion=TEXT.of("policy_version"),
 )
 _RECORDED: Final = Shape(
-    **_DECIDED.within("decided"),
-    actionEnvelope=optional(Field({}).of("envelope")),
-    proposedBy=TEXT.of("proposed_by"),
-    decidedAt=INSTANT.of("decided_at"),
+    **_DECIDED.fields,
+    actionEnvelope=optional(given(Field({}))),
+    proposedBy=given(TEXT),
+    decidedAt=given(INSTANT),
 )
+
+
+def _recorded(proposal: Proposal) -> Reply:
+    """A proposal as its record tells of it."""
+    decision = proposal.decision
+    return _RECORDED(
+        decided(proposal),
+        actionEnvelope=proposal.content.get("envelope"),
+        proposedBy=proposal.proposed_by,
+        decidedAt=proposal.created_at if decision is None else decision.decided_at,
+    )
+
+
 _PAGE: Final = Shape(
-    proposals=given(array(Field(_RECORDED.schema, _RECORDED))),
+    proposals=given(array(Field(_RECORDED.schema, _recorded))),
     nextCursor=nullable(given(TEXT)),
 )
 
@@ -143,7 +158,7 @@ def _only_by(caller: Caller) -> str | None:
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
     found = await get_proposal(canon, world, arguments["proposalId"], only_by=_only_by(caller))
-    return None if found is None else _RECORDED(found)
+    return None if found is None else _recorded(found)
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -175,7 +190,7 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         arguments["reason"],
         only_by=_only_by(caller),
     )
-    return _RECORDED(found)
+    return _recorded(found)
 
 
 def _tool(name: str, description: str, asked: Schema, reply: Schema, **more: Any) -> Tool:

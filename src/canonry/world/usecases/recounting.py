@@ -1,27 +1,23 @@
-"""Recounting: what models were asked for before this process began, as records of worlds tell."""
+"""Recounting: what models were asked for before this process began, as records of worlds tell.
 
-from collections.abc import AsyncIterator
+Proposals and dialogues are recorded with what they cost, so that a restart loses nothing of it.
+Counts of calls begin anew with each process, as those of the metrics do.
+"""
+
 from typing import Final
 
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
-from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.log.items.proposals import ProposalStatus
 from canonry.readmodels.edges import FOREVER
-from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.values.moments import Instant
 from canonry.world.domain.admission.schema import Envelope, Proposed, read_strictly
 from canonry.world.models.services import WorldServices
 from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
 from canonry.world.usecases.contexts import LOOKED_AT, EventsWanted, search_events
 from canonry.world.usecases.dialogue import TITLE, is_exchange, spoken_as
-from canonry.world.usecases.proposals.settling import decided
+from canonry.world.usecases.proposals.settling import decided, newest_proposals
 from canonry.world.usecases.worlds import BoundWorld, find_world, query_worlds
-
-# Recounting: what models were asked for before this process began, as the records of worlds tell.
-#
-# Proposals and dialogues are recorded with what they cost, so that a restart loses nothing of it.
-# Counts of calls begin anew with each process, as those of the metrics do.
 
 
 async def recount_usage(canon: Canon) -> None:
@@ -46,8 +42,8 @@ async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Insta
         if is_exchange(event) and since <= event.created_at < until:
             name, told = spoken_as(event.properties, tiers)
             telemetry.tell(name, event.created_at, told, space=world.space)
-    async for proposal in _proposals(canon, world, since):
-        if proposal.created_at >= until:
+    async for proposal in newest_proposals(canon, world.space, since=since, most=_MOST):
+        if not since <= proposal.created_at < until:
             continue
         rejection = decided(proposal).rejection
         envelope, _ = read_strictly(proposal.content.get("envelope"), Envelope)
@@ -60,25 +56,6 @@ async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Insta
         if proposal.status is ProposalStatus.ACCEPTED:
             applied = EventName.PROPOSAL_APPLIED
             telemetry.tell(applied, proposal.created_at, space=world.space)
-
-
-async def _proposals(canon: Canon, world: BoundWorld, since: Instant) -> AsyncIterator[Proposal]:
-    """The proposals of a world since then, the newest pages first."""
-    spaces = frozenset((world.space,))
-    query = ProposalQuery(spaces=spaces, types=frozenset((ProposalType.WORLD,)), limit=1)
-    left = (await canon.documents.proposals(query)).total
-    for _ in range(0, min(left, _MOST), PAGE_MAX):
-        size = min(PAGE_MAX, left)
-        left -= size
-        page = ProposalQuery(
-            spaces=spaces, types=frozenset((ProposalType.WORLD,)), limit=size, offset=left
-        )
-        found = (await canon.documents.proposals(page)).items
-        for proposal in found:
-            if proposal.created_at >= since:
-                yield proposal
-        if not found or found[0].created_at < since:
-            return
 
 
 _MOST: Final = 50_000

@@ -51,9 +51,9 @@ _STATES: Final = (
     "left right",
     "rain snow fog hail storm sun",
 )
-_STATE: Final = {word for line in _STATES for word in line.split()}
-_DENIALS: Final = NEGATIONS["english"]
-_WAYS: Final = frozenset(Direction)
+_DECISIVE: Final = frozenset(
+    (*NEGATIONS["english"], *Direction, *(word for line in _STATES for word in line.split()))
+)
 ProposedPlace = tuple[str, str]
 """The kind of an action, and the scope that it is about."""
 
@@ -75,11 +75,8 @@ class SaidBefore:
         mask = 0
         for piece in pieces:
             mask |= 1 << piece % _BITS
-        return cls(pieces, frozenset(filter(_decides, plain.split())), mask)
-
-
-def _decides(word: str) -> bool:
-    return word in _DENIALS or word in _WAYS or word in _STATE or number_of(word) is not None
+        decisive = {w for w in plain.split() if w in _DECISIVE or number_of(w) is not None}
+        return cls(pieces, frozenset(decisive), mask)
 
 
 def likeness(one: SaidBefore, other: SaidBefore) -> float:
@@ -116,11 +113,7 @@ def digest(value: Any) -> str:
 def content_of(proposed: Proposed) -> str:
     """What stands for all that is proposed, whatever ids and times it bears."""
     envelope = proposed.envelope
-    told = [
-        proposed.player,
-        _plain(envelope.actor),
-        _plain(envelope.generation),
-    ]
+    told = [proposed.player, _plain(envelope.actor), _plain(envelope.generation)]
     return digest([*told, *map(_told, proposed.actions)])
 
 
@@ -226,18 +219,24 @@ def told_texts(params: Strict) -> Iterator[tuple[str, str]]:
             yield from ((name, each) for each in value)
 
 
+def flagged(place: str, categories: Sequence[str]) -> Rejection | None:
+    """The refusal of a text that falls into categories."""
+    if not categories:
+        return None
+    reason = f"the text is flagged as {', '.join(categories)}"
+    return refusal(f"safety.{categories[0]}", reason, path=place)
+
+
 def unsafe(
     actions: Sequence[Action], categories_of: Callable[[str], Sequence[str]]
 ) -> Rejection | None:
     """The refusal of the first text that is flagged."""
     for number, action in enumerate(actions):
         for told, text in told_texts(action.params):
-            categories = categories_of(text)
-            if categories:
-                name = "layerContent" if told == "layer_content" else told
-                path = f"/proposedActions/{number}/params/{name}"
-                reason = f"the text is flagged as {', '.join(categories)}"
-                return refusal(f"safety.{categories[0]}", reason, path=path)
+            name = "layerContent" if told == "layer_content" else told
+            path = f"/proposedActions/{number}/params/{name}"
+            if (refused := flagged(path, categories_of(text))) is not None:
+                return refused
     return None
 
 

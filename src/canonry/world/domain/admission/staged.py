@@ -81,14 +81,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value.split()) > 1
 
 
-def flagged(place: str, categories: Sequence[str]) -> Rejection | None:
-    """Gate 2: the refusal of a text that falls into categories."""
-    if not categories:
-        return None
-    reason = f"the text is flagged as {', '.join(categories)}"
-    return refusal(f"safety.{categories[0]}", reason, path=place)
-
-
 def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejection | None:
     """Gate 4: the refusal of what was staged already, word by word or nearly so."""
     standing = [each for each in earlier if each.stands]

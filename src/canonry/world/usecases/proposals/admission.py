@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.ai_words import EventName
@@ -52,15 +53,8 @@ _LASTING: Final = frozenset({"Layer.Add", "Exit.Create"})
 """What these make stands until it is ended, and may then be made again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Same:
-    """Exactly this was admitted before, as that proposal."""
-
-    proposal: str
-
-
-AdmissionVerdict: TypeAlias = Rejection | Same | None
-"""None: every gate lets it pass."""
+AdmissionVerdict: TypeAlias = Rejection | str | None
+"""A refusal, or the proposal as which exactly this was admitted before; None: all gates pass it."""
 
 
 async def verdict_on(
@@ -79,7 +73,7 @@ async def verdict_on(
     """
     content = content_of(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
-        return Same(proposal=earlier.id)
+        return earlier.id
     flagged = await _unsafe(canon, proposed)
     if flagged is not None:
         return flagged
@@ -88,8 +82,14 @@ async def verdict_on(
     if scheduled and refused is not None and refused.rule not in LASTING:
         refused = None
     same = lately.by_content.get(content) if repeats_itself(proposed) else None
-    if same is not None and _still_holds(proposed, refused):
-        return Same(proposal=same)
+    if refused is None:  # what the same proposal did before holds, unless it ends by itself
+        still_holds = not any(action.kind in _LASTING for action in proposed.actions)
+    else:
+        still_holds = refused.rule in _STANDS
+    if same is not None and still_holds:
+        return same
+    mine = lately.spent_by(thing_id_of(world.space, proposed.player) if proposed.player else "")
+    now, limits = canon.clock.now(), canon.policy.admission
     return (
         refused
         or _duplicated(proposed, lately, earlier, same)
@@ -99,15 +99,8 @@ async def verdict_on(
                 canon.service(WorldServices).admissions.context(world.space, name) is not None
             ),
         )
-        or _over_budget(canon, world.space, proposed, lately)
+        or over_budget(mine, lately.instants, proposed.tokens, now, limits)
     )
-
-
-def _still_holds(proposed: Proposed, refused: Rejection | None) -> bool:
-    """Whether what the same proposal did before is why this one cannot do it, or need not."""
-    if refused is not None:
-        return refused.rule in _STANDS
-    return not any(action.kind in _LASTING for action in proposed.actions)
 
 
 async def _unsafe(canon: Canon, proposed: Proposed) -> Rejection | None:
@@ -133,15 +126,6 @@ def _duplicated(
     return too_alike(proposed, lately.said)
 
 
-def _over_budget(
-    canon: Canon, space: SpaceId, proposed: Proposed, lately: Lately
-) -> Rejection | None:
-    now = canon.clock.now()
-    player = thing_id_of(space, proposed.player) if proposed.player else ""
-    mine = lately.spent_by(player)
-    return over_budget(mine, lately.instants, proposed.tokens, now, canon.policy.admission)
-
-
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true.
 #
 # Three things happen one after the other, and each by itself leaves the world in order: the
@@ -155,7 +139,7 @@ _LEFT_BEHIND: Final = MINUTE
 class _StoppedError(Exception):
     """There is nothing to record as admitted: it is refused, or was admitted before."""
 
-    def __init__(self, verdict: Rejection | Same) -> None:
+    def __init__(self, verdict: Rejection | str) -> None:
         super().__init__(verdict)
         self.verdict = verdict
 
@@ -176,7 +160,9 @@ async def propose(
     read = read_proposal(player, sent, canon.clock.now())
     if isinstance(read, Rejection):
         return await _refuse(canon, caller, world, player=player, sent=sent, rejection=read)
-    await _settle_left_behind(canon, caller, world)
+    oldest = canon.clock.now() - _LEFT_BEHIND
+    if any(at < oldest for at in (await lately_admitted(canon, world.space)).pending.values()):
+        await settle(canon, caller, world)
     try:
         known = await _admit(canon, caller, world, read, sent=sent, due=due)
     except _StoppedError as stopped:
@@ -191,14 +177,15 @@ async def propose(
                 proposed=read,
             )
         _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
-        return await _answer(canon, world.space, read, stopped.verdict.proposal)
+        return await _answer(canon, world.space, read, stopped.verdict)
     except Unavailable:
         reason = "the record of this proposal could not be written"
         proposal_id = read.envelope.proposal_id.lower()
         return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
     _tell(canon, world, EventName.PROPOSAL_ACCEPTED, read)
     if due is None or due <= world.now:
-        await _apply(canon, caller, world, known)
+        with suppress(Unavailable):  # it is recorded as admitted: whoever settles next applies it
+            await apply_admitted(canon, caller, world, known)
     return await _answer(canon, world.space, read, known)
 
 
@@ -212,20 +199,6 @@ def _tell(
     rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
     told = invocation_of(proposed, rejection, canon.policy.models)
     count_event(canon, event, told, rule, space=world.space)
-
-
-async def _apply(canon: Canon, caller: Caller, world: BoundWorld, proposal: str) -> None:
-    try:
-        await apply_admitted(canon, caller, world, proposal)
-    except Unavailable:
-        return  # it is recorded as admitted: whoever settles next applies it
-
-
-async def _settle_left_behind(canon: Canon, caller: Caller, world: BoundWorld) -> None:
-    lately = await lately_admitted(canon, world.space)
-    oldest = canon.clock.now() - _LEFT_BEHIND
-    if any(at < oldest for at in lately.pending.values()):
-        await settle(canon, caller, world)
 
 
 async def _admit(

@@ -9,10 +9,8 @@ from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.log.folding import thing_key
-from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.readmodels.edges import checked_tick
-from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId
 from canonry.values.moments import Instant, render_instant
@@ -22,10 +20,9 @@ from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.settling import (
     Decided,
-    RecordedProposal,
+    asked_proposals,
     decided,
     proposal_in,
-    recorded,
     settle,
     withdrawn_by,
 )
@@ -111,34 +108,26 @@ class WantedProposals:
 
 async def get_proposal(
     canon: Canon, world: BoundWorld, proposal_id: str, *, only_by: str | None = None
-) -> RecordedProposal | None:
+) -> Proposal | None:
     """The proposal of that id; None: there is none, or none of theirs."""
     found = await proposal_in(canon, world.space, proposal_id.lower())
-    if found is None or only_by not in {None, found.proposed_by}:
-        return None
-    return recorded(found)
+    return found if found is not None and only_by in {None, found.proposed_by} else None
 
 
 async def list_proposals(
     canon: Canon, world: BoundWorld, wanted: WantedProposals, *, limit: int, start: int
-) -> tuple[Sequence[RecordedProposal], int | None]:
+) -> tuple[Sequence[Proposal], int | None]:
     """Proposals in the order in which they came, from a place in it; and where the next begin."""
-    found: list[RecordedProposal] = []
+    found: list[Proposal] = []
     place = start
     while place < start + _LOOKED_AT:
-        query = ProposalQuery(
-            spaces=frozenset((world.space,)),
-            types=frozenset((ProposalType.WORLD,)),
-            limit=PAGE_MAX,
-            offset=place,
-        )
-        page = await canon.documents.proposals(query)
+        page = await canon.documents.proposals(replace(asked_proposals(world.space), offset=place))
         for proposal in page.items:
             if len(found) == limit:
                 return found, place
             place += 1
             if _fits(world, proposal, wanted):
-                found.append(recorded(proposal))
+                found.append(proposal)
         if place >= page.total:
             return found, None
     return found, place
@@ -168,7 +157,7 @@ async def withdraw_proposal(
     reason: str,
     *,
     only_by: str | None = None,
-) -> RecordedProposal:
+) -> Proposal:
     """Take back what was admitted and is not applied yet.
 
     Raises:
@@ -178,8 +167,8 @@ async def withdraw_proposal(
     wanted = proposal_id.lower()
 
     async def prepare(_: NewId) -> Change:
-        found = await proposal_in(canon, world.space, wanted)
-        if found is None or only_by not in {None, found.proposed_by}:
+        found = await get_proposal(canon, world, wanted, only_by=only_by)
+        if found is None:
             raise unknown("proposal", proposal_id)
         now = (await require_world(canon, caller, world.space)).now
         if found.status is not ProposalStatus.PENDING or found.content.get("dueTick", now) <= now:

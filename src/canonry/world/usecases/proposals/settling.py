@@ -1,7 +1,7 @@
 """Settle proposals that were admitted."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.session.ai_words import EventName
@@ -68,27 +68,6 @@ class Decided:
     policy_version: str = POLICY_VERSION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedProposal:
-    """A proposal with what was sent, by whom, and when it was decided."""
-
-    decided: Decided
-    envelope: Any
-    proposed_by: str
-    decided_at: Instant
-
-
-def recorded(proposal: Proposal) -> RecordedProposal:
-    """A proposal as its record tells of it."""
-    decision = proposal.decision
-    return RecordedProposal(
-        decided=decided(proposal),
-        envelope=proposal.content.get("envelope"),
-        proposed_by=proposal.proposed_by,
-        decided_at=proposal.created_at if decision is None else decision.decided_at,
-    )
-
-
 def decided(proposal: Proposal) -> Decided:
     """How a recorded proposal fared until now."""
     details: Mapping[str, Any] = {} if proposal.decision is None else proposal.decision.details
@@ -128,25 +107,9 @@ def draft_of(caller: Caller, space: SpaceId, proposal_id: str, content: Mapping[
 
 def refused_by(caller: Caller, proposal_id: str, rejection: Rejection) -> ProposalDecided:
     """The record that a proposal was refused."""
-    told = {
-        "gate": str(rejection.gate),
-        "rule": rejection.rule,
-        "reason": rejection.reason,
-        "path": rejection.path,
-        "admissible": rejection.admissible,
-        "transient": rejection.transient,
-        "retry_after_ms": rejection.retry_after_ms,
-    }
-    return ProposalDecided(
-        proposal_id=ProposalId(proposal_id),
-        decision=DecisionDraft(
-            status=ProposalStatus.REJECTED,
-            rule=f"{rejection.gate}:{rejection.rule}",
-            rationale=rejection.reason,
-            decided_by=caller.actor.agent_id,
-            details={"rejection": told},
-        ),
-    )
+    told = {**asdict(rejection), "gate": str(rejection.gate)}
+    rule = f"{rejection.gate}:{rejection.rule}"
+    return _rejected_by(caller, proposal_id, rule, rejection.reason, {"rejection": told})
 
 
 def applied_by(
@@ -169,14 +132,20 @@ def applied_by(
 
 def withdrawn_by(caller: Caller, proposal_id: str, reason: str) -> ProposalDecided:
     """The record that a proposal was taken back before it was due."""
+    return _rejected_by(caller, proposal_id, WITHDRAWN, reason, {"withdrawn": reason})
+
+
+def _rejected_by(
+    caller: Caller, proposal_id: str, rule: str, reason: str, details: Mapping[str, Any]
+) -> ProposalDecided:
     return ProposalDecided(
         proposal_id=ProposalId(proposal_id),
         decision=DecisionDraft(
             status=ProposalStatus.REJECTED,
-            rule=WITHDRAWN,
+            rule=rule,
             rationale=reason,
             decided_by=caller.actor.agent_id,
-            details={"withdrawn": reason},
+            details=details,
         ),
     )
 
@@ -208,6 +177,12 @@ async def proposal_in(canon: Canon, space: SpaceId, proposal_id: str) -> Proposa
     if isinstance(found, Proposal) and found.space == space and found.type is ProposalType.WORLD:
         return found
     return None
+
+
+def asked_proposals(space: SpaceId, status: ProposalStatus | None = None) -> ProposalQuery:
+    """What asks for the first page of a world's proposals, of all or of those of a status."""
+    types = frozenset((ProposalType.WORLD,))
+    return ProposalQuery(spaces=frozenset((space,)), types=types, status=status, limit=PAGE_MAX)
 
 
 async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, proposal_id: str) -> None:
@@ -280,12 +255,7 @@ async def settle(canon: Canon, caller: Caller, world: BoundWorld) -> int:
     One that cannot be written now stays, and those that follow it with it.
     """
     now = (await require_world(canon, caller, world.space)).now
-    query = ProposalQuery(
-        spaces=frozenset((world.space,)),
-        types=frozenset((ProposalType.WORLD,)),
-        status=ProposalStatus.PENDING,
-        limit=PAGE_MAX,
-    )
+    query = asked_proposals(world.space, ProposalStatus.PENDING)
     waiting: list[Proposal] = []
     for page in range(SETTLED_MAX // PAGE_MAX):
         found = await canon.documents.proposals(replace(query, offset=page * PAGE_MAX))
@@ -324,41 +294,40 @@ async def lately_admitted(canon: Canon, space: SpaceId) -> Lately:
 
 
 async def _begin(canon: Canon, space: SpaceId, lately: Lately) -> None:
-    oldest = canon.clock.now() - REMEMBERED
+    oldest = Instant(canon.clock.now() - REMEMBERED)
     found: list[Proposal] = []
     for status in (ProposalStatus.ACCEPTED, ProposalStatus.PENDING):
-        found += await _newest(canon, space, status, oldest)
+        since = oldest if status is ProposalStatus.ACCEPTED else None  # pending ones count for ever
+        found += [one async for one in newest_proposals(canon, space, status, since=since)]
     for proposal in sorted(found, key=lambda each: each.position):
         lately.add(admitted(proposal.content, proposal.id, proposal.created_at))
         if proposal.status is ProposalStatus.PENDING and "dueTick" not in proposal.content:
             lately.pending[proposal.id] = proposal.created_at
 
 
-async def _newest(
-    canon: Canon, space: SpaceId, status: ProposalStatus, oldest: int
-) -> list[Proposal]:
-    """The proposals of a status since then; all that are pending, however old."""
-    spaces = frozenset((space,))
+async def newest_proposals(
+    canon: Canon,
+    space: SpaceId,
+    status: ProposalStatus | None = None,
+    *,
+    since: Instant | None = None,
+    most: int | None = None,
+) -> AsyncIterator[Proposal]:
+    """The newest proposals of a world, page by page, each page with the earliest first.
 
-    def query(offset: int, limit: int) -> ProposalQuery:
-        return ProposalQuery(
-            spaces=spaces,
-            types=frozenset((ProposalType.WORLD,)),
-            status=status,
-            offset=offset,
-            limit=limit,
-        )
-
-    left = (await canon.documents.proposals(query(0, 1))).total
-    found: list[Proposal] = []
-    while left > 0:
+    Of those before `since` only some are among them. At most `most` are looked at.
+    """
+    query = asked_proposals(space, status)
+    left = (await canon.documents.proposals(replace(query, limit=1))).total
+    end = 0 if most is None else max(0, left - most)
+    while left > end:
         size = min(PAGE_MAX, left)
         left -= size
-        page = (await canon.documents.proposals(query(left, size))).items
-        found += page
-        if status is ProposalStatus.ACCEPTED and page and page[0].created_at < oldest:
-            break
-    return found
+        page = (await canon.documents.proposals(replace(query, offset=left, limit=size))).items
+        for proposal in page:
+            yield proposal
+        if since is not None and (not page or page[0].created_at < since):
+            return
 
 
 async def _follow(
