@@ -29,7 +29,12 @@ from canonry.world.domain.atlas import (
     Realm,
     Route,
 )
-from canonry.world.toolset.contract import READERS, nullable, with_shapes, with_texts
+from canonry.world.toolset.contract import (
+    READERS,
+    extension_tool,
+    nullable,
+    with_texts,
+)
 from canonry.world.toolset.shapes import (
     ANYTHING,
     DONE,
@@ -270,21 +275,16 @@ async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments)
 
 
 TIES_TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="get-realm-context",
-        title="Get realm context",
-        description=(
-            "Tell about a realm: what lies around and in it, its members, and which realms it "
-            "borders, serves, is allied with or at war with. Null: there is no such realm."
-        ),
-        input_schema=_ASKED,
-        accepted_schema=with_texts(nullable(_ASKED)),
-        output_schema=with_shapes({"anyOf": [_CONTEXT.schema, {"type": "null"}]}),
+    extension_tool(
+        "get-realm-context",
+        "Tell about a realm: what lies around and in it, its members, and which realms it "
+        "borders, serves, is allied with or at war with. Null: there is no such realm.",
+        _get_realm_context,
         roles=READERS,
-        run=_get_realm_context,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        takes=_ASKED,
+        accepts=with_texts(nullable(_ASKED)),
+        gives=_CONTEXT.schema,
+        null=True,
     ),
     builders_tool(
         "create-tie",

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
@@ -25,10 +27,10 @@ from canonry.log.schemas.narrative import NAMES
 from canonry.log.schemas.world_types import LoreType
 from canonry.values.moments import render_instant
 from canonry.values.policy import NAME_MAX
-from canonry.world.domain.arcs.arcs import BEATS, BEATS_MAX, BEATS_MIN
+from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
 from canonry.world.domain.narration.claims import NARRATION_MAX
 from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit
-from canonry.world.toolset.contract import LORE_READERS, contract_tool, with_shapes
+from canonry.world.toolset.contract import LORE_READERS, contract_tool, extension_tool
 from canonry.world.toolset.shapes import (
     ANYTHING,
     FOUND_MAX,
@@ -42,7 +44,6 @@ from canonry.world.toolset.shapes import (
     tick_of,
     word,
 )
-from canonry.world.toolset.speech import asking_tool
 from canonry.world.usecases.check_narration import check_narration
 from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import (
@@ -177,17 +178,14 @@ def _plain(text: str) -> str:
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search),
-    Tool(
-        name="get-fact-version",
-        title="Get fact version",
-        description="Read an older version of a fact of lore, also of an archived one.",
-        input_schema=obj({"factId": KEY, "version": POSITIVE}),
-        output_schema=with_shapes({"anyOf": [{"$ref": "#/$defs/fact"}, {"type": "null"}]}),
+    extension_tool(
+        "get-fact-version",
+        "Read an older version of a fact of lore, also of an archived one.",
+        _get_version,
         roles=LORE_READERS,
-        run=_get_version,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        takes=obj({"factId": KEY, "version": POSITIVE}),
+        gives={"$ref": "#/$defs/fact"},
+        null=True,
     ),
     builders_tool(
         "record-lore",
@@ -208,14 +206,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 
 PLANNERS: Final = frozenset({"Planner"})
-_SOME: Final = array(KEY).but(maxItems=BEATS_MIN)
-_THEMES: Final = array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5)
+_SOME: Final = array(KEY).but(maxItems=BEATS_MIN).by(tuple)
+_THEMES: Final = array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple)
 _NUMBERS: Final = array(INTEGER)
-_CONSTRAINTS: Final = obj(
+_CONSTRAINTS: Final = Request(
+    partial(WantedArc, seed=""),
     {},
     {
-        "locationIds": _SOME,
-        "factionIds": _SOME,
+        "locationIds": _SOME.of("locations"),
+        "factionIds": _SOME.of("factions"),
         "themes": _THEMES,
         "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
         "level": POSITIVE.but(maximum=20),
@@ -243,27 +242,19 @@ _PLANNED: Final = Shape(
 
 
 async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    asked = arguments.get("constraints", {})
     world = await bound_world(canon, caller)
-    wanted = WantedArc(
-        seed=arguments["seed"],
-        locations=tuple(asked.get("locationIds", ())),
-        factions=tuple(asked.get("factionIds", ())),
-        themes=tuple(asked.get("themes", ())),
-        beats=asked.get("beats", BEATS),
-        level=asked.get("level"),
-    )
-    return _PLANNED(await generate_arc(canon, world, wanted))
+    wanted = _CONSTRAINTS.read(arguments.get("constraints", {}))
+    return _PLANNED(await generate_arc(canon, world, replace(wanted, seed=arguments["seed"])))
 
 
 ARCS_TOOLS: Final[tuple[Tool, ...]] = (
-    asking_tool(
+    extension_tool(
         "generate-arc",
         "Plan a quest of 3 to 12 beats from the world's own places, people and lore. The same "
         "seed always plans the same; nothing is proposed or changed by it.",
         _generate,
         roles=PLANNERS,
-        takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS)}),
+        takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS.schema)}),
         gives=_PLANNED.schema,
     ),
 )
@@ -296,7 +287,7 @@ async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 NARRATION_TOOLS: Final[tuple[Tool, ...]] = (
-    asking_tool(
+    extension_tool(
         "check-narration",
         "Tell what of a narration the world would reject: where nobody can be, who is dead or "
         "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "

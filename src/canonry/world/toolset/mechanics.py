@@ -1,18 +1,29 @@
 """Rules tools: reference, dice, and whether a spell can be cast here and now."""
 
-from dataclasses import dataclass
+import asyncio
 from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import COUNT, INTEGER, TEXT, Field, Shape, array, enum, nullable, obj
+from canonry.gateway.shapes import (
+    COUNT,
+    INTEGER,
+    TEXT,
+    Field,
+    Shape,
+    array,
+    enum,
+    given,
+    nullable,
+    obj,
+)
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.values.policy import NAME_MAX
 from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleEntry, RuleKind, excerpt_of, roll
+from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.lore import TICK
 from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, NAMED, POSITIVE, tick_of
-from canonry.world.toolset.speech import asking_tool
-from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of, search_rules
+from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of
 from canonry.world.usecases.worlds import bound_world, world_at
 
 PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
@@ -22,22 +33,7 @@ _KIND: Final = enum(*RuleKind)
 _ENTRY: Final = Shape(
     kind=_KIND, id=TEXT, name=TEXT, text=TEXT, details=ANYTHING.by(dict), attribution=TEXT.of(None)
 )
-_FOUND: Final = Shape(
-    kind=_KIND.of("entry.kind"),
-    id=TEXT.of("entry.id"),
-    name=TEXT.of("entry.name"),
-    snippet=TEXT.of(lambda found: excerpt_of(found.entry, found.query, _PREVIEW)),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """An entry, and what was asked."""
-
-    entry: RuleEntry
-    query: str
-
-
+_FOUND: Final = Shape(kind=_KIND, id=TEXT, name=TEXT, snippet=given(TEXT))
 _ROLLED: Final = Shape(rolls=array(Shape(sides=COUNT, value=INTEGER)), total=INTEGER, seed=TEXT)
 _SORTED: Final = array(TEXT).by(sorted)
 _STATE: Final = Shape(
@@ -67,9 +63,10 @@ def _shown(canon: Canon, entry: RuleEntry) -> Reply:
 async def _search(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
     limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
-    found = await search_rules(canon, arguments["query"], kind, limit)
+    query = arguments["query"]
+    found = await asyncio.to_thread(rulebook_of(canon).search, query, kind, limit)
     return {
-        "results": [_FOUND(_Hit(each, arguments["query"])) for each in found],
+        "results": [_FOUND(each, snippet=excerpt_of(each, query, _PREVIEW)) for each in found],
         "attribution": rulebook_of(canon).attribution,
     }
 
@@ -87,16 +84,17 @@ async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    asking_tool(
+    extension_tool(
         "lookup-rule",
         "Read what the rules say of a spell, monster, piece of equipment, condition or rule. "
         "Null: they say nothing. It knows nothing of the world.",
         _lookup,
         roles=PLAYERS_OF_RULES,
         takes=obj({"kind": _KIND, "name": KEY}),
-        gives={"anyOf": [_ENTRY.schema, {"type": "null"}]},
+        gives=_ENTRY.schema,
+        null=True,
     ),
-    asking_tool(
+    extension_tool(
         "search-rules",
         "Find entries of the rules by words.",
         _search,
@@ -104,7 +102,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         takes=obj({"query": TEXT.but(maxLength=NAME_MAX)}, {"kind": _KIND, "limit": POSITIVE}),
         gives=obj({"results": array(_FOUND), "attribution": TEXT}),
     ),
-    asking_tool(
+    extension_tool(
         "roll-dice",
         "Roll dice such as 2d6+3 or 4d6kh3; the same seed always rolls the same.",
         _roll,
@@ -112,7 +110,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         takes=obj({"expression": TEXT.but(maxLength=EXPRESSION_MAX), "seed": KEY}),
         gives=_ROLLED.schema,
     ),
-    asking_tool(
+    extension_tool(
         "can-cast-here",
         "Tell whether a player can cast a spell here and now: what the rules ask, what the world "
         "is like, and why not.",

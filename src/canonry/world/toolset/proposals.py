@@ -4,6 +4,8 @@ A refusal is a result. The envelope is advertised in full and judged by the firs
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -30,8 +32,8 @@ from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
 from canonry.world.domain.admission.kit import ORDER
 from canonry.world.domain.admission.schema import ID_PATTERN, KEY_MAX, envelope_schema
-from canonry.world.toolset.contract import title_of
-from canonry.world.toolset.shapes import ANYTHING, KEY, PROSE
+from canonry.world.toolset.contract import extension_tool
+from canonry.world.toolset.shapes import ANYTHING, KEY, PROSE, Request
 from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.enqueueing import (
@@ -161,16 +163,23 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return None if found is None else _recorded(found)
 
 
+_WANTED: Final = Request(
+    WantedProposals,
+    {},
+    {
+        "playerId": KEY.of("player"),
+        "actorId": KEY.of("actor"),
+        "outcome": enum("accepted", "rejected")
+        .of("accepted")
+        .by(lambda outcome: outcome == "accepted"),
+        "since": INSTANT.by(partial(parse_instant, path="/since")),
+    },
+)
+
+
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    since, outcome = arguments.get("since"), arguments.get("outcome")
-    wanted = WantedProposals(
-        player=arguments.get("playerId"),
-        actor=arguments.get("actorId"),
-        accepted=None if outcome is None else outcome == "accepted",
-        since=None if since is None else parse_instant(since, path="/since"),
-        only_by=_only_by(caller),
-    )
+    wanted = replace(_WANTED.read(arguments), only_by=_only_by(caller))
     cursor = arguments.get("cursor", "0")
     if not (cursor.isascii() and cursor.isdigit()):
         raise InvalidInput("cursor.malformed", "take the nextCursor of a page", path="/cursor")
@@ -182,47 +191,31 @@ async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    found = await withdraw_proposal(
-        canon,
-        caller,
-        world,
-        arguments["proposalId"],
-        arguments["reason"],
-        only_by=_only_by(caller),
-    )
+    named, reason = arguments["proposalId"], arguments["reason"]
+    found = await withdraw_proposal(canon, caller, world, named, reason, only_by=_only_by(caller))
     return _recorded(found)
-
-
-def _tool(name: str, description: str, asked: Schema, reply: Schema, **more: Any) -> Tool:
-    return Tool(
-        name=name,
-        title=title_of(name),
-        description=description,
-        input_schema=asked,
-        output_schema=reply,
-        extension=True,
-        **more,
-    )
 
 
 _NAMED: Final = {"proposalId": UUID}
 TOOLS: Final[tuple[Tool, ...]] = (
-    _tool(
+    extension_tool(
         "propose-action",
         "Propose what happens, on behalf of a player. Seven gates judge it: accepted, it is true; "
         "rejected, nothing is written, and the rejection says which rule and what would pass.",
-        _ASKED,
-        _DECIDED.schema,
-        accepted_schema=_ACCEPTED,
+        _propose,
         roles=PROPOSERS,
-        run=_propose,
+        takes=_ASKED,
+        accepts=_ACCEPTED,
+        gives=_DECIDED.schema,
         read_only=False,
     ),
-    _tool(
+    extension_tool(
         "enqueue-world-event",
         "Have an event of the closed list come about, now or at a tick. The payload has the "
         "parameters of its action and the scopeKey; it passes the same gates.",
-        obj(
+        _enqueue,
+        roles=ENQUEUERS,
+        takes=obj(
             {
                 "type": enum(*EVENT_NAMES).but(description="What comes about"),
                 "payload": ANYTHING.but(
@@ -235,48 +228,40 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "dueTick": COUNT,
             },
         ),
-        _DECIDED.schema,
-        roles=ENQUEUERS,
-        run=_enqueue,
+        gives=_DECIDED.schema,
         read_only=False,
     ),
-    _tool(
+    extension_tool(
         "get-proposal",
         "Tell what became of a proposal. Null: there is none of yours.",
-        obj(_NAMED),
-        {"anyOf": [_RECORDED.schema, {"type": "null"}]},
+        _get,
         roles=PROPOSERS | OVERSEERS,
-        run=_get,
-        read_only=True,
-        idempotent=True,
+        takes=obj(_NAMED),
+        gives=_RECORDED.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "list-proposals",
         "List proposals in the order in which they came, refused ones too.",
-        obj(
+        _list,
+        roles=PROPOSERS | OVERSEERS,
+        takes=obj(
             {},
             {
-                "playerId": KEY,
-                "actorId": KEY,
-                "outcome": enum("accepted", "rejected"),
-                "since": INSTANT,
+                **_WANTED.optional,
                 "limit": INTEGER.but(minimum=1, maximum=PAGE_MAX),
                 "cursor": KEY,
             },
         ),
-        _PAGE.schema,
-        roles=PROPOSERS | OVERSEERS,
-        run=_list,
-        read_only=True,
-        idempotent=True,
+        gives=_PAGE.schema,
     ),
-    _tool(
+    extension_tool(
         "withdraw-proposal",
         "Take back what is scheduled and not due yet.",
-        obj({**_NAMED, "reason": PROSE.but(pattern=r"\S")}),
-        _RECORDED.schema,
+        _withdraw,
         roles=PROPOSERS | OVERSEERS,
-        run=_withdraw,
+        takes=obj({**_NAMED, "reason": PROSE.but(pattern=r"\S")}),
+        gives=_RECORDED.schema,
         read_only=False,
         destructive=True,
     ),

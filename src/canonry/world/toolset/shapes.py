@@ -33,7 +33,7 @@ from canonry.readmodels.edges import Direction, Tick, checked_tick, travel_ms
 from canonry.readmodels.edges import tick_of as tick_of_of_ticks
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
-from canonry.world.toolset.contract import BUILDER, title_of
+from canonry.world.toolset.contract import BUILDER, extension_tool
 from canonry.world.usecases.contexts import Upon
 from canonry.world.usecases.world_ties import Tied
 from canonry.world.usecases.worlds import BoundWorld, bound_world
@@ -100,17 +100,15 @@ def builders_tool(
         read = request.read(arguments)
         return reply(await change(canon, caller, await bound_world(canon, caller), read))
 
-    return Tool(
-        name=name,
-        title=title_of(name),
-        description=description,
-        input_schema=request.schema,
-        output_schema=reply.schema,
+    return extension_tool(
+        name,
+        description,
+        run,
         roles=BUILDER,
-        run=run,
+        takes=request.schema,
+        gives=reply.schema,
         read_only=False,
         destructive=name.startswith("remove"),
-        extension=True,
     )
 
 

@@ -1,6 +1,5 @@
 """Tools that read what players say."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -18,14 +17,14 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.values.policy import DESCRIPTION_MAX
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.domain.utterances.frames import Category
 from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.domain.utterances.reading import UTTERANCE_MAX
 from canonry.world.models.services import WorldServices, moderate_content
-from canonry.world.toolset.contract import title_of
+from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.shapes import KEY
 from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
 from canonry.world.usecases.worlds import WorldAt, bound_world
@@ -88,33 +87,8 @@ async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Repl
     return _MODERATED(await moderate_content(canon, arguments["text"]))
 
 
-def asking_tool(
-    name: str,
-    description: str,
-    run: Run,
-    *,
-    roles: frozenset[str],
-    takes: Schema,
-    gives: Schema,
-    shapes: Mapping[str, Schema] | None = None,
-) -> Tool:
-    """A tool beyond the contract that changes nothing; `shapes` are those that replies refer to."""
-    return Tool(
-        name=name,
-        title=title_of(name),
-        description=description,
-        input_schema=takes,
-        output_schema={**gives, "$defs": dict(shapes)} if shapes else gives,
-        roles=roles,
-        run=run,
-        read_only=True,
-        idempotent=True,
-        extension=True,
-    )
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
-    asking_tool(
+    extension_tool(
         "parse-to-action-frame",
         "Read what a player says as what their character sets out to do, held against what is "
         "there; nothing is done. Ask the player first where needsClarification is true.",
@@ -124,10 +98,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
             {"utterance": _UTTERANCE, "playerId": KEY},
             {"previous": array(_UTTERANCE).but(maxItems=5)},
         ),
-        gives=_READ.schema,
-        shapes={"ref": _REF.schema},
+        gives={**_READ.schema, "$defs": {"ref": _REF.schema}},
     ),
-    asking_tool(
+    extension_tool(
         "classify-intent",
         "Tell whether a player acts, speaks, asks or talks out of character.",
         _classify,
@@ -135,7 +108,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         takes=obj({"utterance": _UTTERANCE}),
         gives=_CLASSIFIED.schema,
     ),
-    asking_tool(
+    extension_tool(
         "moderate-content",
         "Tell whether a text may stand in a shared world, and where it does not. Violence in "
         "fiction stands.",

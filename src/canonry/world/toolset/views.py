@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
-from typing import Any, Final
+from typing import Final
 
 from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller, unknown
@@ -31,8 +31,6 @@ from canonry.gateway.tool import (
     Noted,
     Reply,
     Resource,
-    Run,
-    Schema,
     Shelf,
     Shelved,
     Tool,
@@ -47,7 +45,11 @@ from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
 from canonry.world.domain.checks import person_of
-from canonry.world.toolset.contract import READERS, contract_tool, title_of, with_shapes
+from canonry.world.toolset.contract import (
+    READERS,
+    contract_tool,
+    extension_tool,
+)
 from canonry.world.toolset.shapes import (
     ANYTHING,
     CHECKED_TICK,
@@ -467,102 +469,87 @@ async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return None if found is None else _CHANGES(found)
 
 
+_EVENTS: Final = Request(
+    EventsWanted,
+    {},
+    {
+        "query": TEXT.of("words"),
+        "eventType": KEY.of("event_type"),
+        "involvedId": KEY.of("involved"),
+        "fromTick": INTEGER.of("start"),
+        "toTick": INTEGER.of("end"),
+    },
+)
+
+
 async def _events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    wanted = EventsWanted(
-        words=arguments.get("query", "")[: canon.policy.limits.query],
-        event_type=arguments.get("eventType"),
-        involved=arguments.get("involvedId"),
-        start=arguments.get("fromTick"),
-        end=arguments.get("toTick"),
-    )
-    found, complete = await search_events(canon, world, wanted, arguments.get("limit", FOUND_MAX))
+    wanted, limit = _EVENTS.read(arguments), arguments.get("limit", FOUND_MAX)
+    wanted = replace(wanted, words=wanted.words[: canon.policy.limits.query])
+    found, complete = await search_events(canon, world, wanted, limit)
     return _FOUND(events=found, complete=complete)
-
-
-def _tool(
-    name: str,
-    description: str,
-    required: Mapping[str, Field],
-    more: Mapping[str, Field],
-    reply: Schema,
-    *,
-    run: Run,
-    null: bool = True,
-) -> Tool:
-    shown: Any = {"anyOf": [reply, {"type": "null"}]} if null else reply
-    return Tool(
-        name=name,
-        title=title_of(name),
-        description=description,
-        input_schema=obj(required, more),
-        output_schema=with_shapes(shown),
-        roles=READERS,
-        run=run,
-        read_only=True,
-        idempotent=True,
-        extension=True,
-    )
 
 
 _AT: Final = {"tick": INTEGER.but(description="World time in milliseconds; without it now.")}
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
-    _tool(
+    extension_tool(
         "get-character-context",
         "Tell about a character or player: where they are, what they have, how they are, and what "
         "they took part in.",
-        {"characterId": KEY},
-        _AT,
-        _CHARACTER.schema,
-        run=_character,
+        _character,
+        roles=READERS,
+        takes=obj({"characterId": KEY}, _AT),
+        gives=_CHARACTER.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "get-player-view",
         "Tell what a player is told of the place where they are: nothing hidden, nobody absent.",
-        {"playerId": KEY},
-        _AT,
-        CONTEXT.schema,
-        run=_view,
+        _view,
+        roles=READERS,
+        takes=obj({"playerId": KEY}, _AT),
+        gives=CONTEXT.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "get-surroundings",
         "Tell which places lay around one at a tick, and by which way.",
-        {},
-        {"locationId": KEY, "depth": INTEGER.but(minimum=1, maximum=DEPTH_MAX), **_AT},
-        NEARBY.schema,
-        run=_surroundings,
+        _surroundings,
+        roles=READERS,
+        takes=obj(
+            {}, {"locationId": KEY, "depth": INTEGER.but(minimum=1, maximum=DEPTH_MAX), **_AT}
+        ),
+        gives=NEARBY.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "find-route",
         "Find the quickest way between two places, for a mover only where they can pass.",
-        {"fromLocationId": KEY, "toLocationId": KEY},
-        {"moverId": KEY, "onlySeen": BOOLEAN, **_AT},
-        _ROUTE.schema,
-        run=_route,
+        _route,
+        roles=READERS,
+        takes=obj(
+            {"fromLocationId": KEY, "toLocationId": KEY},
+            {"moverId": KEY, "onlySeen": BOOLEAN, **_AT},
+        ),
+        gives=_ROUTE.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "get-changes",
         "Tell what is otherwise at a place than at an earlier tick, and what happened since.",
-        {"fromTick": INTEGER},
-        {"locationId": KEY, "toTick": INTEGER},
-        _CHANGES.schema,
-        run=_changes,
+        _changes,
+        roles=READERS,
+        takes=obj({"fromTick": INTEGER}, {"locationId": KEY, "toTick": INTEGER}),
+        gives=_CHANGES.schema,
+        null=True,
     ),
-    _tool(
+    extension_tool(
         "search-events",
         "Find events by words, kind, whom or what they involve, and time; the newest first.",
-        {},
-        {
-            "query": TEXT,
-            "eventType": KEY,
-            "involvedId": KEY,
-            "fromTick": INTEGER,
-            "toTick": INTEGER,
-            "limit": INTEGER.but(minimum=1, maximum=LIMIT_MAX),
-        },
-        _FOUND.schema,
-        run=_events,
-        null=False,
+        _events,
+        roles=READERS,
+        takes=obj({}, {**_EVENTS.optional, "limit": INTEGER.but(minimum=1, maximum=LIMIT_MAX)}),
+        gives=_FOUND.schema,
     ),
 )
 

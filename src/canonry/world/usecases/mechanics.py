@@ -34,13 +34,6 @@ async def lookup_rule(canon: Canon, kind: RuleKind, name: str) -> RuleEntry | No
     return await asyncio.to_thread(rulebook_of(canon).lookup, kind, name)
 
 
-async def search_rules(
-    canon: Canon, query: str, kind: RuleKind | None, limit: int
-) -> Sequence[RuleEntry]:
-    """The entries that fit, best first."""
-    return await asyncio.to_thread(rulebook_of(canon).search, query, kind, limit)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Castable:
     """Both halves, and what comes of them; `rules` None: there is no such spell."""

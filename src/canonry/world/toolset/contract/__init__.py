@@ -50,6 +50,36 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
     )
 
 
+def extension_tool(
+    name: str,
+    description: str,
+    run: Run,
+    *,
+    roles: frozenset[str],
+    takes: Schema,
+    gives: Schema,
+    null: bool = False,
+    accepts: Schema | None = None,
+    read_only: bool = True,
+    destructive: bool = False,
+) -> Tool:
+    """A tool beyond the contract; with `null` it may also reply that there is no such thing."""
+    return Tool(
+        name=name,
+        title=title_of(name),
+        description=description,
+        input_schema=takes,
+        accepted_schema=accepts,
+        output_schema=with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
+        roles=roles,
+        run=run,
+        read_only=read_only,
+        destructive=destructive,
+        idempotent=read_only,
+        extension=True,
+    )
+
+
 def nullable(schema: Schema) -> Schema:
     """A tool's schema as the contract reads arguments: null is as good as missing."""
     return _with_types(schema, lambda name, _: () if name in schema["required"] else ("null",))
