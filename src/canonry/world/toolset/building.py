@@ -49,9 +49,9 @@ from canonry.world.toolset.shapes import (
     Request,
     builders_tool,
     tick_of,
+    told,
     word,
 )
-from canonry.world.toolset.speech import told
 from canonry.world.usecases.build_world import create_exit, create_part, remove_exit, set_status
 from canonry.world.usecases.contexts import get_realm_context
 from canonry.world.usecases.world_ties import (

@@ -25,7 +25,7 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Schema, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply, Schema, Tool
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import LayerType, Tie
@@ -33,10 +33,11 @@ from canonry.readmodels.edges import Direction, Tick, checked_tick, travel_ms
 from canonry.readmodels.edges import tick_of as tick_of_of_ticks
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset.contract import BUILDER, extension_tool
 from canonry.world.usecases.contexts import Upon
 from canonry.world.usecases.world_ties import Tied
-from canonry.world.usecases.worlds import BoundWorld, bound_world
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
 Read = TypeVar("Read")
 
@@ -110,6 +111,15 @@ def builders_tool(
         read_only=False,
         destructive=name.startswith("remove"),
     )
+
+
+CONTEXT_META: Final = "dev.canonry/context-hash"
+
+
+def told(then: WorldAt, context: dict[str, Any]) -> Noted:
+    """The context, with its hash beside it."""
+    admissions = then.canon.service(WorldServices).admissions
+    return Noted(reply=context, meta={CONTEXT_META: admissions.gave_out(then.world.space, context)})
 
 
 PREVIEW: Final = 240

@@ -1,6 +1,6 @@
 """Tools that read what players say."""
 
-from typing import Any, Final
+from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -17,17 +17,17 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.values.policy import DESCRIPTION_MAX
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.domain.utterances.frames import Category
 from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.domain.utterances.reading import UTTERANCE_MAX
-from canonry.world.models.services import WorldServices, moderate_content
+from canonry.world.models.services import moderate_content
 from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.shapes import KEY
 from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
-from canonry.world.usecases.worlds import WorldAt, bound_world
+from canonry.world.usecases.worlds import bound_world
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
 MODERATORS: Final = frozenset({"Safety", "Narrative"})
@@ -118,12 +118,3 @@ TOOLS: Final[tuple[Tool, ...]] = (
         gives=_MODERATED.schema,
     ),
 )
-
-
-CONTEXT_META: Final = "dev.canonry/context-hash"
-
-
-def told(then: WorldAt, context: dict[str, Any]) -> Noted:
-    """The context, with its hash beside it."""
-    admissions = then.canon.service(WorldServices).admissions
-    return Noted(reply=context, meta={CONTEXT_META: admissions.gave_out(then.world.space, context)})

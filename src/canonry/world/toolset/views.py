@@ -79,9 +79,9 @@ from canonry.world.toolset.shapes import (
     present_atmosphere,
     present_summary,
     tick_of,
+    told,
     word,
 )
-from canonry.world.toolset.speech import told
 from canonry.world.usecases.advance_clock import advance_clock
 from canonry.world.usecases.contexts import (
     TYPES,
