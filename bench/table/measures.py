@@ -11,9 +11,8 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
-from canonry.world.usecases.check_narration import check_narration
 from canonry.world.usecases.exchange import import_world
-from canonry.world.usecases.speech import parse_to_action_frame
+from canonry.world.usecases.speech import check_narration, parse_to_action_frame
 from canonry.world.usecases.worlds import BoundWorld, require_world, world_at
 
 MILLISECONDS = 1_000.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from canonry.values.ids import SpaceId
 from canonry.world.domain.merging import thing_id_of
-from canonry.world.domain.utterances.frames import ActionFrame, EntityRef, Heard
+from canonry.world.domain.utterances.lexicon import ActionFrame, EntityRef, Heard
 
 FOLDER = Path(__file__).parent
 PLURAL = re.compile(r"s$")

@@ -11,8 +11,7 @@ from bench.table.measures import (
 )
 from bench.table.utterances import labels_of, lines, read_labels
 from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
-from canonry.world.domain.utterances.frames import Category
-from canonry.world.domain.utterances.lexicon import VERBS
+from canonry.world.domain.utterances.lexicon import VERBS, Category
 
 UTTERANCES, FRAMES, MODERATION, REFUSED = 300, 0.85, 0.90, 0.01
 UNSEEN = 0.67

@@ -15,8 +15,7 @@ from canonry.testing.worlds import HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant
 from canonry.world.domain.prompts.templates import find_template
-from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Telemetry, usage_report
+from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.recounting import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN

@@ -26,7 +26,7 @@ from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
-from canonry.world.web.dialogue import Dialogues
+from canonry.world.web.api import Dialogues
 from tests.server.speaking_model import Model, a_model, asks, said, words
 from tests.server.test_truth_users import OPTIONS, a_token
 from tests.server.test_worlds import OTHER

@@ -7,7 +7,7 @@ from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.models.telemetry import (
+from canonry.world.models.services import (
     HOUR,
     HOURS_MAX,
     KEPT_MAX,

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.world.domain.utterances.clauses import words_in
-from canonry.world.domain.utterances.frames import Nameable
+from canonry.world.domain.utterances.lexicon import Nameable
 from canonry.world.domain.utterances.naming import named, phrase_of
 
 

@@ -16,8 +16,7 @@ from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import Policy, StagingGates
 from canonry.world.domain.moderation.moderating import moderate_by_words
-from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import usage_report
+from canonry.world.models.services import WorldServices, usage_report
 from tests.toolsets.narrative.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio

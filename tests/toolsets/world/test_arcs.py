@@ -10,7 +10,7 @@ import pytest
 
 from bench.table.scene import scene
 from canonry.world.domain.arcs.arcs import Arc, Beat, Materials, drawn_arc, faults_of
-from canonry.world.domain.utterances.frames import Nameable
+from canonry.world.domain.utterances.lexicon import Nameable
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio

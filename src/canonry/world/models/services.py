@@ -1,18 +1,23 @@
-"""Services of a world: admission of texts, rules of play, models and counts."""
+"""Services of a world: admission of texts, rules of play, models, and counts of their use."""
 
 from asyncio import Lock
-from collections import deque
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
+from zlib import crc32
 
-from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Position
 from canonry.models.speaker import SpeakingModel
+from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
-from canonry.values.moments import Instant
+from canonry.values.moments import SECOND, Instant
+from canonry.values.policy import ModelTiers
+from canonry.world.domain.admission.kit import Rejection
 from canonry.world.domain.admission.safety import (
     ProposedPlace,
     SaidBefore,
@@ -20,9 +25,328 @@ from canonry.world.domain.admission.safety import (
     Spent,
     digest,
 )
+from canonry.world.domain.admission.schema import Proposed
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
-from canonry.world.models.telemetry import Generated, Invocation, Telemetry
+from canonry.world.domain.prompts.templates import find_template
 from canonry.world.ports.moderator import Moderator, Rulebook
+
+# Generation: which model a purpose gets, how many tools it may call, and what it said already.
+#
+# Whoever asks a model asks this first; it knows no model itself.
+
+KEPT_MAX: Final = 1_000
+
+
+def model_for(purpose: ModelPurpose, tiers: ModelTiers) -> str:
+    """The model of the tier that a purpose has; empty: the operator has named none."""
+    rich = tiers.rich if str(purpose) in tiers.rich_purposes else ""
+    return rich or tiers.cheap
+
+
+def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: ModelTiers) -> int:
+    """What tokens cost in millionths of the operator's currency, by the price of the tier."""
+    rich = bool(tiers.rich) and model == tiers.rich
+    asked, answered = tiers.rich_prices if rich else tiers.cheap_prices
+    return round(1_000 * (prompt_tokens * asked + completion_tokens * answered))
+
+
+@dataclass(slots=True, eq=False)
+class ToolBudget:
+    """So many tool calls one task may make; the one after the last fails."""
+
+    most: int
+    made: int = 0
+
+    @property
+    def left(self) -> int:
+        """How many calls can be made."""
+        return self.most - self.made
+
+    def spend(self) -> None:
+        """Count a call before it is made.
+
+        Raises:
+            Conflict: `generation.tool-calls`, there are none left.
+        """
+        if not self.left:
+            message = f"a task makes at most {self.most} tool calls; answer from what is known"
+            raise Conflict("generation.tool-calls", message, limit=self.most)
+        self.made += 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """What a model is asked, as far as it decides what the answer rests on."""
+
+    purpose: ModelPurpose
+    model: str
+    template_hash: str
+    context_hash: str
+    parameters: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The same for the same question about the same context."""
+        told = (str(self.purpose), self.model, self.template_hash, self.context_hash)
+        return digest([*told, dict(self.parameters)])
+
+
+@dataclass(slots=True, eq=False)
+class Generated:
+    """What models said lately; the same question about the same context is not asked again."""
+
+    _kept: dict[str, str] = field(default_factory=dict)
+
+    def find(self, asked: GenerationRequest) -> str | None:
+        """What was said to exactly this."""
+        said = self._kept.pop(asked.name, None)
+        if said is not None:
+            self._kept[asked.name] = said
+        return said
+
+    def keep(self, asked: GenerationRequest, said: str) -> None:
+        """Remember an answer; the one that was wanted longest ago makes room."""
+        self._kept[asked.name] = said
+        if len(self._kept) > KEPT_MAX:
+            del self._kept[next(iter(self._kept))]
+
+
+# Telemetry: what models were asked for and what became of it, counted by the hour.
+#
+# Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an
+# outcome. What is told of it are sums, apart for each space. It lives as long as the process; what
+# models were asked for before it began is counted again from the records
+# (`usecases.world.telemetry`).
+
+HOUR: Final = 3_600 * SECOND
+HOURS_MAX: Final = 24 * 31
+BOUNDS_MS: Final = (10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
+"""Latencies are counted between these."""
+MODELS_MAX: Final = 50
+SPACES_MAX: Final = 1_000
+"""Events of later spaces are counted as of none in particular."""
+DISTINCT_MAX: Final = 20_000
+OTHER: Final = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What is measured of one asking of a model; these are the `ai.*` dimensions.
+
+    Of the `text` that it gave only is kept how varied it is; `micros` is what it cost in millionths
+    of the operator's currency.
+    """
+
+    purpose: ModelPurpose
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    latency_ms: float | None = None
+    tool_calls: int = 0
+    outcome: CallOutcome | None = None
+    flagged: bool = False
+    cache_hit: bool = False
+    retries: int = 0
+    micros: int = 0
+    text: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class UsageSums:
+    """What one hour adds up to for a purpose, an event and a model.
+
+    `latencies` counts by the place among `BOUNDS_MS`; of `words`, pairs of neighbours were said,
+    and these are the different ones.
+    """
+
+    numbers: Counter[str] = field(default_factory=Counter[str])
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    rules: Counter[str] = field(default_factory=Counter[str])
+    latencies: Counter[int] = field(default_factory=Counter[int])
+    distinct: set[int] = field(default_factory=set[int])
+
+    def add(self, told: Invocation) -> None:
+        """Count an asking."""
+        self.numbers.update(
+            prompt_tokens=told.prompt_tokens,
+            completion_tokens=told.completion_tokens,
+            tool_calls=told.tool_calls,
+            flagged=told.flagged,
+            cache_hits=told.cache_hit,
+            retries=told.retries,
+            micros=told.micros,
+        )
+        if told.outcome is not None:
+            self.outcomes[told.outcome] += 1
+        if told.latency_ms is not None:
+            self.latencies[sum(told.latency_ms > bound for bound in BOUNDS_MS)] += 1
+        pairs = [crc32(f"{a} {b}".encode()) for a, b in pairwise(told.text.casefold().split())]
+        self.numbers["pairs"] += len(pairs)
+        self.distinct.update(pairs[: max(0, DISTINCT_MAX - len(self.distinct))])
+
+    def join(self, other: "UsageSums") -> None:
+        """Add what another hour adds up to."""
+        self.numbers.update(other.numbers)
+        self.outcomes.update(other.outcomes)
+        self.rules.update(other.rules)
+        self.latencies.update(other.latencies)
+        self.distinct |= other.distinct
+
+
+Key = tuple[str, str, str]
+"""Purpose, event and model; the purpose is empty where no model was asked."""
+Placed = tuple[Key, SpaceId | None]
+"""The same in one space; None: in no space in particular, such as calls of tools."""
+
+
+@dataclass(slots=True, eq=False)
+class Telemetry:
+    """Sums by the hour of all that is told; the names of events are a closed list."""
+
+    _hours: dict[int, dict[Placed, UsageSums]] = field(default_factory=dict)
+    _models: dict[str, None] = field(default_factory=dict)
+    _spaces: set[SpaceId] = field(default_factory=set)
+    began: Instant | None = None
+    recounted: bool = False
+
+    def tell(
+        self,
+        event: EventName,
+        at: Instant,
+        told: Invocation | None = None,
+        rule: str = "",
+        budget: int = 0,
+        *,
+        space: SpaceId | None = None,
+    ) -> None:
+        """Count an event of a space; `rule` is by which a gate refused.
+
+        That an hour's cost of a model passes the `budget`, in millionths, is an event of its own.
+        """
+        self.began = at if self.began is None else self.began
+        hour = self._hours.setdefault(at // HOUR, {})
+        while len(self._hours) > HOURS_MAX:
+            del self._hours[min(self._hours)]
+        purpose, model = ("", "") if told is None else (str(told.purpose), self._model(told.model))
+        key = (purpose, str(event), model)
+        sums = hour.setdefault((key, self._counted_apart(space)), UsageSums())
+        sums.numbers["count"] += 1
+        if told is not None:
+            sums.add(told)
+        if rule:
+            sums.rules[rule] += 1
+        if told is not None and budget:
+            spent = sum(
+                sums.numbers["micros"] for (key, _), sums in hour.items() if key[2] == model
+            )
+            if spent > budget >= spent - told.micros:
+                over = Invocation(purpose=told.purpose, model=told.model)
+                self.tell(EventName.BUDGET_REACHED, at, over)
+
+    def _model(self, name: str) -> str:
+        """The name of a model; of too many different ones the later are one."""
+        if name not in self._models and len(self._models) >= MODELS_MAX:
+            return OTHER
+        self._models[name] = None
+        return name
+
+    def _counted_apart(self, space: SpaceId | None) -> SpaceId | None:
+        if space is not None and len(self._spaces) < SPACES_MAX:
+            self._spaces.add(space)
+        return space if space in self._spaces else None
+
+    def sums(
+        self, since: Instant, spaces: Collection[SpaceId] | None = None
+    ) -> Mapping[Key, UsageSums]:
+        """What was told from the hour of that instant on, added up; of `spaces` alone, if given."""
+        found: dict[Key, UsageSums] = {}
+        for hour, told in self._hours.items():
+            if hour >= since // HOUR:
+                for (key, space), sums in told.items():
+                    if spaces is None or space in spaces:
+                        found.setdefault(key, UsageSums()).join(sums)
+        return found
+
+
+def invocation_of(
+    proposed: Proposed | None, rejection: Rejection | None, tiers: ModelTiers
+) -> Invocation | None:
+    """What a proposal says of the model that made it; None where none did."""
+    generation = None if proposed is None else proposed.envelope.generation
+    if generation is None:
+        return None
+    template = find_template(generation.template_name, generation.template_version)
+    return Invocation(
+        purpose=ModelPurpose.AMBIENCE if template is None else template.purpose,
+        model=generation.model,
+        prompt_tokens=generation.prompt_tokens,
+        completion_tokens=generation.completion_tokens,
+        outcome=CallOutcome.ACCEPTED if rejection is None else CallOutcome.REJECTED,
+        micros=cost_of(
+            generation.prompt_tokens, generation.completion_tokens, generation.model, tiers
+        ),
+        flagged=rejection is not None and rejection.gate == "safety",
+    )
+
+
+_SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def usage_report(
+    telemetry: Telemetry,
+    since: Instant,
+    purpose: ModelPurpose | None = None,
+    spaces: Collection[SpaceId] | None = None,
+) -> Sequence[Mapping[str, Any]]:
+    """A row for each purpose, event and model, in the order of their names; of `spaces` or of all.
+
+    A latency is the upper bound in milliseconds of the class that holds this share of all; null
+    where it lies beyond the last. `diversity` is the share of pairs of neighbouring words that are
+    different ones.
+    """
+    return [
+        _row(*key, sums)
+        for key, sums in sorted(telemetry.sums(since, spaces).items(), key=lambda each: each[0])
+        if purpose in {None, key[0]}
+    ]
+
+
+def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any]:
+    numbers = sums.numbers
+    told = {
+        "purpose": purpose or None,
+        "eventType": event,
+        "model": model or None,
+        "count": numbers["count"],
+        "rejections": dict(sorted(sums.rules.items())),
+    }
+    if not purpose:
+        return told
+    decided = sum(sums.outcomes.values())
+    return {
+        **told,
+        "promptTokens": numbers["prompt_tokens"],
+        "completionTokens": numbers["completion_tokens"],
+        "costMicros": numbers["micros"],
+        "toolCalls": numbers["tool_calls"],
+        "cacheHits": numbers["cache_hits"],
+        "retries": numbers["retries"],
+        "flaggedRatio": numbers["flagged"] / numbers["count"],
+        "outcomes": dict(sorted(sums.outcomes.items())),
+        "rejectionRate": sums.outcomes["rejected"] / decided if decided else None,
+        "latencyMs": {name: _latency(sums, share) for name, share in _SHARES.items()},
+        "diversity": len(sums.distinct) / numbers["pairs"] if numbers["pairs"] else None,
+    }
+
+
+def _latency(sums: UsageSums, share: float) -> int | None:
+    left = share * sum(sums.latencies.values())
+    for place, bound in enumerate(BOUNDS_MS):
+        left -= sums.latencies[place]
+        if left <= 0 < sum(sums.latencies.values()):
+            return bound
+    return None
+
 
 # Admissions: what a world has admitted lately, kept in memory and brought up to date by the log.
 #

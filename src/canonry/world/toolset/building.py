@@ -52,8 +52,8 @@ from canonry.world.toolset.shapes import (
     told,
     word,
 )
-from canonry.world.usecases.build_world import create_exit, create_part, remove_exit, set_status
 from canonry.world.usecases.contexts import get_realm_context
+from canonry.world.usecases.world_parts import create_exit, create_part, remove_exit, set_status
 from canonry.world.usecases.world_ties import (
     TieBetween,
     create_route,

@@ -44,7 +44,6 @@ from canonry.world.toolset.shapes import (
     tick_of,
     word,
 )
-from canonry.world.usecases.check_narration import check_narration
 from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import (
     CanonicalFact,
@@ -54,6 +53,7 @@ from canonry.world.usecases.lore import (
     record_lore,
     search_lore,
 )
+from canonry.world.usecases.speech import check_narration
 from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
 
 _TEXT_MAX: Final = 512

@@ -34,15 +34,15 @@ from canonry.world.domain.admission.kit import ORDER
 from canonry.world.domain.admission.schema import ID_PATTERN, KEY_MAX, envelope_schema
 from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.shapes import ANYTHING, KEY, PROSE, Request
-from canonry.world.usecases.proposals.admission import propose
-from canonry.world.usecases.proposals.applying import EVENT_NAMES
-from canonry.world.usecases.proposals.enqueueing import (
+from canonry.world.usecases.proposals.admission import (
     WantedProposals,
     enqueue_world_event,
     get_proposal,
     list_proposals,
+    propose,
     withdraw_proposal,
 )
+from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.settling import decided
 from canonry.world.usecases.worlds import bound_world
 

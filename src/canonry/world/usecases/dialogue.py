@@ -21,7 +21,7 @@ from canonry.values.ids import content_id, is_uuid
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant, render_instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.admission.known import missing
+from canonry.world.domain.admission.kit import missing
 from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.checks import person_of
 from canonry.world.domain.dialogue.turns import (
@@ -36,17 +36,19 @@ from canonry.world.domain.dialogue.turns import (
 )
 from canonry.world.domain.merging import thing_id_of
 from canonry.world.domain.narration.violations import violations_of
-from canonry.world.models.services import WorldServices, count_event, moderate_content
-from canonry.world.models.telemetry import (
+from canonry.world.models.services import (
     GenerationRequest,
     Invocation,
     ToolBudget,
+    WorldServices,
     cost_of,
+    count_event,
     model_for,
+    moderate_content,
 )
-from canonry.world.usecases.check_narration import contradictions, scene_of
 from canonry.world.usecases.contexts import EventsWanted, search_events
 from canonry.world.usecases.proposals.settling import decided, proposal_in
+from canonry.world.usecases.speech import contradictions, scene_of
 from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
 

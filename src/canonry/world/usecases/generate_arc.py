@@ -13,11 +13,11 @@ from canonry.readmodels.passages import Collection
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId
 from canonry.values.json_values import encode_json
-from canonry.world.domain.admission.known import no_passage
+from canonry.world.domain.admission.kit import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc, faults_of
 from canonry.world.domain.checks import person_of, way_of
 from canonry.world.domain.merging import lore_id_of
-from canonry.world.domain.utterances.frames import Nameable
+from canonry.world.domain.utterances.lexicon import Nameable
 from canonry.world.models.services import moderate_content
 from canonry.world.usecases.speech import nameable
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at

@@ -12,8 +12,7 @@ from canonry.log.items.proposals import ProposalStatus
 from canonry.readmodels.edges import FOREVER
 from canonry.values.moments import Instant
 from canonry.world.domain.admission.schema import Envelope, Proposed, read_strictly
-from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import HOUR, HOURS_MAX, invocation_of
+from canonry.world.models.services import HOUR, HOURS_MAX, WorldServices, invocation_of
 from canonry.world.usecases.contexts import LOOKED_AT, EventsWanted, search_events
 from canonry.world.usecases.dialogue import TITLE, is_exchange, spoken_as
 from canonry.world.usecases.proposals.settling import decided, newest_proposals

@@ -16,7 +16,7 @@ from canonry.readmodels.edges import (
     reached_from,
 )
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.known import no_passage
+from canonry.world.domain.admission.kit import no_passage
 from canonry.world.domain.checks import way_of
 from canonry.world.usecases.worlds import WorldAt
 

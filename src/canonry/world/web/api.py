@@ -1,13 +1,13 @@
-"""The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
+"""The pages for programs beside the protocol: dialogues, proposals, templates and costs."""
 
-They are served with the world toolset. Proposals take the path of every call; templates and sums
-are for whoever makes or oversees proposals, and none of them is told over the protocol.
-"""
-
+import asyncio
+import contextlib
 import json
 import math
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -16,20 +16,252 @@ from starlette.routing import Route
 
 from canonry.canon.session.ai_words import EventName, ModelPurpose
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.audit import AuditLine
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal, authorize, caller_for
-from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
+from canonry.gateway.principal import CORRELATION_META, Principal, authorize, caller_for
+from canonry.recall.usecases.recall import RecallServices
+from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import find_template, list_templates
-from canonry.world.models.services import WorldServices, count_event
-from canonry.world.models.telemetry import usage_report
+from canonry.world.models.services import HOUR, WorldServices, count_event, usage_report
+from canonry.world.usecases.dialogue import (
+    DEADLINE,
+    DialogueTurn,
+    ImpliedChange,
+    SaidToCharacter,
+    Voices,
+    enrich,
+    take_turn,
+    unanswered,
+)
 from canonry.world.usecases.recounting import recount_usage
-from canonry.world.usecases.worlds import worlds_seen
-from canonry.world.web.dialogue import Dialogues, WhoAsks
+from canonry.world.usecases.worlds import BoundWorld, bound_world, worlds_seen
+
+PATH: Final = "/api/npc/dialogue"
+ROLE: Final = "Narrative"
+TOOLS: Final = (
+    "get-location-context",
+    "get-player-context",
+    "get-atmosphere",
+    "get-spatial-context",
+    "get-recent-events",
+    "get-canonical-fact",
+    "search-lore",
+    "lookup-rule",
+    "search-rules",
+)
+"""What a character may look up; each only reads."""
+_BY_MEANING: Final = frozenset({"search-lore"})
+_MEANING_SHARE: Final = 0.2
+"""Of the deadline a search by meaning has so much, before words have to do."""
+_BODY_MAX: Final = 64 * 1024
+_FIELDS: Final = ("playerId", "npcId", "inputText", "correlationId")
+_NAME_MAX: Final = 200
+_TOOL: Final = "npc-dialogue"
+_LATER: Final = frozenset({"deadline", "tools.failed", "interpretation.failed", "model.unreadable"})
+_PENDING_MAX: Final = 32
+_PATIENCE: Final = 60.0
+_STATUS: Final = ((InvalidInput, 400), (NotAllowed, 403), (NotFound, 404), (Unavailable, 503))
+
+WhoAsks = Callable[[Request], Awaitable[Principal | None]]
+"""Who asks; None: nobody who may."""
+
+
+@dataclass(slots=True)
+class Dialogues:
+    """The turns of a server: one at a time for each request, and what is done after some.
+
+    The gateway serves the world toolset alone.
+    """
+
+    gateway: Gateway
+    known: WhoAsks
+    seconds: float = DEADLINE
+    later: set[asyncio.Task[bool]] = field(default_factory=set)
+    resumed: set[SpaceId] = field(default_factory=set)
+
+    def route(self) -> Route:
+        """The route under which players speak."""
+        return Route(PATH, self._answer, methods=["POST"])
+
+    async def _answer(self, request: Request) -> Response:
+        begin = time.monotonic()
+        principal = await self.known(request)
+        if principal is None:
+            headers = {"WWW-Authenticate": "Bearer"}
+            return _problem("identity.missing", "show a token of this server", 401, headers)
+        line = AuditLine(kind="call", name=_TOOL)
+        try:
+            said = _said(await _body(request))
+            (toolset,) = self.gateway.catalogue.toolsets
+            caller = caller_for(toolset, _TOOL, frozenset((ROLE,)), principal)
+            if caller.actor.agent_type != ROLE:
+                raise NotAllowed("role.denied", f"only {ROLE} may let characters speak")
+            turn = await self._turn(caller, principal, said)
+        except CanonryError as error:
+            line.code = error.code
+            status = next((code for kind, code in _STATUS if isinstance(error, kind)), 409)
+            return _problem(error.code, error.message, status)
+        finally:
+            self.gateway.audit.record(line, time.monotonic() - begin)
+        told: dict[str, Any] = {
+            "reply": turn.reply,
+            "fallback": turn.fallback,
+            "toolCalls": list(turn.tool_calls),
+            "proposals": [each.proposal for each in turn.changes if each.proposal],
+            "correlationId": said.correlation_id,
+            "latencyMs": round((time.monotonic() - begin) * 1000),
+        }
+        refused = [_refusal(each) for each in turn.changes if each.refused]
+        if refused:
+            told["refused"] = refused
+        return JSONResponse(told)
+
+    async def _turn(
+        self, caller: Caller, principal: Principal, said: SaidToCharacter
+    ) -> DialogueTurn:
+        canon = self.gateway.canon.for_viewer(caller.viewer)
+        world = await bound_world(canon, caller)
+        speaking = Principal(
+            agent_id=principal.agent_id,
+            agent_type=ROLE,
+            user=principal.user,
+            spaces=principal.spaces,
+            world=world.space,
+            authorities=frozenset(),
+            characters=principal.characters,
+        )
+        voices = Voices(
+            speaker=canon.service(WorldServices).speaker,
+            tools=self._tools(),
+            look=self._look(speaking),
+            propose=partial(self._propose, speaking, said.correlation_id),
+            seconds=self.seconds,
+        )
+        waiting = await self._left_behind(canon, world)
+        turn = await take_turn(canon, caller, world, said, voices)
+        if turn.reason in _LATER:
+            waiting = [*waiting, said]
+        calmly = replace(voices, seconds=_PATIENCE)
+        for each in waiting[: _PENDING_MAX - len(self.later)]:
+            task = asyncio.create_task(enrich(canon, caller, world, each, calmly))
+            self.later.add(task)
+            task.add_done_callback(self._done)
+        return turn
+
+    async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[SaidToCharacter]:
+        """What a process before this one has left undone; asked once for each world."""
+        if world.space in self.resumed or canon.service(WorldServices).speaker is None:
+            return ()
+        self.resumed.add(world.space)
+        since = Instant(canon.clock.now() - HOUR)
+        return await unanswered(canon, world, _LATER, since)
+
+    def _done(self, task: asyncio.Task[bool]) -> None:
+        self.later.discard(task)
+        failed = task.cancelled() or task.exception() is not None
+        code = "internal" if failed else "ok" if task.result() else "dialogue.not-enriched"
+        self.gateway.audit.record(AuditLine(kind="call", name="npc-dialogue-later", code=code), 0.0)
+
+    async def close(self) -> None:
+        """End what is still being done."""
+        for task in tuple(self.later):
+            task.cancel()
+        await asyncio.gather(*self.later, return_exceptions=True)
+
+    async def _propose(
+        self, speaking: Principal, correlation_id: str, arguments: Mapping[str, Any]
+    ) -> Any:
+        meta = {CORRELATION_META: correlation_id}
+        return (await self.gateway.call("propose-action", arguments, speaking, meta)).body
+
+    def _look(self, speaking: Principal) -> Callable[[str, Mapping[str, Any]], Awaitable[Any]]:
+        async def look(name: str, arguments: Mapping[str, Any]) -> Any:
+            given = dict(arguments)
+            if (
+                name in _BY_MEANING
+                and self.gateway.canon.service(RecallServices).recall is not None
+            ):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.seconds * _MEANING_SHARE):
+                        return (await self.gateway.call(name, given, speaking)).body
+                return (await self.gateway.by_words().call(name, given, speaking)).body
+            return (await self.gateway.call(name, given, speaking)).body
+
+        return look
+
+    def _tools(self) -> list[Mapping[str, Any]]:
+        found = (self.gateway.catalogue.tools.get(name) for name in TOOLS)
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": offer.thing.name,
+                    "description": offer.thing.description,
+                    "parameters": dict(offer.thing.input_schema),
+                },
+            }
+            for offer in found
+            if offer is not None and offer.thing.read_only and ROLE in offer.thing.roles
+        ]
+
+
+def _refusal(change: ImpliedChange) -> Mapping[str, Any]:
+    told = {"proposalId": change.proposal, "gate": change.gate, "rule": change.rule}
+    named = {name: value for name, value in told.items() if value}
+    return {"change": change.number, **named, "reason": change.refused}
+
+
+async def _body(request: Request) -> Any:
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > _BODY_MAX:
+            message = f"a request has at most {_BODY_MAX} bytes"
+            raise InvalidInput("request.too-large", message, path="")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("request.malformed", "send a JSON object", path="") from error
+
+
+def _said(body: Any) -> SaidToCharacter:
+    if not isinstance(body, dict) or set(body) != set(_FIELDS):
+        message = f"send a JSON object of exactly {', '.join(_FIELDS)}"
+        raise InvalidInput("request.malformed", message, path="")
+    for name in _FIELDS:
+        value = body[name]
+        named = name == "inputText" or (isinstance(value, str) and 0 < len(value) <= _NAME_MAX)
+        if not isinstance(value, str) or not named or not _is_text(value):
+            raise InvalidInput("request.malformed", f"{name} must be a text", path=f"/{name}")
+    return SaidToCharacter(
+        player=body["playerId"],
+        npc=body["npcId"],
+        text=body["inputText"],
+        correlation_id=body["correlationId"],
+    )
+
+
+def _is_text(value: str) -> bool:
+    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def _problem(
+    code: str, message: str, status: int, headers: Mapping[str, str] | None = None
+) -> Response:
+    body = {"error": {"code": code, "message": message}}
+    return JSONResponse(body, status_code=status, headers=headers)
+
+
+# The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
+#
+# They are served with the world toolset. Proposals take the path of every call; templates and sums
+# are for whoever makes or oversees proposals, and none of them is told over the protocol.
 
 BODY_MAX: Final = 256 * 1024
-_STATUS: Final = {
+_STATUS_OF_CODES: Final = {
     "UNAUTHORIZED": 403,
     "NOT_FOUND": 404,
     "CONFLICT": 409,
@@ -123,7 +355,7 @@ class WorldRoutes:
         if result.error is not None:
             error = body["error"]
             wait = error.get("details", {}).get("retry_after")
-            return _told(body, _STATUS.get(error["code"], 400), wait)
+            return _told(body, _STATUS_OF_CODES.get(error["code"], 400), wait)
         if body is None:
             return _wrong(404, "proposal.unknown", "there is no such proposal of yours")
         rejection = body.get("rejection")

@@ -6,12 +6,12 @@ from canonry.readmodels.edges import Direction
 from canonry.values.errors import BrokenInvariant
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
-from canonry.world.domain.admission.claims import claimed
 from canonry.world.domain.admission.kit import (
     LASTING,
     ORDER,
     RULES,
     GateName,
+    claimed,
     passed_before,
     refusal,
 )

@@ -10,7 +10,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.moments import SECOND
 from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.proposals.enqueueing import enqueue_world_event
+from canonry.world.usecases.proposals.admission import enqueue_world_event
 from canonry.world.usecases.proposals.settling import apply_admitted
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle

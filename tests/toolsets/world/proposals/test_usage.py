@@ -9,8 +9,7 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.values.moments import Instant
-from canonry.world.models.services import WorldServices
-from canonry.world.models.telemetry import Telemetry, usage_report
+from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.recounting import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation

@@ -12,19 +12,20 @@ from canonry.log.schemas.world_types import ActorKind, LayerType, WorldType
 from canonry.readmodels.edges import OPPOSITE, Direction
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission import schema
-from canonry.world.domain.admission.claims import claimed
-from canonry.world.domain.admission.kit import Rejection, refusal
-from canonry.world.domain.admission.known import (
+from canonry.world.domain.admission.kit import (
     KnownSpot,
     KnownWorld,
     Laid,
+    Rejection,
     apart,
     cannot_open,
+    claimed,
     missing,
     no_passage,
     not_held,
     not_here,
     overlapping,
+    refusal,
     too_little,
 )
 from canonry.world.domain.admission.schema import Action, Proposed

@@ -6,7 +6,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final, TypeVar
 
-from canonry.world.domain.utterances.frames import Nameable
+from canonry.world.domain.utterances.lexicon import Nameable
 
 T = TypeVar("T")
 BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5

@@ -1,4 +1,4 @@
-"""Claims: a narration cut into clauses that claim something, with who does it and what is named."""
+"""Claims: a narration cut into clauses that claim something, and the scene that they are of."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +10,11 @@ from typing import Final
 
 from canonry.language.clauses.tokens import lemma
 from canonry.language.texts.sentences import sentence_starts
+from canonry.values.ids import EntityId
+from canonry.world.domain.admission.kit import Rejection, missing
+from canonry.world.domain.checks import KnownWay, Person, Stack
 from canonry.world.domain.utterances.clauses import SpokenWord, words_in
-from canonry.world.domain.utterances.frames import Nameable
-from canonry.world.domain.utterances.lexicon import forms_of
+from canonry.world.domain.utterances.lexicon import Nameable, forms_of
 from canonry.world.domain.utterances.naming import called
 
 NARRATION_MAX: Final = 4_000
@@ -243,3 +245,63 @@ def _named(words: Sequence[SpokenWord], names: NamesByStem) -> Iterator[Named]:
                 taken |= set(range(start, end))
                 found += [Named(thing=thing, start=start, end=end) for thing in things]
     yield from sorted(found, key=lambda each: each.start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Somewhere:
+    """A place that is named: how long the shortest way there takes; None: there is no way."""
+
+    place: Nameable
+    travel_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldOfWorld:
+    """A statement of canon: a layer's text, or a sentence of lore, with the id of its thing."""
+
+    id: str
+    text: str
+    about: str = ""
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NarratedScene:
+    """Everything that bears on a narration; `time_of_day` None: nobody has set the clock.
+
+    `people` are those there and those named, wherever they are; `player` is who acts, if anybody.
+    """
+
+    place: Nameable
+    player: EntityId | None = None
+    time_of_day: str | None = None
+    people: tuple[Person, ...] = ()
+    items: tuple[Stack, ...] = ()
+    ways: tuple[KnownWay, ...] = ()
+    places: tuple[Somewhere, ...] = ()
+    layers: tuple[ToldOfWorld, ...] = ()
+    lore: tuple[ToldOfWorld, ...] = ()
+
+    def gone(self, person: Person) -> Rejection | None:
+        """What keeps somebody from taking part in what happens there."""
+        place = EntityId(self.place.id)
+        return missing(person, place, f"{person.name} is not there")
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The items that the player has."""
+        if self.player is None:
+            return frozenset()
+        return frozenset(item.id for item in self.items if item.holder == self.player)
+
+    @property
+    def present(self) -> tuple[Person, ...]:
+        """Who is there and lives."""
+        return tuple(person for person in self.people if self.gone(person) is None)
+
+    @property
+    def known(self) -> tuple[Nameable, ...]:
+        """All that can be named."""
+        people = (Nameable(id=each.id, kind=each.kind, name=each.name) for each in self.people)
+        items = (Nameable(id=each.id, kind="item", name=each.name) for each in self.items)
+        return (self.place, *people, *items, *(each.place for each in self.places))

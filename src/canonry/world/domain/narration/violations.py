@@ -7,18 +7,17 @@ from typing import Final
 
 from canonry.language.clauses.tokens import lemma
 from canonry.readmodels.edges import Direction
-from canonry.world.domain.admission.kit import Rejection
-from canonry.world.domain.admission.known import no_passage
+from canonry.world.domain.admission.kit import Rejection, no_passage
 from canonry.world.domain.checks import KnownWay, Stack
 from canonry.world.domain.narration.claims import (
     WORDS,
     Claim,
     Named,
+    NarratedScene,
     Sentence,
     is_of,
     sentences_of,
 )
-from canonry.world.domain.narration.scene import NarratedScene
 from canonry.world.domain.utterances.lexicon import DIRECTIONS
 
 POLICY_VERSION: Final = "narration-1.1.0"

@@ -7,7 +7,7 @@ from typing import Final
 from canonry.language.clauses.tokens import lemma
 from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.clauses import SpokenClause, SpokenWord, verb_at
-from canonry.world.domain.utterances.frames import EntityRef, Nameable
+from canonry.world.domain.utterances.lexicon import EntityRef, Nameable
 from canonry.world.domain.utterances.naming import (
     NounPhrase,
     named,

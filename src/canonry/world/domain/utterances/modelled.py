@@ -19,8 +19,10 @@ from canonry.readmodels.edges import Direction
 from canonry.values.json_values import encode_json
 from canonry.world.domain.prompts.templates import Template, templates
 from canonry.world.domain.utterances.clauses import words_in
-from canonry.world.domain.utterances.frames import (
+from canonry.world.domain.utterances.hearing import FRAMES_MAX, UTTERANCE_MAX
+from canonry.world.domain.utterances.lexicon import (
     UNKNOWN,
+    VERBS,
     ActionFrame,
     Category,
     EntityRef,
@@ -30,9 +32,7 @@ from canonry.world.domain.utterances.frames import (
     unclear_in,
     unknown_frame,
 )
-from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.domain.utterances.naming import named, phrase_of
-from canonry.world.domain.utterances.reading import FRAMES_MAX, UTTERANCE_MAX
 
 KNOWN_MAX: Final = 60
 """So many things are told to a model: those that share a word with the utterance before others."""

@@ -1,8 +1,8 @@
-"""Naming: which of the known things a phrase names, or which of them it may name."""
+"""Naming: which of the known things a phrase names, and what was named last."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -11,8 +11,8 @@ from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
 from canonry.values.json_values import plain_signs
 from canonry.world.domain.utterances import lexicon
-from canonry.world.domain.utterances.clauses import SpokenWord
-from canonry.world.domain.utterances.frames import EntityRef, MeantThing, Nameable
+from canonry.world.domain.utterances.clauses import SpokenClause, SpokenWord
+from canonry.world.domain.utterances.lexicon import EntityRef, MeantThing, Nameable
 
 _WITHIN_A_WORD: Final = re.compile(r"(?<=\w)'(?=\w)(?!s\b)", re.IGNORECASE)
 """An apostrophe that is no possessive: words are compared without it."""
@@ -179,3 +179,73 @@ def refers_to_thing(ref: EntityRef | None) -> bool:
 def refers_to_place(ref: EntityRef | None) -> bool:
     """Whether what was named is a place."""
     return ref is not None and ref.kind in _KINDS["place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What follows a preposition, or the verb itself."""
+
+    before: str
+    words: tuple[SpokenWord, ...]
+
+
+def segments_of(words: Sequence[SpokenWord]) -> list[Segment]:
+    """The words after the verb, and after each preposition."""
+    found: list[Segment] = []
+    before, current = "", list[SpokenWord]()
+    for word in words:
+        if word.text in lexicon.PREPOSITIONS or word.text in {"out", "away", "off"}:
+            if current or before == "":
+                found.append(Segment(before, tuple(current)))
+            before, current = word.text, []
+        else:
+            current.append(word)
+    found.append(Segment(before, tuple(current)))
+    return found
+
+
+def list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
+    """The phrases of "the rope, the torch and the lute"."""
+    found: list[list[SpokenWord]] = [[]]
+    for word in words:
+        if word.text in {",", "and", "und"}:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [tuple(part) for part in found if phrase_of(part).words or phrase_of(part).count]
+
+
+@dataclass(slots=True)
+class LastNamed:
+    """What was named last, so that pronouns mean something."""
+
+    things: list[EntityRef] = field(default_factory=list)
+    persons: list[EntityRef] = field(default_factory=list)
+
+    def note(self, ref: EntityRef | None) -> None:
+        """Remember what was named."""
+        if ref is None or ref.id is None:
+            return
+        (self.persons if refers_to_person(ref) else self.things).append(ref)
+
+    def meant(self, pronoun: str, *, animate: bool) -> EntityRef | None:
+        """What a pronoun stands for: somebody where only that makes sense, else a thing first."""
+        first, second = (self.persons, self.things) if animate else (self.things, self.persons)
+        if pronoun in {"him", "her", "he", "she", "ihn", "ihm"}:
+            first, second = self.persons, []
+        found = first or second
+        return replace(found[-1], surface=pronoun) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Who speaks, the text, what can be named, and what has been."""
+
+    text: str
+    subject: Nameable
+    known: Sequence[Nameable]
+    memory: LastNamed
+
+    def raw(self, clause: SpokenClause) -> str:
+        """The words of a clause as they were said."""
+        return self.text[clause.words[0].start : clause.words[-1].end]

@@ -18,10 +18,10 @@ from canonry.values.ids import SpaceId, is_uuid
 from canonry.values.moments import DAY
 from canonry.values.policy import STAGED_MAX, StagingGates
 from canonry.world.domain.admission.kit import POLICY_VERSION, GateName, Rejection
-from canonry.world.domain.admission.safety import flagged
-from canonry.world.domain.admission.staged import (
+from canonry.world.domain.admission.safety import (
     ComparedContent,
     StagedBefore,
+    flagged,
     passed_of,
     repeated,
     too_many,
