@@ -38,7 +38,6 @@ class Drawn:
 class Roll:
     """All dice that were rolled, in order, also those that were not kept, and the total."""
 
-    expression: str
     rolls: tuple[Drawn, ...]
     total: int
     seed: str
@@ -63,7 +62,7 @@ def roll(expression: str, seed: str) -> Roll:
             raise _malformed()
         total += (1 if term["sign"] == "+" else -1) * _value(term, numbers, drawn)
         at = term.end()
-    return Roll(expression=expression, rolls=tuple(drawn), total=total, seed=seed)
+    return Roll(rolls=tuple(drawn), total=total, seed=seed)
 
 
 def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> int:

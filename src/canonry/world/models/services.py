@@ -12,7 +12,6 @@ from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Position
 from canonry.models.speaker import SpeakingModel
-from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import SECOND, Instant
@@ -50,45 +49,9 @@ def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: Model
     return round(1_000 * (prompt_tokens * asked + completion_tokens * answered))
 
 
-@dataclass(slots=True, eq=False)
-class ToolBudget:
-    """So many tool calls one task may make; the one after the last fails."""
-
-    most: int
-    made: int = 0
-
-    @property
-    def left(self) -> int:
-        """How many calls can be made."""
-        return self.most - self.made
-
-    def spend(self) -> None:
-        """Count a call before it is made.
-
-        Raises:
-            Conflict: `generation.tool-calls`, there are none left.
-        """
-        if not self.left:
-            message = f"a task makes at most {self.most} tool calls; answer from what is known"
-            raise Conflict("generation.tool-calls", message, limit=self.most)
-        self.made += 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationRequest:
-    """What a model is asked, as far as it decides what the answer rests on."""
-
-    purpose: ModelPurpose
-    model: str
-    template_hash: str
-    context_hash: str
-    parameters: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The same for the same question about the same context."""
-        told = (str(self.purpose), self.model, self.template_hash, self.context_hash)
-        return digest([*told, dict(self.parameters)])
+def generation_key(purpose: ModelPurpose, model: str, template_hash: str, context_hash: str) -> str:
+    """The same for the same question about the same context."""
+    return digest([str(purpose), model, template_hash, context_hash])
 
 
 @dataclass(slots=True, eq=False)
@@ -97,16 +60,16 @@ class Generated:
 
     _kept: dict[str, str] = field(default_factory=dict)
 
-    def find(self, asked: GenerationRequest) -> str | None:
+    def find(self, key: str) -> str | None:
         """What was said to exactly this."""
-        said = self._kept.pop(asked.name, None)
+        said = self._kept.pop(key, None)
         if said is not None:
-            self._kept[asked.name] = said
+            self._kept[key] = said
         return said
 
-    def keep(self, asked: GenerationRequest, said: str) -> None:
+    def keep(self, key: str, said: str) -> None:
         """Remember an answer; the one that was wanted longest ago makes room."""
-        self._kept[asked.name] = said
+        self._kept[key] = said
         if len(self._kept) > KEPT_MAX:
             del self._kept[next(iter(self._kept))]
 
@@ -146,7 +109,6 @@ class Invocation:
     outcome: CallOutcome | None = None
     flagged: bool = False
     cache_hit: bool = False
-    retries: int = 0
     micros: int = 0
     text: str = ""
 
@@ -173,7 +135,6 @@ class UsageSums:
             tool_calls=told.tool_calls,
             flagged=told.flagged,
             cache_hits=told.cache_hit,
-            retries=told.retries,
             micros=told.micros,
         )
         if told.outcome is not None:
@@ -330,7 +291,7 @@ def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any
         "costMicros": numbers["micros"],
         "toolCalls": numbers["tool_calls"],
         "cacheHits": numbers["cache_hits"],
-        "retries": numbers["retries"],
+        "retries": 0,  # a model is asked once; the report has the field since its first version
         "flaggedRatio": numbers["flagged"] / numbers["count"],
         "outcomes": dict(sorted(sums.outcomes.items())),
         "rejectionRate": sums.outcomes["rejected"] / decided if decided else None,

@@ -16,7 +16,7 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.schemas.world_types import WorldType
 from canonry.models.speaker import SpeakingModel, ToolAsked
 from canonry.readmodels.edges import time_of_day
-from canonry.values.errors import CanonryError, Conflict, InvalidInput
+from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.ids import content_id, is_uuid
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant, render_instant
@@ -37,12 +37,11 @@ from canonry.world.domain.dialogue.turns import (
 from canonry.world.domain.merging import thing_id_of
 from canonry.world.domain.narration.violations import violations_of
 from canonry.world.models.services import (
-    GenerationRequest,
     Invocation,
-    ToolBudget,
     WorldServices,
     cost_of,
     count_event,
+    generation_key,
     model_for,
     moderate_content,
 )
@@ -125,14 +124,14 @@ class DialogueTurn:
 class _TurnTaken:
     """Who speaks with whom and where, and what has happened in the turn so far.
 
-    `again`: it is kept already, and was sent once more.
+    So many tool `calls` it may make. `again`: it is kept already, and was sent once more.
     """
 
     said: SaidToCharacter
     player: Entity
     npc: Entity
     place: Entity
-    budget: ToolBudget
+    calls: int
     started: float
     messages: list[Mapping[str, Any]] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
@@ -216,7 +215,7 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
         player=player,
         npc=npc,
         place=place,
-        budget=ToolBudget(then.canon.policy.models.tool_calls),
+        calls=then.canon.policy.models.tool_calls,
         started=then.canon.clock.monotonic(),
     )
 
@@ -230,18 +229,14 @@ async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered
     past, kept = await _past_exchanges(then, turn)
     turn.again = kept is not None
     turn.messages += opening(await _context_of(then, turn), past, said)
-    asked = GenerationRequest(
-        purpose=ModelPurpose.NPC_DIALOGUE,
-        model=model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models),
-        template_hash=TEMPLATE.hash,
-        context_hash=digest(turn.messages[1:]),
-        parameters={},
-    )
-    text = services.generated.find(asked)
+    model = model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models)
+    context = digest(turn.messages[1:])
+    key = generation_key(ModelPurpose.NPC_DIALOGUE, model, TEMPLATE.hash, context)
+    text = services.generated.find(key)
     if text is None and kept is not None:
         return Answered(say=kept)
     if text is None:
-        text = await _spoken(voices.speaker, voices, turn, asked.model)
+        text = await _spoken(voices.speaker, voices, turn, model)
     answered = answer_in(text)
     if answered is None:
         raise _FellBackError("model.unreadable")
@@ -252,7 +247,7 @@ async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered
         scene = await scene_of(then, turn.place, turn.player, told)
         if violations_of(told, scene) or contradictions(told, scene):
             raise _FellBackError("narration")
-    services.generated.keep(asked, text)
+    services.generated.keep(key, text)
     return answered
 
 
@@ -275,8 +270,8 @@ async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
 
 async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, model: str) -> str:
     """What the model says in the end; after the last tool call it has to do with what it has."""
-    for _round in range(turn.budget.most + 1):
-        left = turn.budget.left
+    for _round in range(turn.calls + 1):
+        left = turn.calls - len(turn.called)
         spoken = await speaker.speak(turn.messages, voices.tools if left else (), model)
         turn.model = spoken.model
         turn.prompt_tokens += spoken.prompt_tokens
@@ -306,10 +301,9 @@ def _asking(text: str, asked: Sequence[ToolAsked]) -> Mapping[str, Any]:
 
 async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:
     names = {each["function"]["name"] for each in voices.tools}
-    try:
-        turn.budget.spend()
-    except Conflict as spent:
-        return result_of({"error": spent.message})
+    if len(turn.called) >= turn.calls:
+        message = f"a task makes at most {turn.calls} tool calls; answer from what is known"
+        return result_of({"error": message})
     turn.called.append(call.name if call.name in names else "(unknown)")
     if call.name not in names or voices.look is None:
         return result_of({"error": "there is no such tool"})

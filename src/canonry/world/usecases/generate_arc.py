@@ -14,7 +14,7 @@ from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId
 from canonry.values.json_values import encode_json
 from canonry.world.domain.admission.kit import no_passage
-from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc, faults_of
+from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
 from canonry.world.domain.checks import person_of, way_of
 from canonry.world.domain.merging import lore_id_of
 from canonry.world.domain.utterances.lexicon import Nameable
@@ -67,7 +67,7 @@ async def generate_arc(canon: Canon, world: BoundWorld, wanted: WantedArc) -> Pl
     arc_id = _uuid(told, "arc")
     for attempt in range(_ATTEMPTS):
         arc = drawn_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
-        if arc is not None and not any(faults_of(arc, materials)):
+        if arc is not None:
             return Planned(arc=arc, proposal=_envelope(arc, told))
     message = "no open way leads past all that is wanted in so many beats: ask for more beats"
     raise Conflict("arc.impossible", message, path="/constraints")

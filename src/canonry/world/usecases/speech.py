@@ -35,11 +35,11 @@ from canonry.world.domain.utterances.modelled import (
     template,
 )
 from canonry.world.models.services import (
-    GenerationRequest,
     Invocation,
     WorldServices,
     cost_of,
     count_event,
+    generation_key,
     model_for,
 )
 from canonry.world.usecases.contexts import exits_of, layers_upon
@@ -55,26 +55,22 @@ async def modelled(
     """
     if not asked.text.strip():
         return None
-    request = GenerationRequest(
-        purpose=ModelPurpose.CLASSIFICATION,
-        model=model_for(ModelPurpose.CLASSIFICATION, canon.policy.models),
-        template_hash=template().hash,
-        context_hash=digest(asked.context()),
-        parameters={},
-    )
-    kept = canon.service(WorldServices).generated.find(request)
+    model = model_for(ModelPurpose.CLASSIFICATION, canon.policy.models)
+    context, generated = digest(asked.context()), canon.service(WorldServices).generated
+    key = generation_key(ModelPurpose.CLASSIFICATION, model, template().hash, context)
+    kept = generated.find(key)
     started = canon.clock.monotonic()
-    spoken = ModelSpeech(text=kept or "", model=request.model)
+    spoken = ModelSpeech(text=kept or "", model=model)
     if kept is None:
         try:
-            spoken = await listener.speak(asked.messages(), (), request.model)
+            spoken = await listener.speak(asked.messages(), (), model)
         except CanonryError:
             _count(canon, spoken, started, space=space)
             return None
     read = reading_in(json_in(spoken.text), asked)
     _count(canon, spoken, started, read, cached=kept is not None, space=space)
     if read is not None:
-        canon.service(WorldServices).generated.keep(request, spoken.text)
+        generated.keep(key, spoken.text)
     return read
 
 

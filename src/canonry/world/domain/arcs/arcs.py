@@ -1,6 +1,6 @@
 """An arc as a value, how it is drawn from a seed, and what would be wrong with one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -183,37 +183,3 @@ def _order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
             return (2, 3), after
         case _:
             return before, after
-
-
-def faults_of(arc: Arc, materials: Materials) -> Iterator[str]:
-    """What is wrong with an arc: references, ways and order, as a proposal is held against them."""
-    if not BEATS_MIN <= len(arc.beats) <= BEATS_MAX:
-        yield f"an arc has {BEATS_MIN} to {BEATS_MAX} beats"
-    for beat in arc.beats:
-        yield from _unknown_in(beat, materials)
-        for following in beat.leads_to:
-            yield from _disorder(arc, beat, following, materials)
-    if missing := set(materials.wanted) - {beat.location for beat in arc.beats}:
-        yield f"the arc leaves out {', '.join(sorted(missing))}"
-
-
-def _unknown_in(beat: Beat, materials: Materials) -> Iterator[str]:
-    people = {each.id for each in materials.people.get(beat.location, ())}
-    if beat.location not in {place.id for place in materials.places}:
-        yield f"beat {beat.index} is nowhere"
-    if not set(beat.characters) <= people:
-        yield f"beat {beat.index} needs somebody who is not there"
-    if not set(beat.lore) <= {each.key for each in materials.lore}:
-        yield f"beat {beat.index} rests on lore that there is not"
-
-
-def _disorder(arc: Arc, beat: Beat, following: int, materials: Materials) -> Iterator[str]:
-    if not beat.index < following < len(arc.beats):
-        yield f"beat {beat.index} leads back or nowhere"
-        return
-    there = arc.beats[following]
-    reached = materials.ways.get(beat.location, frozenset()) | {beat.location}
-    if there.location not in reached:
-        yield f"no way leads from beat {beat.index} to beat {following}"
-    if beat.index not in there.requires:
-        yield f"beat {following} does not require beat {beat.index}"
