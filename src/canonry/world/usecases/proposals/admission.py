@@ -40,7 +40,8 @@ from canonry.world.models.services import (
     invocation_of,
     moderate_content,
 )
-from canonry.world.usecases.proposals.applying import EVENT_NAMES, objection_of_world
+from canonry.world.usecases.proposals.applying import EVENT_NAMES
+from canonry.world.usecases.proposals.playing import objection_of_world
 from canonry.world.usecases.proposals.settling import (
     Decided,
     apply_admitted,

@@ -37,7 +37,8 @@ from canonry.world.domain.admission.kit import (
 from canonry.world.domain.admission.safety import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
 from canonry.world.models.services import Admitted, Lately, WorldServices, count_event
-from canonry.world.usecases.proposals.applying import apply_actions, objection_of_world
+from canonry.world.usecases.proposals.applying import apply_actions
+from canonry.world.usecases.proposals.playing import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.worlds import BoundWorld, require_world
 
