@@ -12,7 +12,7 @@ from canonry.testing.worlds import HandClock
 from canonry.values.moments import SECOND
 from canonry.world.toolset import EXACT, FACE, WORLD
 from canonry.world.toolset.contract import published
-from canonry.world.toolset.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
+from canonry.world.toolset.views import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
 from tests.toolsets.world.kit import a_world
 
 CONTRACT = {tool["name"]: tool for tool in published()["tools"]}

@@ -44,14 +44,13 @@ from canonry.world.toolset.shapes import (
     NAME,
     POSITIVE,
     PROSE,
-    REALM,
-    TIE,
     Request,
+    asked_tick,
     builders_tool,
-    tick_of,
     told,
     word,
 )
+from canonry.world.toolset.views import REALM, TIE
 from canonry.world.usecases.contexts import get_realm_context
 from canonry.world.usecases.world_parts import create_exit, create_part, remove_exit, set_status
 from canonry.world.usecases.world_ties import (
@@ -268,7 +267,7 @@ _CONTEXT: Final = Shape(
 
 
 async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = tick_of(arguments)
+    tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     found = await get_realm_context(then, arguments["realmId"])
     return None if found is None else told(then, _CONTEXT(found))

@@ -37,11 +37,11 @@ from canonry.world.toolset.shapes import (
     KEY,
     POSITIVE,
     Request,
+    asked_tick,
     builders_tool,
     clamped,
     name_of,
     number_of,
-    tick_of,
     word,
 )
 from canonry.world.usecases.generate_arc import WantedArc, generate_arc
@@ -278,7 +278,7 @@ _CHECKED: Final = Shape(
 
 
 async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = tick_of(arguments)
+    tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     text, player = arguments["narration"], arguments.get("playerId")
     found = await check_narration(then, text, player, arguments.get("locationId"))

@@ -30,7 +30,8 @@ from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import moderate_content
 from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.lore import TICK
-from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, NAMED, POSITIVE, tick_of
+from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, POSITIVE, asked_tick
+from canonry.world.toolset.views import NAMED
 from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of
 from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
 from canonry.world.usecases.worlds import bound_world, world_at
@@ -176,7 +177,7 @@ async def _roll(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = tick_of(arguments)
+    tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     found = await can_cast_here(then, arguments["playerId"], arguments["spell"])
     rules = None if found.rules is None else _shown(canon, found.rules)

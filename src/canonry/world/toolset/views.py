@@ -1,10 +1,10 @@
 """Tools that read and draw a world: its places, ways and views."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
-from typing import Final
+from typing import Any, Final
 
 from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller, unknown
@@ -13,6 +13,7 @@ from canonry.gateway.browsing import beginning
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
+    INSTANT,
     INTEGER,
     NUMBER,
     OBJECT,
@@ -36,11 +37,13 @@ from canonry.gateway.tool import (
     Tool,
     Variables,
 )
+from canonry.log.items.entities import Entity
 from canonry.log.items.facts import (
+    Event,
     Relation,
 )
-from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, WorldType
-from canonry.readmodels.edges import Direction
+from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
+from canonry.readmodels.edges import Direction, tick_of, travel_ms
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
@@ -54,31 +57,16 @@ from canonry.world.toolset.shapes import (
     ANYTHING,
     CHECKED_TICK,
     DEPTH_MAX,
-    EVENT,
-    EXIT,
     FOUND_MAX,
-    ITEM,
     KEY,
     LIMIT_MAX,
-    LOCATION,
-    NAMED,
-    PLAYER,
     PROSE,
-    REALM,
-    ROUTE,
-    STATUS,
-    TIE,
     Request,
+    asked_tick,
     builders_tool,
     clamped,
-    events_told,
-    exits_told,
-    kept,
     name_of,
     number_of,
-    present_atmosphere,
-    present_summary,
-    tick_of,
     told,
     word,
 )
@@ -87,6 +75,7 @@ from canonry.world.usecases.contexts import (
     TYPES,
     EventsWanted,
     LocationContext,
+    Upon,
     exits_of,
     get_atmosphere,
     get_changes,
@@ -97,6 +86,7 @@ from canonry.world.usecases.contexts import (
 )
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.routes import find_route, get_spatial_context
+from canonry.world.usecases.world_ties import Tied
 from canonry.world.usecases.worlds import (
     INVENTORY_MAX,
     bound_world,
@@ -104,6 +94,152 @@ from canonry.world.usecases.worlds import (
     world_at,
     worlds_seen,
 )
+
+PREVIEW: Final = 240
+VALUE_MAX: Final = 512
+_DEFAULTS: Final = {
+    LayerType.WEATHER: "clear",
+    LayerType.LIGHTING: "daylight",
+    LayerType.AMBIENT: "calm",
+}
+
+
+def kept(name: str, default: Any = None) -> Callable[[Any], Any]:
+    """What reads the property of this name of a thing."""
+    return lambda thing: thing.properties.get(name, default)
+
+
+def _travel_ms(edge: Any) -> int:
+    return travel_ms(Direction(edge.properties["kind"]), edge.properties.get("travel_ms"))
+
+
+def _direction(tied: Tied) -> str:
+    if tied.tie is Tie.BORDERS:
+        return "both"
+    return "out" if tied.outward else "in"
+
+
+NAMED: Final = Shape(id=TEXT, name=TEXT)
+LOCATION: Final = Shape(
+    **NAMED.fields,
+    description=TEXT,
+    tags=array(TEXT).of(kept("tags", ())),
+    version=INTEGER.of(kept("version", 1)).by(int),
+)
+EXIT: Final = Shape(
+    direction=TEXT.of(kept("kind")),
+    toLocationId=TEXT.of("to_id"),
+    name=optional(given(TEXT)),
+    description=optional(TEXT.of(kept("description"))),
+    travelDurationMs=INTEGER.of(_travel_ms),
+    oneWay=optional(BOOLEAN.of(kept("one_way"))),
+    hidden=optional(BOOLEAN.of(kept("hidden"))),
+    blocked=optional(TEXT.of(kept("blocked"))),
+    requiresItem=optional(TEXT.of(kept("requires"))),
+)
+TIE: Final = Shape(
+    tie=WORD,
+    direction=TEXT.of(_direction),
+    realmId=TEXT.of("other.id"),
+    name=TEXT.of("other.name"),
+)
+"""How a realm stands to another: a tie leads out to it or comes in from it."""
+REALM: Final = Shape(
+    **NAMED.fields,
+    realmType=TEXT.of(kept("realm_type", "")),
+    scope=TEXT.of(kept("scope", "")),
+    description=TEXT,
+    narrativeTags=array(TEXT).of(kept("narrative_tags", ())),
+    ties=optional(given(array(TIE))),
+)
+ROUTE: Final = Shape(
+    routeName=TEXT.of("route"), toLocationId=TEXT.of("stop.id"), name=TEXT.of("stop.name")
+)
+EVENT: Final = Shape(
+    id=TEXT,
+    eventType=TEXT.of("title"),
+    occurredUtc=INSTANT.of("created_at"),
+    actorKind=TEXT.of(kept("actor_kind", "system")),
+    status=TEXT.of(lambda _: "processed"),
+    tick=INTEGER.of(lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref)),
+    description=optional(TEXT.of(lambda event: event.description[:PREVIEW] or None)),
+    places=optional(given(array(NAMED))),
+)
+ITEM: Final = Shape(
+    **NAMED.fields,
+    itemType=WORD.of(kept("item_type", "")),
+    quantity=INTEGER.of(kept("quantity", 1)).by(int),
+    description=optional(TEXT.of(lambda item: item.description or None)),
+)
+STATUS: Final = Shape(
+    alive=BOOLEAN,
+    present=BOOLEAN,
+    conditions=array(
+        Shape(
+            condition=TEXT.of(lambda pair: pair[0]),
+            untilTick=nullable(INTEGER.of(lambda pair: pair[1])),
+        )
+    ).of(lambda status: sorted(status.conditions.items())),
+    resources=ANYTHING,
+)
+PLAYER: Final = Shape(
+    **NAMED.fields,
+    currentLocationId=optional(given(TEXT.by(lambda location: location.id))),
+    clockTick=optional(INTEGER.of(kept("clock"))),
+    createdUtc=INSTANT.of("created_at"),
+    updatedUtc=INSTANT.of("updated_at"),
+    attributes=optional(ANYTHING.of(lambda player: player.properties.get("attributes") or None)),
+    status=optional(given(STATUS)),
+)
+"""What others may know of a player: nothing but these fields."""
+_ORIGIN: Final = Shape(
+    scopeId=TEXT.of("edge.to_id"),
+    authoredAt=INSTANT.of("layer.created_at"),
+    effectiveFromTick=INTEGER.of(lambda upon: int(upon.layer.properties["from"])),
+    effectiveToTick=nullable(INTEGER.of(lambda upon: upon.layer.properties.get("to"))),
+)
+
+
+def exits_told(
+    edges: Sequence[Relation], places: Mapping[str, Entity], shape: Shape = EXIT
+) -> list[dict[str, Any]]:
+    """Exits with the names of the places that they lead to."""
+    named = {i: place.name for i, place in places.items()}
+    return [shape(edge, name=named.get(edge.to_id)) for edge in edges]
+
+
+def events_told(events: Sequence[Event], places: Mapping[str, Entity]) -> list[dict[str, Any]]:
+    """Events with the places that they are about."""
+    found = [[places[i] for i in each.involved if i in places] for each in events]
+    return [EVENT(each, places=at or None) for each, at in zip(events, found, strict=True)]
+
+
+def present_summary(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
+    """A layer in a location's context: a preview of its text."""
+    if upon is None:
+        return {"present": False, "layerType": layer_type.value}
+    return {
+        "present": True,
+        "layerType": layer_type.value,
+        **_ORIGIN(upon),
+        "valuePreview": upon.value[:PREVIEW],
+        "valueLength": len(upon.value),
+    }
+
+
+def present_atmosphere(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
+    """A layer in an atmosphere: whole where it is short, and the default where there is none."""
+    value = _DEFAULTS[layer_type] if upon is None else upon.value
+    return {
+        "present": upon is not None,
+        "layerType": layer_type.value,
+        "defaulted": upon is None,
+        "valuePreview": value[:PREVIEW],
+        "valueLength": len(value),
+        "valueTruncated": len(value) > VALUE_MAX,
+        **({"value": value} if len(value) <= VALUE_MAX else {}),
+        **({} if upon is None else _ORIGIN(upon)),
+    }
 
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -113,7 +249,7 @@ async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -> Noted | None:
     """A location with all that a narrator needs of it; None: there is no such location."""
-    tick = tick_of(arguments)
+    tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     found = await get_location_context(then, name_of(arguments, "locationId"))
     return None if found is None else told(then, CONTEXT(found))
@@ -151,7 +287,7 @@ CONTEXT: Final = Shape(
 
 
 async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = tick_of(arguments)
+    tick = asked_tick(arguments)
     world = await bound_world(canon, caller)
     found = await get_atmosphere(canon, world, name_of(arguments, "locationId"), tick)
     reply = {
@@ -317,7 +453,7 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
         return None
     world = await bound_world(canon, caller)
     try:
-        then = world_at(canon, world, tick_of(arguments))
+        then = world_at(canon, world, asked_tick(arguments))
     except InvalidInput:
         now = world_at(canon, world)
         if await now.find(now.id_of(name), WorldType.PLAYER) is None:

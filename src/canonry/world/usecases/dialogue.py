@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from canonry.canon.judging.making import make_event
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -384,18 +383,7 @@ async def _keep(
     }
 
     async def write(draft: WorldDraft) -> None:
-        draft.add(
-            make_event(
-                lambda _: draft.new_id(f"said/{correlation_id}/{later}"),
-                draft.backing,
-                title=TITLE,
-                description="",
-                involved=(turn.npc.id, turn.player.id),
-                time_ref=draft.at,
-                severity=1,
-                properties=own,
-            )
-        )
+        draft.happen(f"said/{correlation_id}/{later}", TITLE, (turn.npc.id, turn.player.id), own)
 
     await change_world(canon, caller, world, write)
     event, told = spoken_as(own, canon.policy.models)

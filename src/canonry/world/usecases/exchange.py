@@ -545,9 +545,9 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
             description=atlas.description,
             parent=None,
         )
-        draft.add(Made(thing=opened))
+        draft.entries.append(Made(thing=opened))
     if source not in known:
-        draft.add(Made(thing=_source(work, source)))
+        draft.entries.append(Made(thing=_source(work, source)))
     heart_id = thing_id_of(space, WORLD_KEY)
     heart = await draft.find(heart_id)
     told = {} if heart is None else heart.properties

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from canonry.canon.judging.making import make_event
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
@@ -93,23 +92,15 @@ async def write_move(draft: WorldDraft, move: Move) -> None:
     if kind is WorldType.PLAYER:
         before = int(await draft.own(mover_id, "clock") or 0)
         draft.observe(mover_id, {CLOCK: max(before, tick_of(draft.at)) + duration}, label="/clock")
-    draft.add(
-        make_event(
-            lambda _: draft.new_id(f"moved/{mover_id}"),
-            draft.backing,
-            title="Player.Move" if kind is WorldType.PLAYER else "NPC.Move",
-            description=move.reason,
-            involved=(mover_id, position.to_id, target),
-            time_ref=draft.at,
-            severity=1,
-            properties={
-                "actor_kind": "player" if kind is WorldType.PLAYER else "npc",
-                "direction": None if move.direction is None else str(move.direction),
-                "teleport": move.teleport_to is not None,
-                "duration": duration,
-            },
-        )
-    )
+    title, actor = ("Player.Move", "player") if kind is WorldType.PLAYER else ("NPC.Move", "npc")
+    own = {
+        "actor_kind": actor,
+        "direction": None if move.direction is None else str(move.direction),
+        "teleport": move.teleport_to is not None,
+        "duration": duration,
+    }
+    ends = (mover_id, position.to_id, target)
+    draft.happen(f"moved/{mover_id}", title, ends, own, move.reason)
 
 
 async def position_of(draft: WorldDraft, mover: EntityId) -> RelationDraft:
@@ -216,18 +207,8 @@ async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
         raise Conflict("item.elsewhere", message, conflicts=[edge.to_id, target])
     heir = draft.join(HELD_BY, item, target)
     draft.end(edge, heir=heir, reason="handed on")
-    draft.add(
-        make_event(
-            lambda _: draft.new_id(f"handed/{item}"),
-            draft.backing,
-            title="Item.Transfer",
-            description="",
-            involved=tuple(dict.fromkeys((item, edge.to_id, target, place))),
-            time_ref=draft.at,
-            severity=1,
-            properties={"actor_kind": "system"},
-        )
-    )
+    involved = (item, edge.to_id, target, place)
+    draft.happen(f"handed/{item}", "Item.Transfer", involved, {"actor_kind": "system"})
 
 
 async def _place_of(draft: WorldDraft, holder: EntityId) -> EntityId:

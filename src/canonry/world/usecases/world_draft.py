@@ -5,7 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from canonry.canon.judging.making import Backing, make_entity, make_observation, make_relation
+from canonry.canon.judging.making import (
+    Backing,
+    make_entity,
+    make_event,
+    make_observation,
+    make_relation,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
@@ -94,10 +100,6 @@ class WorldDraft:
         found = await self.find(thing_id)
         return None if found is None else found.properties.get(name)
 
-    def watch(self, thing_id: str) -> None:
-        """What is drafted rests on a thing that was read elsewhere."""
-        self.reads.add(thing_key(thing_id))
-
     async def is_erased(self, thing_id: str) -> bool:
         """Whether what was said of a thing was erased: it is not said again by a file."""
         await self.find(thing_id)
@@ -163,7 +165,18 @@ class WorldDraft:
         self._declared[thing_id] = entity_type
         given = {key: value for key, value in properties.items() if value is not None}
         if old is None:
-            self._introduce(thing_id, entity_type, name, description, given)
+            first = {"version": 1} if entity_type is WorldType.LOCATION else {}
+            _, made = make_entity(
+                lambda label: thing_id if label == "entity" else self.new_id(f"{thing_id}/{label}"),
+                self.backing,
+                entity_class=EntityClass.INSTANCE,
+                entity_type=entity_type,
+                name=name,
+                description=description,
+                properties={**first, **given},
+                observed_at=self.at,
+            )
+            self.entries.extend(made)
             return True
         if old.entity_type != entity_type:
             message = f"this key belongs to a {old.entity_type}; use another one"
@@ -175,30 +188,6 @@ class WorldDraft:
             news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1
         self.observe(thing_id, news)
         return bool(news)
-
-    def _introduce(
-        self,
-        thing_id: EntityId,
-        entity_type: WorldType,
-        name: str,
-        description: str,
-        properties: Mapping[str, Any],
-    ) -> None:
-        def named(label: str) -> str:
-            return thing_id if label == "entity" else self.new_id(f"{thing_id}/{label}")
-
-        first = {"version": 1} if entity_type is WorldType.LOCATION else {}
-        _, made = make_entity(
-            named,
-            self.backing,
-            entity_class=EntityClass.INSTANCE,
-            entity_type=entity_type,
-            name=name,
-            description=description,
-            properties={**first, **properties},
-            observed_at=self.at,
-        )
-        self.entries.extend(made)
 
     def observe(self, thing_id: EntityId, fields: Mapping[str, Any], *, label: str = "") -> None:
         """Say more of a thing; nothing where `fields` is empty.
@@ -331,9 +320,27 @@ class WorldDraft:
             RelationEnded(relation_id=edge.id, until=self.at, superseded_by=heir, reason=reason)
         )
 
-    def add(self, made: Made) -> None:
-        """Write something else."""
-        self.entries.append(made)
+    def happen(
+        self,
+        label: str,
+        title: str,
+        involved: Iterable[EntityId],
+        properties: Mapping[str, Any],
+        description: str = "",
+    ) -> None:
+        """Write that something happened at the tick of the draft; `label` names it alone."""
+        self.entries.append(
+            make_event(
+                lambda _: self.new_id(label),
+                self.backing,
+                title=title,
+                description=description,
+                involved=tuple(dict.fromkeys(involved)),
+                time_ref=self.at,
+                severity=1,
+                properties=properties,
+            )
+        )
 
 
 def _value_of(entity: Entity, name: str) -> Any:

@@ -320,7 +320,7 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
         who = thing_id_of(draft.space, name)
         await draft.require(who, *HOLDERS, WorldType.ITEM)
         involved.append(who)
-    draft.add(
+    draft.entries.append(
         make_event(
             lambda _: EventId(event_id),
             draft.backing,

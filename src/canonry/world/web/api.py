@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,10 +92,10 @@ class Dialogues:
         principal = await self.known(request)
         if principal is None:
             headers = {"WWW-Authenticate": "Bearer"}
-            return _problem("identity.missing", "show a token of this server", 401, headers)
+            return _wrong(401, "identity.missing", "show a token of this server", headers)
         line = AuditLine(kind="call", name=_TOOL)
         try:
-            said = _said(await _body(request))
+            said = await _said(request)
             (toolset,) = self.gateway.catalogue.toolsets
             caller = caller_for(toolset, _TOOL, frozenset((ROLE,)), principal)
             if caller.actor.agent_type != ROLE:
@@ -103,7 +104,7 @@ class Dialogues:
         except CanonryError as error:
             line.code = error.code
             status = next((code for kind, code in _STATUS if isinstance(error, kind)), 409)
-            return _problem(error.code, error.message, status)
+            return _wrong(status, error.code, error.message)
         finally:
             self.gateway.audit.record(line, time.monotonic() - begin)
         told: dict[str, Any] = {
@@ -214,27 +215,33 @@ def _refusal(change: ImpliedChange) -> Mapping[str, Any]:
     return {"change": change.number, **named, "reason": change.refused}
 
 
-async def _body(request: Request) -> Any:
+async def _content(request: Request, most: int) -> bytes | None:
+    """The body of a request; None where it has more bytes."""
     content = bytearray()
     async for piece in request.stream():
         content += piece
-        if len(content) > _BODY_MAX:
-            message = f"a request has at most {_BODY_MAX} bytes"
-            raise InvalidInput("request.too-large", message, path="")
+        if len(content) > most:
+            return None
+    return bytes(content)
+
+
+async def _said(request: Request) -> SaidToCharacter:
+    content = await _content(request, _BODY_MAX)
+    if content is None:
+        message = f"a request has at most {_BODY_MAX} bytes"
+        raise InvalidInput("request.too-large", message, path="")
     try:
-        return json.loads(content)
+        body = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("request.malformed", "send a JSON object", path="") from error
-
-
-def _said(body: Any) -> SaidToCharacter:
     if not isinstance(body, dict) or set(body) != set(_FIELDS):
         message = f"send a JSON object of exactly {', '.join(_FIELDS)}"
         raise InvalidInput("request.malformed", message, path="")
     for name in _FIELDS:
         value = body[name]
         named = name == "inputText" or (isinstance(value, str) and 0 < len(value) <= _NAME_MAX)
-        if not isinstance(value, str) or not named or not _is_text(value):
+        odd = isinstance(value, str) and re.search("[\0\ud800-\udfff]", value)
+        if not isinstance(value, str) or not named or odd:
             raise InvalidInput("request.malformed", f"{name} must be a text", path=f"/{name}")
     return SaidToCharacter(
         player=body["playerId"],
@@ -242,17 +249,6 @@ def _said(body: Any) -> SaidToCharacter:
         text=body["inputText"],
         correlation_id=body["correlationId"],
     )
-
-
-def _is_text(value: str) -> bool:
-    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
-
-
-def _problem(
-    code: str, message: str, status: int, headers: Mapping[str, str] | None = None
-) -> Response:
-    body = {"error": {"code": code, "message": message}}
-    return JSONResponse(body, status_code=status, headers=headers)
 
 
 # The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
@@ -335,11 +331,9 @@ class WorldRoutes:
         raise NotAllowed("world.not-granted", message)
 
     async def _propose(self, request: Request) -> Response:
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > BODY_MAX:
-                return _wrong(413, "body.too-large", f"a body has at most {BODY_MAX} bytes")
+        body = await _content(request, BODY_MAX)
+        if body is None:
+            return _wrong(413, "body.too-large", f"a body has at most {BODY_MAX} bytes")
         try:
             sent = json.loads(body)
         except (ValueError, RecursionError):
@@ -419,5 +413,7 @@ def _told(body: Any, status: int, wait: float | None = None) -> Response:
     return JSONResponse(body, status, headers=headers)
 
 
-def _wrong(status: int, code: str, message: str) -> Response:
-    return JSONResponse({"error": {"code": code, "message": message}}, status)
+def _wrong(
+    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

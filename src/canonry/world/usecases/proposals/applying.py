@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from canonry.canon.judging.making import make_event
 from canonry.log.entries import RelationEnded
 from canonry.log.schemas.world_types import (
     EXIT,
@@ -120,26 +119,12 @@ class _Applying:
     ) -> None:
         """The domain event of the action."""
         actor = self._proposed.envelope.actor
-        kind = actor.kind
         label = f"{self._action.kind}/{':'.join(self._action.scope)}"
         own = (None if actor.id is None else self._id(actor.id),)
-        people = dict.fromkeys(each for each in (*involved, *own) if each is not None)
-        self._draft.add(
-            make_event(
-                lambda _: self._draft.new_id(label),
-                self._draft.backing,
-                title=_EVENT_OF[self._action.kind],
-                description=description,
-                involved=tuple(people),
-                time_ref=self._draft.at,
-                severity=1,
-                properties={
-                    "actor_kind": str(kind),
-                    "correlation_id": self._proposed.envelope.correlation_id,
-                    **more,
-                },
-            )
-        )
+        people = [each for each in (*involved, *own) if each is not None]
+        correlation = self._proposed.envelope.correlation_id
+        told = {"actor_kind": str(actor.kind), "correlation_id": correlation, **more}
+        self._draft.happen(label, _EVENT_OF[self._action.kind], people, told, description)
 
     async def _transfer(self, new: TransferAction) -> None:
         draft, item_id = self._draft, self._id(new.item_id)

@@ -10,6 +10,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.log.commits import Position
 from canonry.log.entries import Made, ProposalDecided
+from canonry.log.folding import thing_key
 from canonry.log.items.facts import EventDraft
 from canonry.log.items.proposals import (
     DecisionDraft,
@@ -200,7 +201,7 @@ async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, propos
         current = await require_world(canon, caller, world.space)
         draft = WorldDraft(canon=canon, space=world.space, at=current.instant, new_id=new_id)
         proposal = await proposal_in(canon, world.space, proposal_id)
-        draft.watch(proposal_id)
+        draft.reads.add(thing_key(proposal_id))
         if proposal is None or proposal.status is not ProposalStatus.PENDING:
             return draft.change()
         due = proposal.content.get("dueTick")
@@ -237,8 +238,7 @@ async def _drawn_up(
         evidence=(Evidence(kind=EvidenceKind.PROPOSAL, ref=proposal.id),),
         proposal=ProposalId(proposal.id),
     )
-    draft.watch(proposal.id)
-    draft.watch(world.heart.id)
+    draft.reads |= {thing_key(proposal.id), thing_key(world.heart.id)}
     rejection = await objection_of_world(draft, proposed)
     if rejection is None:
         try:
