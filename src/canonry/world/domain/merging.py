@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from itertools import groupby
 from typing import Any, Final, TypeVar
 from unicodedata import category
 
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import EntityId, SpaceId, is_uuid
+from canonry.values.ids import EntityId, SpaceId, content_id, is_uuid
 from canonry.values.json_values import decode_json, encode_json, read_value
 from canonry.world.domain.atlas import Atlas, Item, Mover, Place, Realm, Route
 
@@ -217,30 +216,24 @@ def checked_key(text: str, *, path: str) -> str:
 
 def world_id_of(name: str) -> SpaceId:
     """The id of the world that a file without an id describes."""
-    return SpaceId(_uuid(f"world/{name}"))
+    return SpaceId(content_id(f"world/{name}"))
 
 
 def thing_id_of(space: SpaceId, key: str) -> EntityId:
     """The id of the thing with this key; a key that is an id already stays as it is."""
-    return EntityId(key.lower() if is_uuid(key) else _uuid(f"{space}/thing/{key}"))
+    return EntityId(key.lower() if is_uuid(key) else content_id(f"{space}/thing/{key}"))
 
 
 def layer_id_of(space: SpaceId, key: str) -> EntityId:
     """The id of a layer; layers and lore have names of their own beside those of places."""
-    return EntityId(key.lower() if is_uuid(key) else _uuid(f"{space}/layer/{key}"))
+    return EntityId(key.lower() if is_uuid(key) else content_id(f"{space}/layer/{key}"))
 
 
 def lore_id_of(space: SpaceId, key: str) -> EntityId:
     """The id of the entity that holds all versions of a fact of lore."""
-    return EntityId(_uuid(f"{space}/lore/{key}"))
+    return EntityId(content_id(f"{space}/lore/{key}"))
 
 
 def event_id_of(space: SpaceId, key: str) -> str:
     """The id of an event that a file describes."""
-    return key.lower() if is_uuid(key) else _uuid(f"{space}/event/{key}")
-
-
-def _uuid(text: str) -> str:
-    digits = sha256(text.encode()).hexdigest()
-    variant = "89ab"[int(digits[15], 16) % 4]
-    return f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-{variant}{digits[16:19]}-{digits[19:31]}"
+    return key.lower() if is_uuid(key) else content_id(f"{space}/event/{key}")

@@ -70,7 +70,6 @@ from canonry.world.toolset.shapes import (
     told,
     word,
 )
-from canonry.world.usecases.advance_clock import advance_clock
 from canonry.world.usecases.contexts import (
     TYPES,
     EventsWanted,
@@ -85,6 +84,7 @@ from canonry.world.usecases.contexts import (
     search_events,
 )
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
+from canonry.world.usecases.proposals.settling import advance_clock
 from canonry.world.usecases.routes import find_route, get_spatial_context
 from canonry.world.usecases.world_ties import Tied
 from canonry.world.usecases.worlds import (
@@ -109,16 +109,13 @@ def kept(name: str, default: Any = None) -> Callable[[Any], Any]:
     return lambda thing: thing.properties.get(name, default)
 
 
-def _travel_ms(edge: Any) -> int:
-    return travel_ms(Direction(edge.properties["kind"]), edge.properties.get("travel_ms"))
-
-
 def _direction(tied: Tied) -> str:
     if tied.tie is Tie.BORDERS:
         return "both"
     return "out" if tied.outward else "in"
 
 
+_TAGS: Final = kept("narrative_tags", ())
 NAMED: Final = Shape(id=TEXT, name=TEXT)
 LOCATION: Final = Shape(
     **NAMED.fields,
@@ -131,7 +128,9 @@ EXIT: Final = Shape(
     toLocationId=TEXT.of("to_id"),
     name=optional(given(TEXT)),
     description=optional(TEXT.of(kept("description"))),
-    travelDurationMs=INTEGER.of(_travel_ms),
+    travelDurationMs=INTEGER.of(
+        lambda e: travel_ms(Direction(e.properties["kind"]), e.properties.get("travel_ms"))
+    ),
     oneWay=optional(BOOLEAN.of(kept("one_way"))),
     hidden=optional(BOOLEAN.of(kept("hidden"))),
     blocked=optional(TEXT.of(kept("blocked"))),
@@ -149,7 +148,7 @@ REALM: Final = Shape(
     realmType=TEXT.of(kept("realm_type", "")),
     scope=TEXT.of(kept("scope", "")),
     description=TEXT,
-    narrativeTags=array(TEXT).of(kept("narrative_tags", ())),
+    narrativeTags=array(TEXT).of(_TAGS),
     ties=optional(given(array(TIE))),
 )
 ROUTE: Final = Shape(
@@ -263,11 +262,6 @@ def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
     return groups
 
 
-def _tags(found: LocationContext) -> Sequence[str]:
-    """The narrative tags of all realms together, sorted."""
-    return sorted({tag for realm in found.realms for tag in kept("narrative_tags", ())(realm)})
-
-
 CONTEXT: Final = Shape(
     tick=INTEGER,
     location=LOCATION,
@@ -275,7 +269,9 @@ CONTEXT: Final = Shape(
     routes=array(ROUTE),
     realms=OBJECT.of(_grouped),
     memberships=array(TIE).of(lambda found: found.ties.get(found.location.id, ())),
-    narrativeTags=array(TEXT).of(_tags),
+    narrativeTags=array(TEXT).of(
+        lambda found: sorted({tag for each in found.realms for tag in _TAGS(each)})
+    ),
     ambient=OBJECT.of(
         lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT))
     ),

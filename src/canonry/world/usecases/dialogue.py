@@ -23,7 +23,9 @@ from canonry.values.policy import ModelTiers
 from canonry.world.domain.admission.kit import missing
 from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.checks import person_of
-from canonry.world.domain.dialogue.turns import (
+from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.narration.violations import violations_of
+from canonry.world.domain.prompts.templates import (
     CHANGES_MAX,
     INPUT_MAX,
     TEMPLATE,
@@ -33,8 +35,6 @@ from canonry.world.domain.dialogue.turns import (
     opening,
     result_of,
 )
-from canonry.world.domain.merging import thing_id_of
-from canonry.world.domain.narration.violations import violations_of
 from canonry.world.models.services import (
     Invocation,
     WorldServices,

@@ -10,7 +10,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import count
 from typing import Any, Final, TypeAlias, TypeVar
@@ -197,22 +197,15 @@ def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
     return read_value({**called, **kept, **joined}, kind)
 
 
+_EXIT_FIELDS: Final = tuple(each.name for each in fields(Exit))
+
+
 def _exit(edge: Relation, names: _Names) -> Exit:
     own: Mapping[str, Any] = edge.properties
-    requires = own.get("requires")
-    return Exit(
-        direction=Direction(own["kind"]),
-        to=names.of(edge.to_id),
-        description=own.get("description"),
-        travel_ms=own.get("travel_ms"),
-        one_way=bool(own.get("one_way")),
-        hidden=bool(own.get("hidden")),
-        blocked=own.get("blocked"),
-        requires=None if requires is None else names.of(requires),
-        opens=own.get("opens"),
-        every=own.get("every"),
-        lasting=own.get("lasting"),
-    )
+    kept = {name: own[name] for name in _EXIT_FIELDS if own.get(name) is not None}
+    if "requires" in kept:
+        kept["requires"] = names.of(kept["requires"])
+    return Exit(direction=Direction(own["kind"]), to=names.of(edge.to_id), **kept)
 
 
 async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tuple[Realm, ...]:

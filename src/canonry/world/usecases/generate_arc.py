@@ -11,7 +11,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, LoreType, WorldType
 from canonry.readmodels.passages import Collection
 from canonry.values.errors import Conflict, InvalidInput, NotFound
-from canonry.values.ids import EntityId
+from canonry.values.ids import EntityId, content_id
 from canonry.values.json_values import encode_json
 from canonry.world.domain.admission.kit import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
@@ -63,8 +63,8 @@ async def generate_arc(canon: Canon, world: BoundWorld, wanted: WantedArc) -> Pl
     now = world_at(canon, world)
     materials = await _materials(now, wanted)
     asked = [wanted.locations, wanted.factions, wanted.themes, wanted.beats, wanted.level]
-    told = encode_json([world.space, wanted.seed, asked])
-    arc_id = _uuid(told, "arc")
+    told = encode_json([world.space, wanted.seed, asked]).decode()
+    arc_id = content_id(f"arc/{told}")
     for attempt in range(_ATTEMPTS):
         arc = drawn_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
         if arc is not None:
@@ -196,12 +196,12 @@ def _fact(fact: Entity) -> ArcLore:
     return ArcLore(key=key, name=str(fields.get("name") or key), kind=kind)
 
 
-def _envelope(arc: Arc, told: bytes) -> Mapping[str, Any]:
+def _envelope(arc: Arc, told: str) -> Mapping[str, Any]:
     """What proposes the hook where the arc begins; whoever sends it adds when it was issued."""
     first = arc.beats[0].location
     layer = {"locationId": first, "layerType": "dynamic", "layerContent": arc.hook}
     return {
-        "proposalId": _uuid(told, "proposal"),
+        "proposalId": content_id(f"proposal/{told}"),
         "version": 1,
         "actor": {"kind": "system"},
         "correlationId": arc.id,
@@ -210,9 +210,3 @@ def _envelope(arc: Arc, told: bytes) -> Mapping[str, Any]:
             {"actionType": "Layer.Add", "scopeKey": f"loc:{first}", "params": layer}
         ],
     }
-
-
-def _uuid(told: bytes, what: str) -> str:
-    digits = sha256(what.encode() + b"/" + told).hexdigest()
-    variant = "89ab"[int(digits[15], 16) % 4]
-    return f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-{variant}{digits[16:19]}-{digits[19:31]}"

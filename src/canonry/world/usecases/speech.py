@@ -18,7 +18,6 @@ from canonry.values.ids import EntityId, SpaceId
 from canonry.world.domain.admission.kit import no_passage
 from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.checks import Stack, person_of, stack_of, way_of
-from canonry.world.domain.dialogue.turns import json_in
 from canonry.world.domain.narration.claims import (
     NarratedScene,
     Somewhere,
@@ -26,6 +25,7 @@ from canonry.world.domain.narration.claims import (
     sentences_of,
 )
 from canonry.world.domain.narration.violations import NarrationLimit, Violation, violations_of
+from canonry.world.domain.prompts.templates import json_in
 from canonry.world.domain.utterances.hearing import read_utterance
 from canonry.world.domain.utterances.lexicon import Heard, Nameable
 from canonry.world.domain.utterances.modelled import (

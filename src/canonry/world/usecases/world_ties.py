@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from canonry.canon.session.canon import Canon
@@ -60,10 +61,7 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
         for tie in wanted
         for realm, edge in (await _standing(draft, start, tie)).items()
     }
-
-    async def join(each: tuple[Tie, EntityId]) -> None:
-        await _tie(draft, start, *each)
-
+    join = partial(_tie, draft, start)
     return await draft.settle(asked, standing, join, reason="it stands so no longer")
 
 
@@ -80,7 +78,7 @@ async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
     standing = await _standing(draft, start, new.kind)
     if realm in standing:
         raise Conflict("tie.stands", "this tie holds already", conflicts=[standing[realm].id])
-    await _tie(draft, start, new.kind, realm)
+    await _tie(draft, start, (new.kind, realm))
 
 
 @changing
@@ -120,7 +118,8 @@ async def _standing(
     return found
 
 
-async def _tie(draft: WorldDraft, start: EntityId, kind: Tie, realm: EntityId) -> None:
+async def _tie(draft: WorldDraft, start: EntityId, tie: tuple[Tie, EntityId]) -> None:
+    kind, realm = tie
     await draft.require(realm, WorldType.REALM)
     if realm == start:
         raise Conflict("tie.to-itself", "a realm is not tied to itself", conflicts=[start])
@@ -147,10 +146,7 @@ async def join_legs(
     """
     wanted = [(leg.route, thing_id_of(draft.space, leg.end)) for leg in legs]
     standing = await _legs(draft, start, names)
-
-    async def join(leg: tuple[str, EntityId]) -> None:
-        await _join_leg(draft, start, *leg)
-
+    join = partial(_join_leg, draft, start)
     return await draft.settle(wanted, standing, join, reason="the route leads there no longer")
 
 
@@ -168,7 +164,7 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
         start, end = (thing_id_of(draft.space, key) for key in (leg.start, leg.end))
         await draft.require(start, WorldType.LOCATION)
         if (leg.route, end) not in await _legs(draft, start):
-            await _join_leg(draft, start, leg.route, end)
+            await _join_leg(draft, start, (leg.route, end))
             added += 1
     if not added:
         message = "this route leads there already"
@@ -200,7 +196,8 @@ async def _legs(
     return {(kind_of(edge), edge.to_id): edge for edge in edges}
 
 
-async def _join_leg(draft: WorldDraft, start: EntityId, route: str, end: EntityId) -> None:
+async def _join_leg(draft: WorldDraft, start: EntityId, leg: tuple[str, EntityId]) -> None:
+    route, end = leg
     await draft.require(end, WorldType.LOCATION)
     if start == end:
         message = "a route leads from a stop to another one"

@@ -1,13 +1,14 @@
-"""Settle proposals that were admitted."""
+"""Settle proposals that were admitted, as the clock of a world advances."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.commit_change import Change, commit_change, the_made
 from canonry.log.commits import Position
 from canonry.log.entries import Made, ProposalDecided
 from canonry.log.folding import thing_key
@@ -19,13 +20,15 @@ from canonry.log.items.proposals import (
     ProposalStatus,
     ProposalType,
 )
-from canonry.readmodels.edges import Tick, instant_of
+from canonry.log.schemas.world_types import WorldType
+from canonry.readmodels.edges import Tick, checked_tick, instant_of
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.values.errors import Conflict, NotFound, Unavailable
+from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
 from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.json_values import read_value
 from canonry.values.moments import DAY, Instant
+from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from canonry.world.domain.admission.kit import (
     ORDER,
@@ -37,10 +40,12 @@ from canonry.world.domain.admission.kit import (
 )
 from canonry.world.domain.admission.safety import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
+from canonry.world.domain.merging import WORLD_KEY, thing_id_of
 from canonry.world.models.services import Admitted, Lately, WorldServices, count_event
+from canonry.world.usecases.move_mover import CLOCK
 from canonry.world.usecases.proposals.applying import apply_actions
 from canonry.world.usecases.proposals.playing import objection_of_world
-from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld, require_world
 
 ADMITTED: Final = "gates:all-passed"
@@ -364,3 +369,53 @@ def admitted(content: Mapping[str, Any], proposal: str, at: Instant) -> Admitted
         actions=action_digests(proposed),
         said=tuple((place, said) for _, place, said in places_said(proposed)),
     )
+
+
+# Advance a clock: the world's or a player's own; neither ever goes back.
+
+_CLOCK_OF_WORLD: Final = "properties.tick"
+
+
+async def advance_clock(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    *,
+    duration: int,
+    reason: str = "",
+    player: str = "",
+) -> Tick:
+    """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
+
+    What was scheduled for the time that has passed comes about.
+
+    Raises:
+        InvalidInput: `clock.not-forward` or `tick.out-of-range`.
+        NotFound: `player.unknown`.
+    """
+    if duration <= 0:
+        message = "a clock only goes forward; give a duration of more than 0 milliseconds"
+        raise InvalidInput("clock.not-forward", message, path="/durationMs")
+    write = partial(_advance, duration=duration, reason=reason, player=player)
+    seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
+    if not player:
+        await settle(canon, caller, world)
+    return Tick(seen.fields[CLOCK if player else _CLOCK_OF_WORLD])
+
+
+async def _advance(draft: WorldDraft, duration: int, reason: str, player: str) -> None:
+    if player:
+        mover = thing_id_of(draft.space, player)
+        await draft.require(mover, WorldType.PLAYER)
+        after = checked_tick(
+            int(await draft.own(mover, "clock") or 0) + duration, path="/durationMs"
+        )
+        draft.observe(mover, {CLOCK: after}, label="/clock")
+        return
+    heart_id = thing_id_of(draft.space, WORLD_KEY)
+    heart = await draft.find(heart_id)
+    before = 0 if heart is None else int(heart.properties.get("tick") or 0)
+    after = checked_tick(before + duration, path="/durationMs")
+    draft.at = instant_of(after)
+    fields = {_CLOCK_OF_WORLD: after, "properties.advanced_for": reason}
+    draft.observe(heart_id, fields, label="/clock")

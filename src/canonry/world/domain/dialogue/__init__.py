@@ -1,1 +1,0 @@
-"""Dialogue: what a character is told before it speaks, and what is made of what it says."""
