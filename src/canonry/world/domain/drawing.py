@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.language.texts.visible import visible, visible_line
 from canonry.readmodels.edges import STEPS, Direction
-from canonry.world.domain.atlas import Atlas, Exit, Place, Route
+from canonry.world.domain.atlas import Atlas, Exit, Place
 from canonry.world.domain.checks import unreachable
 
 Spot: TypeAlias = tuple[int, int]
@@ -82,20 +82,15 @@ def drawn(atlas: Atlas) -> str:
     numbers = {key: number for number, key in enumerate(spots, 1)}
     lost = unreachable(atlas)
     grid = _grid(atlas, spots, numbers)
-    legend = [_legend(place, numbers, lost) for place in _in_order(atlas, numbers)]
+    places = sorted(atlas.locations, key=lambda place: numbers[place.key])
+    legend = [_legend(place, numbers, lost) for place in places]
     counts = f"{atlas.name}: {len(spots)} locations, {len(lost)} of them unreachable"
-    roads = [_road(route, numbers) for route in atlas.routes]
+    roads = []
+    for route in atlas.routes:
+        stops = [str(numbers[stop]) for stop in route.stops if stop in numbers]
+        roads.append(f"{route.name}: {(' > ' if route.one_way else ' - ').join(stops)}")
     lines = (counts, "", *grid, "", *legend, *(("", *roads) if roads else ()))
     return "\n".join(map(visible_line, lines))  # no name may feign a line of the drawing
-
-
-def _road(route: Route, numbers: Mapping[str, int]) -> str:
-    stops = [str(numbers[stop]) for stop in route.stops if stop in numbers]
-    return f"{route.name}: {(' > ' if route.one_way else ' - ').join(stops)}"
-
-
-def _in_order(atlas: Atlas, numbers: Mapping[str, int]) -> Iterator[Place]:
-    yield from sorted(atlas.locations, key=lambda place: numbers[place.key])
 
 
 def _grid(atlas: Atlas, spots: Mapping[str, Spot], numbers: Mapping[str, int]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from canonry.gateway.shapes import (
     Shape,
     array,
     enum,
+    given,
     obj,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -221,10 +222,10 @@ _CONSTRAINTS: Final = Request(
     },
 )
 _PLANNED: Final = Shape(
-    arcId=TEXT.of("arc.id"),
-    seed=TEXT.of("arc.seed"),
-    title=TEXT.of("arc.title"),
-    hook=TEXT.of("arc.hook"),
+    arcId=TEXT.of("id"),
+    seed=TEXT,
+    title=TEXT,
+    hook=TEXT,
     beats=array(
         Shape(
             index=COUNT,
@@ -236,15 +237,16 @@ _PLANNED: Final = Shape(
             requires=_NUMBERS,
             leadsTo=_NUMBERS.of("leads_to"),
         )
-    ).of("arc.beats"),
-    proposal=ANYTHING.by(dict),
+    ),
+    proposal=given(ANYTHING.by(dict)),
 )
 
 
 async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
     wanted = _CONSTRAINTS.read(arguments.get("constraints", {}))
-    return _PLANNED(await generate_arc(canon, world, replace(wanted, seed=arguments["seed"])))
+    arc, proposal = await generate_arc(canon, world, replace(wanted, seed=arguments["seed"]))
+    return _PLANNED(arc, proposal=proposal)
 
 
 ARCS_TOOLS: Final[tuple[Tool, ...]] = (

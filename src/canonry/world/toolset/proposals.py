@@ -30,7 +30,7 @@ from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.log.items.proposals import Proposal
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
-from canonry.world.domain.admission.kit import ORDER
+from canonry.world.domain.admission.kit import ORDER, POLICY_VERSION
 from canonry.world.domain.admission.schema import ID_PATTERN, KEY_MAX, envelope_schema
 from canonry.world.toolset.contract import extension_tool
 from canonry.world.toolset.shapes import ANYTHING, KEY, PROSE, Request
@@ -76,7 +76,7 @@ _DECIDED: Final = Shape(
     withdrawn=optional(TEXT),
     rejection=optional(Field(_REJECTION.schema, _REJECTION)),
     gatesPassed=array(enum(*ORDER)).of("gates_passed"),
-    policyVersion=TEXT.of("policy_version"),
+    policyVersion=TEXT.of(lambda _: POLICY_VERSION),
 )
 _RECORDED: Final = Shape(
     **_DECIDED.fields,

@@ -494,28 +494,23 @@ async def _write(
 
 
 async def _commit(work: _Import, steps: Sequence[ImportStep]) -> None:
+    canon, space = work.canon, work.space
     before = (work.changed.copy(), work.seen.copy())
+    source = SourceId(event_id_of(space, f"source/{work.origin}"))
+    evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=source),)
 
     async def prepare(new_id: NewId) -> Change:
         work.changed, work.seen = before[0].copy(), before[1].copy()
-        draft = await _drafted(work, new_id)
+        heart = await canon.within(space).thing(thing_id_of(space, WORLD_KEY))
+        told = getattr(heart, "properties", {})
+        at = Tick(0) if told.get("founding", True) else Tick(int(told.get("tick") or 0))
+        draft = WorldDraft(
+            canon=canon, space=space, at=instant_of(at), new_id=new_id, evidence=evidence
+        )
         await _draft(work, draft, steps)
         return draft.change()
 
-    await commit_change(work.canon, work.caller, work.space, prepare)
-
-
-async def _drafted(work: _Import, new_id: NewId) -> WorldDraft:
-    heart_id = thing_id_of(work.space, WORLD_KEY)
-    heart = await work.canon.within(work.space).thing(heart_id)
-    told = getattr(heart, "properties", {})
-    founding = told.get("founding", True)
-    at = Tick(0) if founding else Tick(int(told.get("tick") or 0))
-    source = SourceId(event_id_of(work.space, f"source/{work.origin}"))
-    evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=source),)
-    return WorldDraft(
-        canon=work.canon, space=work.space, at=instant_of(at), new_id=new_id, evidence=evidence
-    )
+    await commit_change(canon, work.caller, space, prepare)
 
 
 async def _draft(work: _Import, draft: WorldDraft, steps: Sequence[ImportStep]) -> None:
@@ -540,7 +535,17 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
         )
         draft.entries.append(Made(thing=opened))
     if source not in known:
-        draft.entries.append(Made(thing=_source(work, source)))
+        registered = SourceDraft(
+            id=SourceId(source),
+            space=space,
+            doc_id=work.origin,
+            title=atlas.name,
+            edition=None,
+            origin=work.origin,
+            source_type=SourceType.LORE,
+            level=CanonLevel.AUTHORITATIVE,
+        )
+        draft.entries.append(Made(thing=registered))
     heart_id = thing_id_of(space, WORLD_KEY)
     heart = await draft.find(heart_id)
     told = {} if heart is None else heart.properties
@@ -557,19 +562,6 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
             "event_limit": atlas.event_limit,
             "founding": told.get("founding", heart is None),
         },
-    )
-
-
-def _source(work: _Import, source: str) -> SourceDraft:
-    return SourceDraft(
-        id=SourceId(source),
-        space=work.space,
-        doc_id=work.origin,
-        title=work.atlas.name,
-        edition=None,
-        origin=work.origin,
-        source_type=SourceType.LORE,
-        level=CanonLevel.AUTHORITATIVE,
     )
 
 

@@ -41,16 +41,12 @@ class WantedArc:
     level: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """An arc, and the envelope by which its beginning can be proposed."""
+async def generate_arc(
+    canon: Canon, world: BoundWorld, wanted: WantedArc
+) -> tuple[Arc, Mapping[str, Any]]:
+    """The arc of this seed in this world as it is, and an envelope that proposes its beginning.
 
-    arc: Arc
-    proposal: Mapping[str, Any]
-
-
-async def generate_arc(canon: Canon, world: BoundWorld, wanted: WantedArc) -> Planned:
-    """The arc of this seed in this world as it is; the same seed gives the same arc.
+    The same seed gives the same arc.
 
     Raises:
         NotFound: `location.unknown`, `lore.unknown`.
@@ -68,7 +64,7 @@ async def generate_arc(canon: Canon, world: BoundWorld, wanted: WantedArc) -> Pl
     for attempt in range(_ATTEMPTS):
         arc = drawn_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
         if arc is not None:
-            return Planned(arc=arc, proposal=_envelope(arc, told))
+            return arc, _envelope(arc, told)
     message = "no open way leads past all that is wanted in so many beats: ask for more beats"
     raise Conflict("arc.impossible", message, path="/constraints")
 

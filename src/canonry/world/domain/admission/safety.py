@@ -102,11 +102,6 @@ def text_of(action: Action) -> str | None:
             return None
 
 
-def repeats_itself(proposed: Proposed) -> bool:
-    """Whether all that is proposed is told apart by what it says."""
-    return all(text_of(action) is not None for action in proposed.actions)
-
-
 def digest(value: Any) -> str:
     """What stands for a value that is sent again."""
     return sha256(canonical_json(value)).hexdigest()

@@ -1,7 +1,7 @@
 """The schema of proposals and their envelope."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -21,7 +21,7 @@ from canonry.world.domain.admission.kit import Rejection, refusal
 # A field that is not declared here is refused, and so is one in snake case: the published names are
 # in camel case. What a character or an item is called may be its id or its key.
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 ACTIONS_MAX: Final = 20
 KEY_MAX: Final = 200
 PEOPLE_MAX: Final = 20
@@ -280,11 +280,6 @@ def read_strictly(sent: Any, kind: type[T]) -> tuple[T | None, str]:
         return None, str(error)
 
 
-def field_names(kind: type[Any]) -> Sequence[str]:
-    """The fields of a type as they are sent."""
-    return [each.encode_name for each in msgspec.structs.fields(kind)]
-
-
 def envelope_schema() -> tuple[dict[str, Any], dict[str, Any]]:
     """The JSON Schema of an envelope, and the definitions in `#/$defs/` that it refers to."""
     types = [Envelope, *ACTION_TYPES.values()]
@@ -380,7 +375,7 @@ def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
     if (refused.path or "").endswith("/actionType") and refused.rule == "schema.wrong-value":
         return replace(refused, admissible=f"one of {', '.join(sorted(ACTION_TYPES))}")
     if refused.rule == "schema.unknown-field" and refused.path == around:
-        known = ", ".join(field_names(kind))
+        known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         return replace(refused, admissible=f"{refused.admissible}: {known}")
     return refused
 

@@ -26,7 +26,7 @@ from canonry.world.domain.admission.safety import (
     digest,
     not_replayable,
     over_budget,
-    repeats_itself,
+    text_of,
     told_texts,
     too_alike,
     unsafe,
@@ -91,7 +91,8 @@ async def verdict_on(
     refused = await objection_of_world(draft, proposed)
     if scheduled and refused is not None and refused.rule not in LASTING:
         refused = None
-    same = lately.by_content.get(content) if repeats_itself(proposed) else None
+    repeatable = all(text_of(action) is not None for action in proposed.actions)
+    same = lately.by_content.get(content) if repeatable else None
     if refused is None:  # what the same proposal did before holds, unless it ends by itself
         still_holds = not any(action.kind in _LASTING for action in proposed.actions)
     else:
@@ -169,7 +170,7 @@ async def propose(
     """
     read = read_proposal(player, sent, canon.clock.now())
     if isinstance(read, Rejection):
-        return await _refuse(canon, caller, world, player=player, sent=sent, rejection=read)
+        return await _refuse(canon, caller, world, read, player=player, sent=sent)
     oldest = canon.clock.now() - _LEFT_BEHIND
     if any(at < oldest for at in (await lately_admitted(canon, world.space)).pending.values()):
         await settle(canon, caller, world)
@@ -177,14 +178,9 @@ async def propose(
         known = await _admit(canon, caller, world, read, sent=sent, due=due)
     except _StoppedError as stopped:
         if isinstance(stopped.verdict, Rejection):
+            refused = stopped.verdict
             return await _refuse(
-                canon,
-                caller,
-                world,
-                player=player,
-                sent=sent,
-                rejection=stopped.verdict,
-                proposed=read,
+                canon, caller, world, refused, player=player, sent=sent, proposed=read
             )
         _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
         return await _answer(canon, world.space, read, stopped.verdict)
@@ -305,10 +301,10 @@ async def _refuse(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
+    rejection: Rejection,
     *,
     player: str,
     sent: Any,
-    rejection: Rejection,
     proposed: Proposed | None = None,
 ) -> Decided:
     """Record a refusal and answer with it; the very same refusal is recorded once."""

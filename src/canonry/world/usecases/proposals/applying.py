@@ -56,23 +56,21 @@ EVENT_NAMES: Final = {
 _EVENT_OF: Final = {action: name for name, action in reversed(EVENT_NAMES.items())}
 
 
-async def apply_actions(draft: WorldDraft, proposed: Proposed) -> None:
-    """Write all that a proposal would do, in its order.
+class ActionApplied:
+    """One action of a proposal, as it is written into a draft."""
 
-    Raises:
-        Conflict: something stands against it after all.
-    """
-    for action in proposed.actions:
-        await _Applying(draft, proposed, action).apply()
-
-
-class _Applying:
     def __init__(self, draft: WorldDraft, proposed: Proposed, action: Action) -> None:
+        """Write into this draft."""
         self._draft = draft
         self._proposed = proposed
         self._action = action
 
     async def apply(self) -> None:  # noqa: C901 - one case an action
+        """Write all that the action does.
+
+        Raises:
+            Conflict: something stands against it after all.
+        """
         draft = self._draft
         match self._action.params:
             case MoveAction() as move:

@@ -32,7 +32,6 @@ from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from canonry.world.domain.admission.kit import (
     ORDER,
-    POLICY_VERSION,
     GateName,
     Rejection,
     passed_before,
@@ -43,7 +42,7 @@ from canonry.world.domain.admission.schema import recorded_proposal
 from canonry.world.domain.merging import WORLD_KEY, thing_id_of
 from canonry.world.models.services import Admitted, Lately, WorldServices, count_event
 from canonry.world.usecases.move_mover import CLOCK
-from canonry.world.usecases.proposals.applying import apply_actions
+from canonry.world.usecases.proposals.applying import ActionApplied
 from canonry.world.usecases.proposals.playing import objection_of_world
 from canonry.world.usecases.world_draft import WorldDraft, change_world
 from canonry.world.usecases.worlds import BoundWorld, require_world
@@ -71,7 +70,6 @@ class Decided:
     event_ids: tuple[str, ...] = ()
     due_tick: int | None = None
     withdrawn: str | None = None
-    policy_version: str = POLICY_VERSION
 
 
 def decided(proposal: Proposal) -> Decided:
@@ -247,7 +245,8 @@ async def _drawn_up(
     rejection = await objection_of_world(draft, proposed)
     if rejection is None:
         try:
-            await apply_actions(draft, proposed)
+            for action in proposed.actions:
+                await ActionApplied(draft, proposed, action).apply()
         except (Conflict, NotFound) as error:
             reason = f"{error.code}: {error}"
             rejection = refusal("world.stands-against", reason, path="/proposedActions")
