@@ -324,7 +324,7 @@ async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
         handed = await transfer_item(
             canon, a_caller(), world, Transfer(item="cup", holder="cook", anywhere=True)
         )
-        assert handed.item == cup
+        assert handed[0] == cup
         assert (await store.upkeep.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()

@@ -4,7 +4,6 @@ Where the endpoint does not answer, the rules alone are what is known.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from typing_extensions import override
@@ -13,7 +12,6 @@ from canonry.models.endpoint import Connection, ModelEndpoint, bearer
 from canonry.models.outside_services import OutsideService
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import (
-    CATEGORIES,
     TEXT_MAX,
     Moderation,
     moderate_by_words,
@@ -51,11 +49,7 @@ class EndpointModerator(Moderator):
         if found is None:
             return ruled
         told = frozenset(ours for name, ours in _OURS.items() if found.get(name) is True)
-        return replace(
-            ruled,
-            categories=tuple(each for each in CATEGORIES if each in told),
-            policy_version=f"{ruled.policy_version}+{self._connection.endpoint.model}",
-        )
+        return ruled.joined(self._connection.endpoint.model, told)
 
     @override
     async def close(self) -> None:

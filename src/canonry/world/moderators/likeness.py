@@ -8,7 +8,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import mul
@@ -20,7 +20,6 @@ from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 from canonry.world.domain.moderation.moderating import (
-    CATEGORIES,
     TEXT_MAX,
     Moderation,
     moderate_by_words,
@@ -76,12 +75,7 @@ class LikenessModerator(Moderator):
         except Unavailable:
             return ruled
         known = learned()
-        told = {known.category_of(each) for each in vectors}
-        return replace(
-            ruled,
-            categories=tuple(each for each in CATEGORIES if each in told),
-            policy_version=f"{ruled.policy_version}+{known.version}",
-        )
+        return ruled.joined(known.version, {known.category_of(each) for each in vectors})
 
     @override
     async def close(self) -> None:

@@ -44,6 +44,7 @@ from canonry.world.toolset.shapes import (
     NAME,
     POSITIVE,
     PROSE,
+    TICK,
     Request,
     asked_tick,
     builders_tool,
@@ -235,10 +236,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-_TICK: Final = Field(
-    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
-)
-_ASKED: Final = obj({"realmId": KEY}, {"tick": _TICK})
+_ASKED: Final = obj({"realmId": KEY}, {"tick": TICK})
 _TIE_BETWEEN: Final = Request(
     TieBetween,
     {"fromId": KEY.of("start"), "tie": word(Tie).of("kind"), "toRealmId": KEY.of("realm")},

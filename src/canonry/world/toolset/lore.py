@@ -37,6 +37,7 @@ from canonry.world.toolset.shapes import (
     FOUND_MAX,
     KEY,
     POSITIVE,
+    TICK,
     Request,
     asked_tick,
     builders_tool,
@@ -263,9 +264,6 @@ ARCS_TOOLS: Final[tuple[Tool, ...]] = (
 
 
 CHECKERS: Final = frozenset({"Canonicality", "Safety", "Narrative"})
-TICK: Final = Field(
-    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
-)
 _SPAN: Final = Shape(start=COUNT, end=COUNT, text=TEXT.of(None))
 
 

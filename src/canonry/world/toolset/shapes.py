@@ -36,6 +36,9 @@ NAME: Final = KEY.but(pattern=r"\S")
 PROSE: Final = TEXT.but(maxLength=DESCRIPTION_MAX)
 POSITIVE: Final = COUNT.but(minimum=1)
 ANYTHING: Final = Field({"type": "object"})
+TICK: Final = Field(
+    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
+)
 CHECKED_TICK: Final = INTEGER.by(partial(checked_tick, path="/tick"))
 
 ID: Final = Shape(id=TEXT.of(str))

@@ -29,11 +29,10 @@ from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import moderate_content
 from canonry.world.toolset.contract import extension_tool
-from canonry.world.toolset.lore import TICK
-from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, POSITIVE, asked_tick
+from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, POSITIVE, TICK, asked_tick
 from canonry.world.toolset.views import NAMED
 from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of
-from canonry.world.usecases.speech import classify_intent, parse_to_action_frame
+from canonry.world.usecases.speech import parse_to_action_frame, read_speech
 from canonry.world.usecases.worlds import bound_world, world_at
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
@@ -87,7 +86,7 @@ async def _parse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _classify(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _CLASSIFIED(await classify_intent(canon, arguments["utterance"]))
+    return _CLASSIFIED(await read_speech(canon, arguments["utterance"]))
 
 
 async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:

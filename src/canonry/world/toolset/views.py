@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
+from operator import itemgetter
 from typing import Any, Final
 
 from canonry.canon.queries.listings import EntityQuery, query_entities
@@ -43,7 +44,7 @@ from canonry.log.items.facts import (
     Relation,
 )
 from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
-from canonry.readmodels.edges import Direction, tick_of, travel_ms
+from canonry.readmodels.edges import Direction, tick_of, time_of_day, travel_ms
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
@@ -80,7 +81,6 @@ from canonry.world.usecases.contexts import (
     get_changes,
     get_location_context,
     get_mover_context,
-    get_recent_events,
     search_events,
 )
 from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
@@ -284,17 +284,19 @@ CONTEXT: Final = Shape(
 
 async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tick = asked_tick(arguments)
-    world = await bound_world(canon, caller)
-    found = await get_atmosphere(canon, world, name_of(arguments, "locationId"), tick)
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    place = then.id_of(name_of(arguments, "locationId"))
+    layers = await get_atmosphere(then, place)
+    timeless = tick is None and then.world.tick is None  # nobody has set the world's clock
     reply = {
-        "tick": found.tick,
-        "locationId": found.location,
-        "timeOfDay": found.time_of_day,
-        **{kind.value: present_atmosphere(kind, found.layers.get(kind)) for kind in TYPES},
+        "tick": then.tick,
+        "locationId": place,
+        "timeOfDay": "noon" if timeless else time_of_day(then.tick),
+        **{kind.value: present_atmosphere(kind, (layers or {}).get(kind)) for kind in TYPES},
     }
-    if not found.known:
+    if layers is None:
         reply["warnings"] = ["there is no such location; these are the defaults"]
-    return told(world_at(canon, world), reply)
+    return told(then, reply)
 
 
 async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -418,9 +420,9 @@ MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
         ),
         transfer_item,
         Shape(
-            itemId=TEXT.of("item"),
-            fromHolderId=TEXT.of("from_id"),
-            toHolderId=TEXT.of("to_id"),
+            itemId=TEXT.of(itemgetter(0)),
+            fromHolderId=TEXT.of(itemgetter(1)),
+            toHolderId=TEXT.of(itemgetter(2)),
         ),
     ),
     builders_tool(
@@ -492,11 +494,13 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
         limit = number_of(arguments, "limit")
     except InvalidInput:
         limit = math.nan
-    world = await bound_world(canon, caller)
+    now = world_at(canon, await bound_world(canon, caller))
     if scope is None or name is None or (limit is not None and math.isnan(limit)):
         return []
-    most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
-    return events_told(*await get_recent_events(world_at(canon, world), scope, name, most))
+    most = clamped(now.world.event_limit if limit is None else limit, 1, LIMIT_MAX)
+    thing = await now.find(now.id_of(name), scope)
+    events = () if thing is None else await now.events(thing.id, most)
+    return events_told(events, await now.places_in(events))
 
 
 PLAYERS_TOOLS: Final[tuple[Tool, ...]] = (

@@ -27,7 +27,6 @@ from canonry.readmodels.edges import (
     instant_of,
     kind_of,
     shows_at,
-    time_of_day,
 )
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery
@@ -68,7 +67,11 @@ async def layers_upon(
     """
     places = (location, *(realm.id for realm in realms))
     wanted = tuple(types)
-    edges = await _lying(then, places, wanted)
+    edges = await then.edges(LAYER_OF, *places, outward=False, kinds=None, limit=_FEW)
+    if max(Counter(edge.to_id for edge in edges).values(), default=0) < _FEW:
+        edges = [edge for edge in edges if kind_of(edge) in wanted]
+    else:  # where there are many, the newest ones of each type
+        edges = await then.edges(LAYER_OF, *places, outward=False, kinds=wanted, newest_first=True)
     known = await then.all((edge.from_id for edge in edges), WorldType.LAYER)
     nearest = {place: rank for rank, place in enumerate(places)}
     shown: dict[LayerType, Upon] = {}
@@ -79,54 +82,14 @@ async def layers_upon(
     return {each: shown[each] for each in wanted if each in shown}
 
 
-async def _lying(
-    then: WorldAt, places: Sequence[EntityId], types: Sequence[LayerType]
-) -> Sequence[Relation]:
-    """The edges of the layers upon places; where there are many, the newest ones of each type."""
-    edges = await then.edges(LAYER_OF, *places, outward=False, kinds=None, limit=_FEW)
-    if max(Counter(edge.to_id for edge in edges).values(), default=0) < _FEW:
-        return [edge for edge in edges if kind_of(edge) in types]
-    return await then.edges(LAYER_OF, *places, outward=False, kinds=types, newest_first=True)
-
-
 TYPES: Final = (LayerType.WEATHER, LayerType.LIGHTING, LayerType.AMBIENT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Atmosphere:
-    """What the air of a place is like; a type that `layers` lacks has its default.
-
-    `known` False: there is no such place, and all are defaults.
-    """
-
-    tick: Tick
-    location: EntityId
-    time_of_day: str
-    layers: Mapping[LayerType, Upon]
-    known: bool
-
-
-async def get_atmosphere(
-    canon: Canon, world: BoundWorld, name: str | None, tick: Tick | None
-) -> Atmosphere:
-    """The atmosphere of the location with this id or key, or of the starter.
-
-    In a world whose clock nobody has set it is noon, unless a tick is asked for.
-    """
-    then = world_at(canon, world, tick)
-    timeless = tick is None and world.tick is None
-    place = then.id_of(name)
-    location = await then.find(place, WorldType.LOCATION)
-    layers: Mapping[LayerType, Upon] = {}
-    if location is not None:
-        layers = await layers_upon(then, place, await then.realms_of(place), TYPES)
-    return Atmosphere(
-        tick=then.tick,
-        location=place,
-        time_of_day="noon" if timeless else time_of_day(then.tick),
-        layers=layers,
-        known=location is not None,
-    )
+async def get_atmosphere(then: WorldAt, place: EntityId) -> Mapping[LayerType, Upon] | None:
+    """What shows of weather, light and mood upon a location; None: there is no such location."""
+    if await then.find(place, WorldType.LOCATION) is None:
+        return None
+    return await layers_upon(then, place, await then.realms_of(place), TYPES)
 
 
 _DIRECTIONS: Final = frozenset(Direction)
@@ -238,18 +201,6 @@ async def get_mover_context(then: WorldAt, name: str, *types: WorldType) -> Move
         status=replace(person, conditions=person.conditions_at(then.tick)),
         events=await then.events(mover.id, NEARBY_MAX),
     )
-
-
-async def get_recent_events(
-    now: WorldAt, scope: WorldType, name: str, limit: int
-) -> tuple[Sequence[Event], Mapping[str, Entity]]:
-    """At most `limit` events of the thing of type `scope`, the newest first, and their places.
-
-    `name` is its id or key.
-    """
-    thing = await now.find(now.id_of(name), scope)
-    events = () if thing is None else await now.events(thing.id, limit)
-    return events, await now.places_in(events)
 
 
 INSIDE_MAX: Final = 100

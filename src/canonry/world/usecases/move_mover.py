@@ -80,7 +80,10 @@ async def write_move(draft: WorldDraft, move: Move) -> None:
     """Write that a mover goes; raises as `move_mover` does."""
     mover_id = thing_id_of(draft.space, move.mover)
     kind = await draft.require(mover_id, *MOVERS)
-    position = await position_of(draft, mover_id)
+    positions = await draft.latest_edges(LOCATED_IN, mover_id, kinds=(*MOVERS, ""))
+    if not positions:
+        raise Conflict("move.nowhere", "nobody knows where this mover is", conflicts=[mover_id])
+    position = positions[0]  # where they are, also if they come there later than the draft
     if position.since is not None and position.since > draft.at:
         message = "the mover arrived there later than this; give a later tick"
         raise Conflict("move.before-arrival", message, path="/tick", conflicts=[position.id])
@@ -101,18 +104,6 @@ async def write_move(draft: WorldDraft, move: Move) -> None:
     }
     ends = (mover_id, position.to_id, target)
     draft.happen(f"moved/{mover_id}", title, ends, own, move.reason)
-
-
-async def position_of(draft: WorldDraft, mover: EntityId) -> RelationDraft:
-    """The edge by which a mover is where they are, also if it begins later than the draft.
-
-    Raises:
-        Conflict: `move.nowhere`.
-    """
-    edges = await draft.latest_edges(LOCATED_IN, mover, kinds=(*MOVERS, ""))
-    if not edges:
-        raise Conflict("move.nowhere", "nobody knows where this mover is", conflicts=[mover])
-    return edges[0]
 
 
 async def _target(
@@ -159,19 +150,12 @@ class Transfer:
     tick: Tick | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transferred:
-    """From whom to whom an item went."""
-
-    item: EntityId
-    from_id: EntityId
-    to_id: EntityId
-
-
 async def transfer_item(
     canon: Canon, caller: Caller, world: BoundWorld, new: Transfer
-) -> Transferred:
+) -> tuple[EntityId, ...]:
     """Give the item to its new holder: a mover, or the location where it is left.
+
+    The ids of the item, of who had it and of who has it now.
 
     Raises:
         NotFound: `item.unknown`, or `player.unknown` for a holder.
@@ -180,8 +164,7 @@ async def transfer_item(
     """
     write = partial(write_transfer, new=new)
     receipt = await change_world(canon, caller, world, write, tick=new.tick)
-    item, from_id, to_id, *_ = the_made(receipt, EventDraft).involved
-    return Transferred(item=item, from_id=from_id, to_id=to_id)
+    return the_made(receipt, EventDraft).involved[:3]
 
 
 async def write_transfer(draft: WorldDraft, new: Transfer) -> None:

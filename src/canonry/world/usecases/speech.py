@@ -149,18 +149,16 @@ async def parse_to_action_frame(
     found = await now.require(player, WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
-    return await _read(canon, utterance, subject, around.known, previous, space=world.space)
+    return await read_speech(canon, utterance, subject, around.known, previous, space=world.space)
 
 
-async def classify_intent(canon: Canon, utterance: str) -> Heard:
-    """What kind of thing was said, wherever it was."""
-    return await _read(canon, utterance, Nameable(id="", kind="player", name=""))
+_ANYBODY: Final = Nameable(id="", kind="player", name="")
 
 
-async def _read(
+async def read_speech(
     canon: Canon,
     utterance: str,
-    subject: Nameable,
+    subject: Nameable = _ANYBODY,
     known: Sequence[Nameable] = (),
     previous: Sequence[str] = (),
     *,

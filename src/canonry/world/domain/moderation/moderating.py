@@ -3,8 +3,8 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -161,6 +161,12 @@ class Moderation:
     def allowed(self) -> bool:
         """Whether the text may stand."""
         return not self.categories
+
+    def joined(self, model: str, told: Container[str | None]) -> "Moderation":
+        """The same with the categories that a model finds instead, and its name."""
+        found = tuple(each for each in CATEGORIES if each in told)
+        version = f"{self.policy_version}+{model}"
+        return replace(self, categories=found, policy_version=version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ class SpokenClause:
     respelled: bool = False
     negated: bool = False
     condition: tuple[SpokenWord, ...] | None = None
-    quoted: bool = False
     modifiers: tuple[str, ...] = ()
     begin: int | None = None
     cut: tuple[SpokenWord, ...] = field(default=())
@@ -160,11 +159,11 @@ def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
         if preface or (clause.form is None and found) or part[0].text in lexicon.OTHERS:
             continue
         if clause.form is None and not found and any(w.text == QUOTE for w in part):
-            clause = SpokenClause(kind=ClauseKind.SAYING, words=tuple(part), quoted=True)
+            clause = SpokenClause(kind=ClauseKind.SAYING, words=tuple(part))
         found = True
         yield clause
     if quoted and not found:
-        yield SpokenClause(kind=ClauseKind.SAYING, words=tuple(words), quoted=True)
+        yield SpokenClause(kind=ClauseKind.SAYING, words=tuple(words))
 
 
 def _condition(
@@ -338,7 +337,6 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
         respelled=respelled,
         negated=denied,
         condition=condition or late,
-        quoted=any(word.text == QUOTE for word in words),
         modifiers=modifiers,
         begin=at if taken else None,
     )
