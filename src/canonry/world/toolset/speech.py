@@ -1,7 +1,13 @@
-"""Tools for play: what players say, what the rules say, and dice."""
+"""Tools on what is known and said: lore, arcs, narrations, speech, rules and dice."""
 
 import asyncio
-from typing import Final
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -22,18 +28,291 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.schemas.narrative import NAMES
+from canonry.log.schemas.world_types import LoreType
+from canonry.values.moments import render_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
+from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
 from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleEntry, RuleKind, excerpt_of, roll
 from canonry.world.domain.moderation.moderating import CATEGORIES
+from canonry.world.domain.narration.claims import NARRATION_MAX
+from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit
 from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import moderate_content
-from canonry.world.toolset.contract import extension_tool
-from canonry.world.toolset.shapes import ANYTHING, FOUND_MAX, KEY, POSITIVE, TICK, asked_tick
+from canonry.world.toolset.contract import LORE_READERS, contract_tool, extension_tool
+from canonry.world.toolset.shapes import (
+    ANYTHING,
+    FOUND_MAX,
+    KEY,
+    POSITIVE,
+    TICK,
+    Request,
+    asked_tick,
+    builders_tool,
+    clamped,
+    name_of,
+    number_of,
+    word,
+)
 from canonry.world.toolset.views import NAMED
+from canonry.world.usecases.generate_arc import WantedArc, generate_arc
+from canonry.world.usecases.lore import (
+    CanonicalFact,
+    FoundLore,
+    NewLore,
+    get_canonical_fact,
+    record_lore,
+    search_lore,
+)
 from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of
-from canonry.world.usecases.speech import parse_to_action_frame, read_speech
-from canonry.world.usecases.worlds import bound_world, world_at
+from canonry.world.usecases.speech import check_narration, parse_to_action_frame, read_speech
+from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
+
+_TEXT_MAX: Final = 512
+_SNIPPET_MAX: Final = 200
+_K: Final = 5
+_HIDDEN: Final = frozenset({"embeddings", "hidden"})
+_MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")
+_ANY_FACT: Final = obj({}, {"factId": Field({})})
+"""A fact without an id, or with one that is no text, is one that there is not: null."""
+_SPACE: Final = re.compile(r"\s+")
+
+
+async def _get_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    world = await bound_world(canon, caller)
+    name = name_of(arguments, "factId")
+    found = None if name is None else await get_canonical_fact(canon, world, name)
+    return None if found is None else _fact(found)
+
+
+async def _get_version(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    world = await bound_world(canon, caller)
+    version = int(arguments["version"])
+    found = await get_canonical_fact(canon, world, arguments["factId"], version)
+    return None if found is None else _fact(found)
+
+
+async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = number_of(arguments, "k")
+    world = await bound_world(canon, caller)
+    limit = clamped(_K if asked is None else asked, 1, FOUND_MAX)
+    found = await search_lore(canon, world, arguments["query"][: canon.policy.limits.query], limit)
+    return [_hit(each) for each in found]
+
+
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> tuple[str, int]:
+    return new.key, await record_lore(canon, caller, world, new)
+
+
+def _fact(found: CanonicalFact) -> dict[str, Any]:
+    cuts: list[dict[str, Any]] = []
+    fields = {name: value for name, value in found.fields.items() if name not in _HIDDEN}
+    archived = found.said.fields.get("properties.archived")
+    shown = {
+        "id": found.said.id,
+        "type": found.entity.properties["lore_type"],
+        "factId": found.entity.properties["key"],
+        "version": found.version,
+        "createdUtc": render_instant(found.first.recorded_at),
+        "updatedUtc": render_instant(found.said.recorded_at) if found.version > 1 else None,
+        "archivedUtc": render_instant(found.said.recorded_at) if archived else None,
+        "fields": _cut(fields, "fields", cuts),
+        "embeddingsOmitted": True if len(fields) < len(found.fields) else None,
+        "fieldTruncations": cuts or None,
+    }
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
+    """The value with long texts cut, and told of in `cuts`."""
+    match value:
+        case str() if len(value) > _TEXT_MAX:
+            cuts.append({"path": path, "originalLength": len(value)})
+            return value[:_TEXT_MAX]
+        case Mapping():
+            return {name: _cut(part, f"{path}.{name}", cuts) for name, part in value.items()}
+        case list() | tuple():
+            return [_cut(part, f"{path}[{i}]", cuts) for i, part in enumerate(value)]
+        case _:
+            return value
+
+
+def _hit(each: FoundLore) -> dict[str, Any]:
+    own = each.entity.properties
+    return {
+        "factId": own["key"],
+        "type": own["lore_type"],
+        "score": round(each.found.score, 6),
+        "snippet": _snippet(own.get("fields", {}), each.found.terms),
+        "version": int(own["version"]),
+        "why": {"words": list(each.found.terms), "meaning": each.found.why.meaning > 0},
+    }
+
+
+def _snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
+    """The text that says most of what was asked for, from where it begins to say it."""
+    shown = {name: value for name, value in fields.items() if name not in _HIDDEN}
+    prose = {name: value for name, value in shown.items() if name not in NAMES}  # a name says least
+    texts = [text for value in prose.values() for text in _in(value)] or _in(shown)
+    plain = [_plain(text) for text in texts]
+    best = max(
+        plain, key=lambda text: (sum(t in text.casefold() for t in terms), len(text)), default=""
+    )
+    if len(best) <= _SNIPPET_MAX:
+        return best
+    places = [at for term in terms if (at := best.casefold().find(term)) >= 0]
+    start = min(max(0, min(places, default=0) - 40), len(best) - _SNIPPET_MAX)
+    return best[start : start + _SNIPPET_MAX].strip()
+
+
+def _in(value: Any) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case Mapping():
+            shown = (part for name, part in value.items() if name not in _HIDDEN)
+            return [text for part in shown for text in _in(part)]
+        case list() | tuple():
+            return [text for part in value for text in _in(part)]
+        case _:
+            return [str(value)]
+
+
+def _plain(text: str) -> str:
+    """The text without markup and control characters, on one line."""
+    bare = "".join(
+        " " if unicodedata.category(character).startswith("C") else character
+        for character in _MARKUP.sub(" ", text)
+    )
+    return _SPACE.sub(" ", bare).strip()
+
+
+LORE_TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
+    contract_tool("search-lore", _search_lore),
+    extension_tool(
+        "get-fact-version",
+        "Read an older version of a fact of lore, also of an archived one.",
+        _get_version,
+        roles=LORE_READERS,
+        takes=obj({"factId": KEY, "version": POSITIVE}),
+        gives={"$ref": "#/$defs/fact"},
+        null=True,
+    ),
+    builders_tool(
+        "record-lore",
+        "Write a fact of lore, or its next version; earlier ones stay readable.",
+        Request(
+            NewLore,
+            {
+                "factId": KEY.of("key"),
+                "type": word(LoreType).of("lore_type"),
+                "fields": ANYTHING,
+            },
+            {"expectedVersion": COUNT.of("expected"), "archived": BOOLEAN},
+        ),
+        _record,
+        Shape(factId=TEXT.of(itemgetter(0)), version=COUNT.of(itemgetter(1))),
+    ),
+)
+
+
+PLANNERS: Final = frozenset({"Planner"})
+_SOME: Final = array(KEY).but(maxItems=BEATS_MIN).by(tuple)
+_THEMES: Final = array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple)
+_NUMBERS: Final = array(INTEGER)
+_CONSTRAINTS: Final = Request(
+    partial(WantedArc, seed=""),
+    {},
+    {
+        "locationIds": _SOME.of("locations"),
+        "factionIds": _SOME.of("factions"),
+        "themes": _THEMES,
+        "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
+        "level": POSITIVE.but(maximum=20),
+    },
+)
+_PLANNED: Final = Shape(
+    arcId=TEXT.of("id"),
+    seed=TEXT,
+    title=TEXT,
+    hook=TEXT,
+    beats=array(
+        Shape(
+            index=COUNT,
+            kind=WORD,
+            summary=TEXT,
+            locationId=TEXT.of("location"),
+            characterIds=array(TEXT).of("characters"),
+            loreFactIds=array(TEXT).of("lore"),
+            requires=_NUMBERS,
+            leadsTo=_NUMBERS.of("leads_to"),
+        )
+    ),
+    proposal=given(ANYTHING.by(dict)),
+)
+
+
+async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    world = await bound_world(canon, caller)
+    wanted = _CONSTRAINTS.read(arguments.get("constraints", {}))
+    arc, proposal = await generate_arc(canon, world, replace(wanted, seed=arguments["seed"]))
+    return _PLANNED(arc, proposal=proposal)
+
+
+ARCS_TOOLS: Final[tuple[Tool, ...]] = (
+    extension_tool(
+        "generate-arc",
+        "Plan a quest of 3 to 12 beats from the world's own places, people and lore. The same "
+        "seed always plans the same; nothing is proposed or changed by it.",
+        _generate,
+        roles=PLANNERS,
+        takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS.schema)}),
+        gives=_PLANNED.schema,
+    ),
+)
+
+
+CHECKERS: Final = frozenset({"Canonicality", "Safety", "Narrative"})
+_SPAN: Final = Shape(start=COUNT, end=COUNT, text=TEXT.of(None))
+
+
+_VIOLATION: Final = Shape(
+    constraint=enum(*NarrationLimit), span=Field(_SPAN.schema).of(None), against=TEXT, reason=TEXT
+)
+_CHECKED: Final = Shape(
+    verdict=enum("ok", "violates").of(lambda found: "violates" if found else "ok"),
+    violations=array(Field(_VIOLATION.schema)).of(None),
+    policyVersion=TEXT.of(lambda _: POLICY_VERSION),
+)
+
+
+async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    tick = asked_tick(arguments)
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    text, player = arguments["narration"], arguments.get("playerId")
+    found = await check_narration(then, text, player, arguments.get("locationId"))
+    told = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
+    return _CHECKED(found, violations=told)
+
+
+NARRATION_TOOLS: Final[tuple[Tool, ...]] = (
+    extension_tool(
+        "check-narration",
+        "Tell what of a narration the world would reject: where nobody can be, who is dead or "
+        "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "
+        "dream claims nothing.",
+        _check,
+        roles=CHECKERS,
+        takes=obj(
+            {"narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX)},
+            {"playerId": KEY, "locationId": KEY, "tick": TICK},
+        ),
+        gives=_CHECKED.schema,
+    ),
+)
+
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
 MODERATORS: Final = frozenset({"Safety", "Narrative"})
@@ -93,7 +372,7 @@ async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Repl
     return _MODERATED(await moderate_content(canon, arguments["text"]))
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
+SPEECH_TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "parse-to-action-frame",
         "Read what a player says as what their character sets out to do, held against what is "
@@ -127,7 +406,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 
 PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
-_K: Final = 5
 _PREVIEW: Final = 240
 _KIND: Final = enum(*RuleKind)
 _ENTRY: Final = Shape(
@@ -160,7 +438,7 @@ def _shown(canon: Canon, entry: RuleEntry) -> Reply:
     return _ENTRY(entry, attribution=rulebook_of(canon).attribution)
 
 
-async def _search(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+async def _search_rules(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
     limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
     query = arguments["query"]
@@ -197,7 +475,7 @@ RULES_TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "search-rules",
         "Find entries of the rules by words.",
-        _search,
+        _search_rules,
         roles=PLAYERS_OF_RULES,
         takes=obj({"query": TEXT.but(maxLength=NAME_MAX)}, {"kind": _KIND, "limit": POSITIVE}),
         gives=obj({"results": array(_FOUND), "attribution": TEXT}),

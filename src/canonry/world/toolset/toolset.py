@@ -12,14 +12,7 @@ from canonry.gateway.limits import PublishedRate
 from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Tool, Toolset
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset import (
-    FACE,
-    building,
-    lore,
-    proposals,
-    speech,
-    views,
-)
+from canonry.world.toolset import FACE, building, proposals, speech, views
 from canonry.world.toolset.contract import published
 
 
@@ -53,16 +46,16 @@ _DIALECT: Final = DialectTable(
 EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
     *views.PLAYERS_TOOLS,
-    *lore.TOOLS,
+    *speech.LORE_TOOLS,
     *building.TIES_TOOLS,
     *building.TOOLS,
     *views.MOVEMENT_TOOLS,
-    *speech.TOOLS,
-    *lore.NARRATION_TOOLS,
+    *speech.SPEECH_TOOLS,
+    *speech.NARRATION_TOOLS,
     *speech.RULES_TOOLS,
     *proposals.TOOLS,
     *views.VIEWS_TOOLS,
-    *lore.ARCS_TOOLS,
+    *speech.ARCS_TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
