@@ -22,7 +22,7 @@ from canonry.readmodels.edges import (
     travel_ms,
 )
 from canonry.values.ids import EntityId
-from canonry.world.domain.atlas import Atlas, Exit, Layer, Place, Realm, is_rhythm, legs_of
+from canonry.world.domain.atlas import Atlas, Layer, Place, Realm, is_rhythm, legs_of
 from canonry.world.domain.merging import is_key
 
 TIES_MAX: Final = 200
@@ -169,22 +169,16 @@ def _exits(atlas: Atlas) -> Iterator[Problem]:
             if rhythm != {None} and not is_rhythm(way.every, way.lasting):
                 message = f"the exit {way.direction} is open for fewer ticks than it recurs after"
                 yield _wrong("exit.rhythm", place.key, message)
-            if way.to in places and not way.one_way:
-                yield from _way_back(place, way, _ways(places[way.to]))
-
-
-def _ways(place: Place) -> Mapping[Direction, Exit]:
-    return {way.direction: way for way in place.exits}
-
-
-def _way_back(place: Place, way: Exit, there: Mapping[Direction, Exit]) -> Iterator[Problem]:
-    back = there.get(OPPOSITE[way.direction])
-    if back is None or back.to != place.key or back.one_way:
-        message = (
-            f"the exit {way.direction} has no way back from {way.to}; "
-            "add one, or say that it is one_way"
-        )
-        yield _wrong("exit.no-way-back", place.key, message)
+            if way.to not in places or way.one_way:
+                continue
+            there = {each.direction: each for each in places[way.to].exits}
+            back = there.get(OPPOSITE[way.direction])
+            if back is None or back.to != place.key or back.one_way:
+                message = (
+                    f"the exit {way.direction} has no way back from {way.to}; "
+                    "add one, or say that it is one_way"
+                )
+                yield _wrong("exit.no-way-back", place.key, message)
 
 
 def _realms(atlas: Atlas) -> Iterator[Problem]:

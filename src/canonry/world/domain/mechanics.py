@@ -160,23 +160,13 @@ def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
     if caster.spells is not None and spell.name.casefold() not in caster.spells:
         found.append("the caster does not know this spell")
     level = spell.details.get("level", 0)
-    if level and caster.slots is not None and not _slot(caster.slots, int(level)):
-        found.append(f"no slot of level {level} or higher is left")
-    if "M" in needs and (dear := _dear(spell)) and not _holds(caster.held, dear):
-        found.append(f"it uses up or needs what is worth money, and is not at hand: {dear}")
-    return tuple(found)
-
-
-def _slot(slots: Mapping[str, int], level: int) -> bool:
-    return any(left > 0 and told.isdecimal() and int(told) >= level for told, left in slots.items())
-
-
-def _dear(spell: RuleEntry) -> str:
-    """The material with a price, which no pouch holds."""
+    if level and caster.slots is not None:
+        left = [int(told) for told, n in caster.slots.items() if n > 0 and told.isdecimal()]
+        if max(left, default=-1) < int(level):
+            found.append(f"no slot of level {level} or higher is left")
     material = str(spell.details.get("material") or "")
-    return material if " worth " in material or " gp" in material else ""
-
-
-def _holds(held: tuple[str, ...], material: str) -> bool:
-    told = material.casefold()
-    return any(name.casefold() in told for name in held)
+    dear = " worth " in material or " gp" in material  # which no pouch holds
+    at_hand = any(name.casefold() in material.casefold() for name in caster.held)
+    if "M" in needs and dear and not at_hand:
+        found.append(f"it uses up or needs what is worth money, and is not at hand: {material}")
+    return tuple(found)

@@ -424,7 +424,7 @@ _STATE: Final = Shape(
 _CASTABLE: Final = Shape(
     rules=nullable(Field(_ENTRY.schema)).of(None),
     state=Field(_STATE.schema, _STATE).of(lambda found: found),
-    verdict=enum("yes", "no"),
+    verdict=enum("yes", "no").of(lambda found: "no" if found.reasons else "yes"),
     reasons=array(TEXT),
 )
 

@@ -87,6 +87,7 @@ from canonry.world.usecases.world_ties import join_legs, tie_up
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
 
 T = TypeVar("T", Place, Realm, Mover, Item)
+P = TypeVar("P", Entity, Event)
 _GROUP: Final = 100
 _EDGES_MAX: Final = 1_000
 """More edges of one relation than a draft lets an entity have."""
@@ -96,7 +97,9 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     """The world as a file would hold it; importing it adds nothing."""
     now = world_at(canon, world)
     kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
-    found = {kind: [each async for each in _all(now, kind)] for kind in kinds}
+    every = partial(_all, canon.places.entities_after, world.space)
+    happened = _all(canon.places.events_after, world.space)
+    found = {kind: [each async for each in every(kind)] for kind in kinds}
     things: dict[str, Entity] = {each.id: each for some in found.values() for each in some}
     names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
     places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
@@ -111,12 +114,12 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
         locations=await _places(now, places, names),
         realms=await _realms(now, realms, names),
         routes=await _routes(now, places, names),
-        layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
+        layers=tuple([_layer(each, names) async for each in every(WorldType.LAYER)]),
         characters=await _movers(now, found[WorldType.CHARACTER], names),
         players=await _movers(now, found[WorldType.PLAYER], names),
         items=await _items(now, found[WorldType.ITEM], names),
-        lore=tuple([await _lore(canon, e) async for e in _all(now, WorldType.LORE_FACT)]),
-        events=tuple([_happening(each, names) async for each in _events(now)]),
+        lore=tuple([await _lore(canon, e) async for e in every(WorldType.LORE_FACT)]),
+        events=tuple([_happening(each, names) async for each in happened]),
     )
 
 
@@ -152,13 +155,12 @@ def key_of(entity: Entity) -> str:
     return str(key) if known or entity.entity_type == WorldType.LORE_FACT else entity.id
 
 
-async def _all(now: WorldAt, kind: WorldType) -> AsyncIterator[Entity]:
-    last: Entity | None = None
-    while page := await now.canon.places.entities_after(
-        now.world.space, kind, last, limit=PAGE_MAX
-    ):
-        for entity in page:
-            yield entity
+async def _all(read: Callable[..., Awaitable[Sequence[P]]], *of: object) -> AsyncIterator[P]:
+    """What `read` gives of these, page by page after the last one."""
+    last: P | None = None
+    while page := await read(*of, last, limit=PAGE_MAX):
+        for each in page:
+            yield each
         last = page[-1]
 
 
@@ -293,14 +295,6 @@ async def _lore(canon: Canon, entity: Entity) -> Lore:
         ),
         archived=bool(entity.properties.get("archived")),
     )
-
-
-async def _events(now: WorldAt) -> AsyncIterator[Event]:
-    last: Event | None = None
-    while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
-        for event in page:
-            yield event
-        last = page[-1]
 
 
 def _happening(event: Event, names: _Names) -> Happening:

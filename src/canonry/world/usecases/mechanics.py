@@ -44,11 +44,6 @@ class Castable:
     caster: Caster
     reasons: Sequence[str]
 
-    @property
-    def verdict(self) -> str:
-        """Whether it can be cast."""
-        return "no" if self.reasons else "yes"
-
 
 async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
     """What the rules say of the spell, what holds of the player, and whether both agree.

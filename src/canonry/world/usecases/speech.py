@@ -1,7 +1,6 @@
 """Speech: what players say is read, and what narrators say is checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from canonry.canon.judging.comparing.conflicts import Stated, conflict
@@ -102,28 +101,19 @@ def _count(
 _MOST: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """Where somebody is, and what they can name there; `place` None: nobody knows where."""
-
-    place: Entity | None
-    known: Sequence[Nameable]
-
-
-async def surroundings_of(then: WorldAt, mover: Entity) -> Surroundings:
+async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
     """What a mover can name: hidden ways and what lies behind them are left out."""
     place = await then.location_of(mover.id)
     if place is None:
         held, _more = await then.inventory_of(mover.id)
-        return Surroundings(place=None, known=[nameable(each) for each in held])
+        return [nameable(each) for each in held]
     movers = await movers_at(then, place.id)
     things, _more = await then.inventory_of(place.id, *movers)
     ways = [way for way in await exits_of(then, place) if not way.properties.get("hidden")]
     ends = await then.all((way.to_id for way in ways), WorldType.LOCATION)
     led = [nameable(ends[way.to_id], Direction(kind_of(way))) for way in ways if way.to_id in ends]
     others = [nameable(each) for name, each in movers.items() if name != mover.id]
-    here = [*others, *(nameable(each) for each in things), nameable(place), *led]
-    return Surroundings(place=place, known=here)
+    return [*others, *(nameable(each) for each in things), nameable(place), *led]
 
 
 async def movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
@@ -149,7 +139,7 @@ async def parse_to_action_frame(
     found = await now.require(player, WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
-    return await read_speech(canon, utterance, subject, around.known, previous, space=world.space)
+    return await read_speech(canon, utterance, subject, around, previous, space=world.space)
 
 
 _ANYBODY: Final = Nameable(id="", kind="player", name="")

@@ -43,6 +43,7 @@ from canonry.world.models.services import (
 from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.playing import objection_of_world
 from canonry.world.usecases.proposals.settling import (
+    WITHDRAWN,
     Decided,
     apply_admitted,
     asked_proposals,
@@ -51,8 +52,8 @@ from canonry.world.usecases.proposals.settling import (
     lately_admitted,
     proposal_in,
     refused_by,
+    rejected_by,
     settle,
-    withdrawn_by,
 )
 from canonry.world.usecases.world_draft import WorldDraft
 from canonry.world.usecases.worlds import BoundWorld, require_world
@@ -502,7 +503,8 @@ async def withdraw_proposal(
             message = "only what is scheduled and not yet due can be withdrawn"
             raise Conflict("proposal.decided", message, path="/proposalId", conflicts=[wanted])
         reads = frozenset((thing_key(wanted), thing_key(world.heart.id)))
-        return Change(entries=(withdrawn_by(caller, wanted, reason),), reads=reads)
+        told = rejected_by(caller, wanted, WITHDRAWN, reason, {"withdrawn": reason})
+        return Change(entries=(told,), reads=reads)
 
     await commit_change(canon, caller, world.space, prepare)
     count_event(canon, EventName.PROPOSAL_WITHDRAWN, space=world.space)

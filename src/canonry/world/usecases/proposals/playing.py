@@ -228,7 +228,6 @@ HEALTH: Final = "health"
 
 
 async def _move(stage: Stage, move: schema.MoveAction) -> None:
-    """Somebody goes through an exit."""
     mover = await stage.find(move.mover_id, "moverId", Person)
     stage.require_own(mover, "moverId")
     await stage.require_scope(home_of(mover))
@@ -282,7 +281,6 @@ async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
 
 
 async def _say(stage: Stage, said: schema.Dialogue) -> None:
-    """A character speaks to a player."""
     speaker = await stage.find(said.npc_id, "npcId", Person)
     listener = await stage.find(said.player_id, "playerId", Person)
     if speaker.kind is not WorldType.CHARACTER or listener.kind is not WorldType.PLAYER:
@@ -296,7 +294,6 @@ async def _say(stage: Stage, said: schema.Dialogue) -> None:
 async def _change_condition(
     stage: Stage, change: schema.ApplyCondition | schema.RemoveCondition
 ) -> None:
-    """Somebody is in a condition, or no longer."""
     target = await stage.find(change.target_id, "targetId", Person)
     await stage.require_scope(home_of(target), ("loc", target.place))
     stage.require(not_here(target), "targetId")
@@ -344,7 +341,6 @@ def struck(person: Person, kind: str, amount: int) -> Person:
 
 
 async def _spend(stage: Stage, spent: schema.Spend) -> None:
-    """Somebody has less of a resource."""
     owner = await stage.find(spent.owner_id, "ownerId", Person)
     stage.require_own(owner, "ownerId")
     await stage.require_scope(home_of(owner))
@@ -359,7 +355,6 @@ NEW_LAYER: Final = EntityId("")
 
 
 async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
-    """A text lies upon a place."""
     spot = await stage.find(layer.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     if layer.layer_type is LayerType.BASE:
@@ -389,7 +384,6 @@ async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
 
 
 async def _create_exit(stage: Stage, new: schema.CreateExit) -> None:
-    """A way opens, with its way back."""
     start = await stage.find(new.from_location_id, "fromLocationId", KnownSpot)
     target = await stage.find(new.to_location_id, "toLocationId", KnownSpot)
     needed = new.requires_item
@@ -442,7 +436,6 @@ async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
 
 
 async def _spawn(stage: Stage, new: schema.Spawn) -> None:
-    """Somebody or something appears."""
     spot = await stage.find(new.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     if new.faction_id is not None and not await _is_faction(stage.world.draft, new.faction_id):
@@ -450,7 +443,6 @@ async def _spawn(stage: Stage, new: schema.Spawn) -> None:
 
 
 async def _ask_for_ambience(stage: Stage, wanted: schema.GenerateAmbience) -> None:
-    """A mood is wanted."""
     spot = await stage.find(wanted.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
 

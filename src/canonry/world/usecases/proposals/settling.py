@@ -113,7 +113,7 @@ def refused_by(caller: Caller, proposal_id: str, rejection: Rejection) -> Propos
     """The record that a proposal was refused."""
     told = {**asdict(rejection), "gate": str(rejection.gate)}
     rule = f"{rejection.gate}:{rejection.rule}"
-    return _rejected_by(caller, proposal_id, rule, rejection.reason, {"rejection": told})
+    return rejected_by(caller, proposal_id, rule, rejection.reason, {"rejection": told})
 
 
 def applied_by(
@@ -134,14 +134,10 @@ def applied_by(
     )
 
 
-def withdrawn_by(caller: Caller, proposal_id: str, reason: str) -> ProposalDecided:
-    """The record that a proposal was taken back before it was due."""
-    return _rejected_by(caller, proposal_id, WITHDRAWN, reason, {"withdrawn": reason})
-
-
-def _rejected_by(
+def rejected_by(
     caller: Caller, proposal_id: str, rule: str, reason: str, details: Mapping[str, Any]
 ) -> ProposalDecided:
+    """The record that a proposal was refused or withdrawn, by which rule and why."""
     return ProposalDecided(
         proposal_id=ProposalId(proposal_id),
         decision=DecisionDraft(
