@@ -110,8 +110,7 @@ async def _target(
     draft: WorldDraft, move: Move, mover: EntityId, here: EntityId
 ) -> tuple[EntityId, int]:
     if move.teleport_to is not None:
-        target = thing_id_of(draft.space, move.teleport_to)
-        await draft.require(target, WorldType.LOCATION)
+        target = await draft.named(move.teleport_to, WorldType.LOCATION)
         return target, 0
     direction = Direction(move.direction or "")
     for way in await draft.edges(EXIT, here, kinds=(direction,)):
@@ -169,10 +168,8 @@ async def transfer_item(
 
 async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
     """Write that an item goes; raises as `transfer_item` does."""
-    item = thing_id_of(draft.space, new.item)
-    await draft.require(item, WorldType.ITEM)
-    target = thing_id_of(draft.space, new.holder)
-    await draft.require(target, *HOLDERS)
+    item = await draft.named(new.item, WorldType.ITEM)
+    target = await draft.named(new.holder, *HOLDERS)
     held = await draft.latest_edges(HELD_BY, item)
     if not held:
         raise Conflict("item.nowhere", "nobody knows where this item is", conflicts=[item])

@@ -29,6 +29,7 @@ from canonry.values.ids import EntityId, NewId, ProposalId, RelationId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.worlds import BoundWorld, not_in_world, require_world
 
 # A draft of changes to a world: what it reads it remembers as keys, and what it writes it checks.
@@ -118,6 +119,12 @@ class WorldDraft:
         if known not in types:
             raise not_in_world(thing_id, *types)
         return WorldType(known)
+
+    async def named(self, key: str, *types: WorldType) -> EntityId:
+        """The id of the thing that a key or id names; raises as `require` does."""
+        thing_id = thing_id_of(self.space, key)
+        await self.require(thing_id, *types)
+        return thing_id
 
     async def _was(self, thing: Entity) -> bool:
         """Whether a thing had come into being by the tick of the draft."""

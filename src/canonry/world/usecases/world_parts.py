@@ -99,12 +99,10 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
         properties=_properties(part, old),
     )
     if old is None and isinstance(part, Mover):
-        place = thing_id_of(draft.space, part.location)
-        await draft.require(place, WorldType.LOCATION)
+        place = await draft.named(part.location, WorldType.LOCATION)
         draft.join(LOCATED_IN, part_id, place, kind=kind)
     if old is None and isinstance(part, Item):
-        holder = thing_id_of(draft.space, part.holder)
-        await draft.require(holder, *HOLDERS)
+        holder = await draft.named(part.holder, *HOLDERS)
         draft.join(HELD_BY, part_id, holder)
     return changed
 
@@ -176,8 +174,7 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.to-itself` or `exit.direction-taken`.
     """
-    target = thing_id_of(draft.space, way.to)
-    await draft.require(target, WorldType.LOCATION)
+    target = await draft.named(way.to, WorldType.LOCATION)
     if target == start:
         raise Conflict("exit.to-itself", "an exit leads to another location", path="/to")
     properties = await _exit_properties(draft, way)
@@ -203,8 +200,7 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
 async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     requires = None
     if way.requires is not None:
-        requires = thing_id_of(draft.space, way.requires)
-        await draft.require(requires, WorldType.ITEM)
+        requires = await draft.named(way.requires, WorldType.ITEM)
     if way.travel_ms is not None and way.travel_ms < 0:
         message = "a way takes no less than no time; give a duration of 0 or more"
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
@@ -270,8 +266,7 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     layer_id = layer_id_of(draft.space, layer.key)
     if await draft.is_erased(layer_id):
         return False
-    scope = thing_id_of(draft.space, layer.scope)
-    await draft.require(scope, WorldType.LOCATION, WorldType.REALM)
+    scope = await draft.named(layer.scope, WorldType.LOCATION, WorldType.REALM)
     place = {"scope": scope, "layer_type": str(layer.layer_type), "from": since, "to": until}
     place |= rhythm
     old = await draft.find(layer_id)
@@ -313,12 +308,10 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
         raise Conflict("world.id-taken", message, conflicts=[event_id])
     involved: list[EntityId] = []
     if event.location is not None:
-        place = thing_id_of(draft.space, event.location)
-        await draft.require(place, WorldType.LOCATION)
+        place = await draft.named(event.location, WorldType.LOCATION)
         involved.append(place)
     for name in event.participants:
-        who = thing_id_of(draft.space, name)
-        await draft.require(who, *HOLDERS, WorldType.ITEM)
+        who = await draft.named(name, *HOLDERS, WorldType.ITEM)
         involved.append(who)
     draft.entries.append(
         make_event(
@@ -379,8 +372,7 @@ async def create_exit(draft: WorldDraft, key: str, way: Exit) -> None:
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.direction-taken`, `exit.way-back-taken` or `exit.to-itself`.
     """
-    start = thing_id_of(draft.space, key)
-    await draft.require(start, WorldType.LOCATION)
+    start = await draft.named(key, WorldType.LOCATION)
     await join_both_ways(draft, start, key, way)
 
 
@@ -392,8 +384,7 @@ async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None
         NotFound: `location.unknown`.
         Conflict: `exit.unknown`.
     """
-    start = thing_id_of(draft.space, key)
-    await draft.require(start, WorldType.LOCATION)
+    start = await draft.named(key, WorldType.LOCATION)
     edges = await draft.edges(EXIT, start, kinds=(direction,))
     if not edges:
         message = f"no exit leads {direction} from there"
@@ -410,6 +401,5 @@ async def set_status(draft: WorldDraft, key: str, status: Mapping[str, Any]) -> 
     Raises:
         NotFound: `player.unknown`.
     """
-    mover = thing_id_of(draft.space, key)
-    await draft.require(mover, *MOVERS)
+    mover = await draft.named(key, *MOVERS)
     draft.observe(mover, {PROPERTY_PREFIX + name: value for name, value in status.items()})

@@ -400,8 +400,7 @@ async def advance_clock(
 
 async def _advance(draft: WorldDraft, duration: int, reason: str, player: str) -> None:
     if player:
-        mover = thing_id_of(draft.space, player)
-        await draft.require(mover, WorldType.PLAYER)
+        mover = await draft.named(player, WorldType.PLAYER)
         after = checked_tick(
             int(await draft.own(mover, "clock") or 0) + duration, path="/durationMs"
         )
