@@ -43,7 +43,7 @@ BOUNDS = frozenset(
         "narrative.usecases.context",
         "narrative.usecases.gather_narrative",
         "narrative.usecases.memories",
-        "world.usecases.contexts",
+        "world.usecases.lore",
     )
 )
 
