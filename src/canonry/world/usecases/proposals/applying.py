@@ -13,22 +13,8 @@ from canonry.log.schemas.world_types import (
 from canonry.readmodels.edges import Tick, instant_of, tick_of
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.schema import (
-    Action,
-    AddLayer,
-    ApplyCondition,
-    CreateExit,
-    Dialogue,
-    GenerateAmbience,
-    MoveAction,
-    Proposed,
-    RemoveCondition,
-    RemoveExit,
-    ResolveCombat,
-    Spawn,
-    Spend,
-    TransferAction,
-)
+from canonry.world.domain.admission import schema
+from canonry.world.domain.admission.schema import Action, Proposed
 from canonry.world.domain.atlas import Exit, Item, Layer, Mover
 from canonry.world.domain.merging import layer_id_of, thing_id_of
 from canonry.world.usecases import move_mover
@@ -73,36 +59,36 @@ class ActionApplied:
         """
         draft = self._draft
         match self._action.params:
-            case MoveAction() as move:
+            case schema.MoveAction() as move:
                 step = move_mover.Move(mover=move.mover_id, direction=move.direction)
                 await move_mover.write_move(draft, step)
-            case TransferAction() as transfer:
+            case schema.TransferAction() as transfer:
                 await self._transfer(transfer)
-            case AddLayer() as layer:
+            case schema.AddLayer() as layer:
                 await self._layer(layer)
-            case CreateExit() as new:
+            case schema.CreateExit() as new:
                 await self._open(new)
-            case RemoveExit() as old:
+            case schema.RemoveExit() as old:
                 await self._close(old)
-            case Dialogue() as said:
+            case schema.Dialogue() as said:
                 who = (self._id(said.npc_id), self._id(said.player_id))
                 place = await self._place(who[0])
                 self._happened((*who, place), said.text, text=said.text)
-            case ApplyCondition() as change:
+            case schema.ApplyCondition() as change:
                 since = tick_of(draft.at)
                 until = None if change.duration_ms is None else since + change.duration_ms
                 await self._status(change.target_id, "conditions", change.condition, until)
-            case RemoveCondition() as change:
+            case schema.RemoveCondition() as change:
                 await self._status(change.target_id, "conditions", change.condition, ...)
-            case ResolveCombat() as fight:
+            case schema.ResolveCombat() as fight:
                 await self._fight(fight)
-            case Spawn() as new:
+            case schema.Spawn() as new:
                 await self._spawn(new)
-            case Spend() as spent:
+            case schema.Spend() as spent:
                 left = await self._own(spent.owner_id, "resources")
                 has = int(left.get(spent.resource, 0)) - spent.amount
                 await self._status(spent.owner_id, "resources", spent.resource, has)
-            case GenerateAmbience(location_id=place):
+            case schema.GenerateAmbience(location_id=place):
                 self._happened((self._id(place),), "")
 
     def _id(self, name: str) -> EntityId:
@@ -124,7 +110,7 @@ class ActionApplied:
         told = {"actor_kind": str(actor.kind), "correlation_id": correlation, **more}
         self._draft.happen(label, _EVENT_OF[self._action.kind], people, told, description)
 
-    async def _transfer(self, new: TransferAction) -> None:
+    async def _transfer(self, new: schema.TransferAction) -> None:
         draft, item_id = self._draft, self._id(new.item_id)
         item = await draft.find(item_id)
         has = int(await draft.own(item_id, "quantity") or 1)
@@ -149,7 +135,7 @@ class ActionApplied:
         split = (EntityId(part.key), giver, taker, place, item_id)
         self._happened(split, "", quantity=new.quantity)
 
-    async def _layer(self, new: AddLayer) -> None:
+    async def _layer(self, new: schema.AddLayer) -> None:
         draft, place = self._draft, self._id(new.location_id)
         since = tick_of(draft.at) if new.from_tick is None else new.from_tick
         if new.replaces is not None:
@@ -187,7 +173,7 @@ class ActionApplied:
                 )
             )
 
-    async def _open(self, new: CreateExit) -> None:
+    async def _open(self, new: schema.CreateExit) -> None:
         start = self._id(new.from_location_id)
         way = Exit(
             direction=new.direction,
@@ -203,7 +189,7 @@ class ActionApplied:
         ends = (start, self._id(new.to_location_id))
         self._happened(ends, new.description or "", direction=str(new.direction))
 
-    async def _close(self, old: RemoveExit) -> None:
+    async def _close(self, old: schema.RemoveExit) -> None:
         draft, start = self._draft, self._id(old.from_location_id)
         target: EntityId | None = None
         for edge in await draft.edges(EXIT, start, kinds=(old.direction,)):
@@ -224,7 +210,7 @@ class ActionApplied:
         self._draft.observe(who, {f"properties.{field}": own})
         self._happened((who, await self._place(who)), "", **{field.rstrip("s"): key})
 
-    async def _fight(self, fight: ResolveCombat) -> None:
+    async def _fight(self, fight: schema.ResolveCombat) -> None:
         for effect in fight.effects:
             own, who = await self._own(effect.target_id, "resources"), self._id(effect.target_id)
             if HEALTH in own:
@@ -242,7 +228,7 @@ class ActionApplied:
             round=fight.round_number,
         )
 
-    async def _spawn(self, new: Spawn) -> None:
+    async def _spawn(self, new: schema.Spawn) -> None:
         draft, place = self._draft, self._id(new.location_id)
         key = draft.new_id(f"spawned/{place}/{new.name}")
         if new.entity_type == "item":
