@@ -568,7 +568,7 @@ async def _view(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """The place of a player, without what is hidden and without those who are away."""
     then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
     player = await then.find(then.id_of(arguments["playerId"]), WorldType.PLAYER)
-    location = None if player is None else await then.location_of(player.id)
+    location = None if player is None else await then.location_of(player)
     found = None if location is None else await get_location_context(then, location.id)
     if found is None:
         return None

@@ -189,7 +189,7 @@ async def get_mover_context(then: WorldAt, name: str, *types: WorldType) -> Move
     mover = await then.find(then.id_of(name), *types)
     if mover is None:
         return None
-    location = await then.location_of(mover.id)
+    location = await then.location_of(mover)
     held, more = await then.inventory_of(mover.id)
     person = person_of(mover)
     return MoverContext(

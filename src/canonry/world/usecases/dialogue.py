@@ -204,7 +204,7 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
         raise InvalidInput("dialogue.too-long", message, path="/inputText")
     player = await then.require(said.player, WorldType.PLAYER)
     npc = await then.require(said.npc, WorldType.CHARACTER)
-    place, there = await then.location_of(player.id), await then.location_of(npc.id)
+    place, there = await then.location_of(player), await then.location_of(npc)
     known = person_of(npc, None if there is None else there.id)
     if place is None or missing(known, place.id, "") is not None:
         message = "nobody who could answer hears this: the character is elsewhere, away or dead"

@@ -54,7 +54,7 @@ async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
     """
     found = await then.require(player, WorldType.PLAYER)
     rules = await lookup_rule(then.canon, RuleKind.SPELL, spell)
-    place = await then.location_of(found.id)
+    place = await then.location_of(found)
     realms = [] if place is None else await then.realms_of(place.id)
     held, _more = await then.inventory_of(found.id)
     around = [] if place is None else [place, *realms]

@@ -103,7 +103,7 @@ _MOST: Final = 200
 
 async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
     """What a mover can name: hidden ways and what lies behind them are left out."""
-    place = await then.location_of(mover.id)
+    place = await then.location_of(mover)
     if place is None:
         held, _more = await then.inventory_of(mover.id)
         return [nameable(each) for each in held]
@@ -281,7 +281,7 @@ async def check_narration(
     """
     player = None if player_id is None else await then.require(player_id, WorldType.PLAYER)
     if location is None and player is not None:
-        place = await then.location_of(player.id)
+        place = await then.location_of(player)
     else:
         place = await then.find(then.id_of(location), WorldType.LOCATION)
     if place is None:

@@ -12,7 +12,7 @@ from canonry.canon.session.paging import every_item
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Event, Relation
-from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, MOVERS, WITHIN, WorldType
+from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, WITHIN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.places import EdgeQuery
@@ -185,9 +185,9 @@ class WorldAt:
             raise not_in_world(thing_id, *types)
         return found
 
-    async def location_of(self, mover: EntityId) -> Entity | None:
+    async def location_of(self, mover: Entity) -> Entity | None:
         """Where a mover was; None: nobody knows."""
-        for edge in await self.edges(LOCATED_IN, mover, kinds=(*MOVERS, "")):
+        for edge in await self.edges(LOCATED_IN, mover.id, kinds=(mover.entity_type, "")):
             return await self.find(edge.to_id, WorldType.LOCATION)
         return None
 
