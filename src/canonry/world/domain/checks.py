@@ -298,8 +298,7 @@ def _reach(atlas: Atlas) -> Iterator[Problem]:
 
 # Standing: how somebody, an item and an exit are, read in one way from what is kept of them.
 #
-# Gates, narration, dialogue, routes, plans and contexts all ask here, so that who is dead to one
-# of
+# Gates, narration, dialogue, routes, plans and contexts all ask here, so that who is dead to one of
 # them is dead to all.
 
 _DEAD: Final = frozenset({"dead", "deceased", "slain", "killed"})

@@ -79,7 +79,7 @@ class Generated:
 # Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an
 # outcome. What is told of it are sums, apart for each space. It lives as long as the process; what
 # models were asked for before it began is counted again from the records
-# (`usecases.world.telemetry`).
+# (`usecases/recounting.py`).
 
 HOUR: Final = 3_600 * SECOND
 HOURS_MAX: Final = 24 * 31
@@ -311,8 +311,7 @@ def _latency(sums: UsageSums, share: float) -> int | None:
 
 # Admissions: what a world has admitted lately, kept in memory and brought up to date by the log.
 #
-# The record is the log. Each process follows it, so that budgets and likeness hold for all of
-# them.
+# The record is the log. Each process follows it, so that budgets and likeness hold for all of them.
 
 WORLDS_MAX: Final = 50
 CONTEXTS_MAX: Final = 10_000

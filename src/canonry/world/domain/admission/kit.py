@@ -14,8 +14,7 @@ from canonry.world.domain.checks import KnownWay, Person, Stack
 # The kit of the gates: their order, and what a refusal says; the first gate that refuses decides.
 #
 # A gate is a function that returns None or a `Rejection`. Nothing in here knows what is proposed,
-# so
-# that proposals of any kind can pass the same gates.
+# so that proposals of any kind can pass the same gates.
 
 POLICY_VERSION: Final = "1.0.0"
 """Of the rules in here; one more or other rule makes another version."""
@@ -258,8 +257,7 @@ def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
 
 # Claims: what a text upon a place would make so, which only an action of its own may do.
 #
-# The patterns are few and plain, so that prose passes: a way that opens or leads somewhere, a
-# thing
+# The patterns are few and plain, so that prose passes: a way that opens or leads somewhere, a thing
 # that is found or given to the reader, somebody who arrives or leaves.
 
 _WAY: Final = (

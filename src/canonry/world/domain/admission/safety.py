@@ -33,8 +33,7 @@ from canonry.world.domain.prompts.templates import find_template, wrong_paramete
 #
 # Likeness is the share of four-letter pieces that two texts have in common. `NEAR` was chosen on
 # labelled pairs, which `tests/domain/world/admission` holds: from there on texts are told apart
-# only
-# by chance, unless they differ in a number, a denial, a direction or the state of something.
+# only by chance, unless they differ in a number, a denial, a direction or the state of something.
 
 NEAR: Final = 0.7
 _PIECE: Final = 4
@@ -311,8 +310,7 @@ def _later(rule: str, reason: str, wait: int) -> Rejection:
 
 # Proposals of the narrative before the gates: their texts, and what was staged like them.
 #
-# Of a content only what has several words is text that may be said otherwise. All the rest, such
-# as
+# Of a content only what has several words is text that may be said otherwise. All the rest, such as
 # ids, numbers and whether a tag is added or removed, has to be the same for two to be alike.
 
 _UNLIMITED: Final = 1 << 62
