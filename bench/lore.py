@@ -123,7 +123,7 @@ async def _measured(canon: Canon, world: BoundWorld) -> tuple[float, float]:
     recalled, ranks = 0.0, 0.0
     for question, answers in LABELLED.items():
         hits = await search_lore(canon, world, question, FOUND)
-        order: Sequence[str] = [str(hit.entity.properties["key"]) for hit in hits]
+        order: Sequence[str] = [str(entity.properties["key"]) for entity, _ in hits]
         recalled += len(answers & set(order[:5])) / len(answers)
         first = next((rank for rank, key in enumerate(order, 1) if key in answers), None)
         ranks += 0.0 if first is None else 1 / first

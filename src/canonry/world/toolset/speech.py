@@ -28,8 +28,10 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import NAMES
 from canonry.log.schemas.world_types import LoreType
+from canonry.recall.usecases.find_passages import FoundPassage
 from canonry.values.moments import render_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
 from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
@@ -59,7 +61,6 @@ from canonry.world.toolset.views import NAMED
 from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import (
     CanonicalFact,
-    FoundLore,
     NewLore,
     get_canonical_fact,
     record_lore,
@@ -98,7 +99,7 @@ async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     world = await bound_world(canon, caller)
     limit = clamped(_K if asked is None else asked, 1, FOUND_MAX)
     found = await search_lore(canon, world, arguments["query"][: canon.policy.limits.query], limit)
-    return [_hit(each) for each in found]
+    return [_hit(*each) for each in found]
 
 
 async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> tuple[str, int]:
@@ -138,15 +139,15 @@ def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
             return value
 
 
-def _hit(each: FoundLore) -> dict[str, Any]:
-    own = each.entity.properties
+def _hit(entity: Entity, found: FoundPassage) -> dict[str, Any]:
+    own = entity.properties
     return {
         "factId": own["key"],
         "type": own["lore_type"],
-        "score": round(each.found.score, 6),
-        "snippet": _snippet(own.get("fields", {}), each.found.terms),
+        "score": round(found.score, 6),
+        "snippet": _snippet(own.get("fields", {}), found.terms),
         "version": int(own["version"]),
-        "why": {"words": list(each.found.terms), "meaning": each.found.why.meaning > 0},
+        "why": {"words": list(found.terms), "meaning": found.why.meaning > 0},
     }
 
 

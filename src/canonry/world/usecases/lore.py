@@ -130,44 +130,26 @@ _SPARES: Final = (20, 200, 2_000)
 """Laws and archived facts stand among the lore as well: so many more are looked at, if need be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLore:
-    """A fact of lore with its score in [0, 1), and the passage by which it was found."""
-
-    entity: Entity
-    found: FoundPassage
-
-
 async def search_lore(
     canon: Canon, world: BoundWorld, query: str, limit: int
-) -> Sequence[FoundLore]:
-    """The best `limit` facts, best first."""
-    if not query.strip():
-        return ()
-    facts: Sequence[FoundLore] = ()
-    for spare in _SPARES:
-        facts, exhausted = await _search(canon, world, query, limit + spare)
-        if exhausted or len(facts) >= limit:
+) -> Sequence[tuple[Entity, FoundPassage]]:
+    """The best `limit` facts, best first, each with the passage by which it was found."""
+    facts: list[tuple[Entity, FoundPassage]] = []
+    for most in (limit + spare for spare in _SPARES if query.strip()):
+        asked = TextQuery(
+            collection=Collection.LORE, text=query, spaces=frozenset((world.space,)), limit=most
+        )
+        passages = await find_passages(canon, asked)
+        facts = [
+            (thing, hit)
+            for hit in passages.hits
+            if isinstance(thing := passages.things.get(hit.passage.id), Entity)
+            and thing.entity_type == WorldType.LORE_FACT
+            and not thing.properties.get("archived")
+        ]
+        if len(passages.hits) < most or len(facts) >= limit:
             break
     return facts[:limit]
-
-
-async def _search(
-    canon: Canon, world: BoundWorld, query: str, limit: int
-) -> tuple[Sequence[FoundLore], bool]:
-    """The facts among the best `limit` passages, and whether there are no more passages."""
-    asked = TextQuery(
-        collection=Collection.LORE, text=query, spaces=frozenset((world.space,)), limit=limit
-    )
-    passages = await find_passages(canon, asked)
-    facts = [
-        FoundLore(entity=thing, found=hit)
-        for hit in passages.hits
-        if isinstance(thing := passages.things.get(hit.passage.id), Entity)
-        and thing.entity_type == WorldType.LORE_FACT
-        and not thing.properties.get("archived")
-    ]
-    return facts, len(passages.hits) < limit
 
 
 _ARCHIVED: Final = "properties.archived"
@@ -193,8 +175,10 @@ async def get_canonical_fact(
     canon: Canon, world: BoundWorld, key: str, version: int | None = None
 ) -> CanonicalFact | None:
     """The fact with this key in a version, or in the newest that is not archived; None: no such."""
-    entity = await find_lore(canon, world, key)
-    if entity is None:
+    entity = await canon.within(world.space).thing(lore_id_of(world.space, key))
+    if not isinstance(entity, Entity) or entity.level is not CanonLevel.CANON:
+        return None
+    if entity.entity_type != WorldType.LORE_FACT:
         return None
     versions = await versions_of(canon, entity)
     standing = (n for n, each in enumerate(versions, 1) if not each.fields.get(_ARCHIVED))
@@ -203,15 +187,6 @@ async def get_canonical_fact(
         return None
     said = versions[number - 1]
     return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
-
-
-async def find_lore(canon: Canon, world: BoundWorld, key: str) -> Entity | None:
-    """The entity that holds all versions of a fact, archived or not."""
-    lore_id = lore_id_of(world.space, key)
-    found = await canon.within(world.space).thing(lore_id)
-    if isinstance(found, Entity) and found.level is CanonLevel.CANON:
-        return found if found.entity_type == WorldType.LORE_FACT else None
-    return None
 
 
 async def versions_of(canon: Canon, entity: Entity) -> Sequence[Observation]:
