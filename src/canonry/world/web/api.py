@@ -61,6 +61,7 @@ _BODY_MAX: Final = 64 * 1024
 _FIELDS: Final = ("playerId", "npcId", "inputText", "correlationId")
 _NAME_MAX: Final = 200
 _TOOL: Final = "npc-dialogue"
+_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 _LATER: Final = frozenset({"deadline", "tools.failed", "interpretation.failed", "model.unreadable"})
 _PENDING_MAX: Final = 32
 _PATIENCE: Final = 60.0
@@ -240,7 +241,7 @@ async def _said(request: Request) -> SaidToCharacter:
     for name in _FIELDS:
         value = body[name]
         named = name == "inputText" or (isinstance(value, str) and 0 < len(value) <= _NAME_MAX)
-        odd = isinstance(value, str) and re.search("[\0\ud800-\udfff]", value)
+        odd = isinstance(value, str) and _NO_TEXT.search(value)
         if not isinstance(value, str) or not named or odd:
             raise InvalidInput("request.malformed", f"{name} must be a text", path=f"/{name}")
     return SaidToCharacter(
