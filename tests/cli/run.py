@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,14 @@ def canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Do
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
+def canonry_in_a_thread(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
+    """The same in a thread of its own, for a test that runs in an event loop itself."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(canonry, *arguments, environment=environment).result(SECONDS)
+
+
 def canonry_process(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
-    """The same in a process of its own."""
+    """Run it in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "canonry.cli", *arguments],
         env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},

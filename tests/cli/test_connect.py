@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from canonry.cli.connecting import json_text, toml_text
 from canonry.cli.connecting.clients import CLIENTS, Machine, launch
-from tests.cli.run import Done, canonry_process
+from tests.cli.run import Done, canonry
 
 MAC = "Library/Application Support"
 COMMENTED = """// my settings
@@ -30,7 +31,9 @@ TOML = '# mine\nmodel = "best"\n\n[mcp_servers.other]\ncommand = "other"\n\n[tui
 def connect(home: Path, *words: str) -> Done:
     """Run `canonry connect` for somebody whose home that is."""
     settings = {"HOME": str(home), "USERPROFILE": str(home), "XDG_CONFIG_HOME": ""}
-    return canonry_process("connect", *words, environment=settings | {"XDG_DATA_HOME": ""})
+    program = str(Path(sys.executable).with_name("canonry"))
+    with patch.object(sys, "argv", [program]):
+        return canonry("connect", *words, environment=settings | {"XDG_DATA_HOME": ""})
 
 
 def servers(path: Path, client: str) -> dict[str, object]:

@@ -52,6 +52,9 @@ WITHOUT_LUCK: Final = {
 }
 """What they need more is not among what is tried."""
 
+MANY: Final = 40
+"""Options of a command that takes all settings, of which each has one value then."""
+
 IN_A_PROCESS: Final = {("serve",)}
 """They take the standard streams of their process."""
 
@@ -191,11 +194,12 @@ def calls(
         yield from (here, [*here, two[0]], [*here, "merge", *two])
     yield [*words, *store, EVIL, EVIL, EVIL]
     yield [*words, *store, f"--{FILE}"]
+    most = 1 if len(options) > MANY else 2
     for option in options:
         if option.is_flag:
             yield from ([*plain, name, *one] for name in option.opts for one in tried or [[]])
         elif option.name not in {"data", "keep"}:
-            for value in values(option, folder, out=out)[:2]:
+            for value in values(option, folder, out=out)[:most]:
                 yield [*plain, option.opts[0], value, *first]
         if option.name == "svg":
             yield [
@@ -241,6 +245,8 @@ def test_r7_no_command_prints_or_draws_what_steers_a_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    # Every call would load the model and wait for its index, which prints nothing.
+    monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "none")
     monkeypatch.setattr("canonry.server.http._Host", ForAMoment)
     monkeypatch.setattr("click.launch", lambda _url: 0)
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ from canonry.readmodels.follow_log import LogCursor
 from canonry.recall.vectors import FolderVectors
 from canonry.recall.vectors.owner import owning
 from canonry.values.errors import CanonryError
-from tests.cli.run import canonry_process
+from tests.cli.run import canonry_in_a_thread
 from tests.crash.stdio_client import Server, a_call, outcome
 
 TURNS = 1500
@@ -150,7 +150,7 @@ class World:
         said = [{"speaker": "GM", "text": text} for text in texts]
         path = self.data.parent / f"{universe}.json"
         path.write_text(json.dumps(said), encoding="utf-8")
-        done = canonry_process(
+        done = canonry_in_a_thread(
             *("import", "transcript", str(path), "--universe", universe),
             *("--data", str(self.data), "--durability", "normal"),
         )
@@ -172,6 +172,6 @@ class World:
     def doctor(self, **environment: str) -> dict[str, Any]:
         """What the doctor tells."""
         words = ("doctor", "--data", str(self.data), "--json")
-        done = canonry_process(*words, environment=environment)
+        done = canonry_in_a_thread(*words, environment=environment)
         found: dict[str, Any] = json.loads(done.stdout)
         return found

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
-from tests.cli.run import canonry_process
+from tests.cli.run import canonry_in_a_thread
 from tests.crash.stdio_client import Server, outcome
 from tests.server.recall_world import World
 
@@ -168,7 +168,7 @@ def of_another_version(file: Path) -> None:
 async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_running_server(
     world: World, endpoint: Said, harm: object
 ) -> None:
-    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    done = canonry_in_a_thread("rebuild", "--only", "vectors", "--data", str(world.data))
     assert done.returncode == 0, done.stderr
     for beside in world.index.parent.glob("recall.db-*"):
         beside.unlink()
@@ -179,7 +179,7 @@ async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_runnin
         await goes_by_words(world, server)
         assert "--only vectors" in world.wrong()
 
-        mended = canonry_process("rebuild", "--data", str(world.data))
+        mended = canonry_in_a_thread("rebuild", "--data", str(world.data))
 
         assert "dropped the damaged index" in mended.stdout
         await world.until(vectors=TURNS, complete=True)
@@ -204,7 +204,7 @@ async def test_the_old_index_serves_and_follows_until_another_model_has_seen_eve
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "hashing")
-    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    done = canonry_in_a_thread("rebuild", "--only", "vectors", "--data", str(world.data))
     assert done.returncode == 0, done.stderr
     before = sum((await world.models())["hashing"].positions.values())
     world.tell("Away", "A comet strikes the mill.")
@@ -232,7 +232,7 @@ async def test_the_old_index_follows_while_another_model_is_down(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "hashing")
-    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    done = canonry_in_a_thread("rebuild", "--only", "vectors", "--data", str(world.data))
     assert done.returncode == 0, done.stderr
     before = sum((await world.models())["hashing"].positions.values())
     monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "openai")
