@@ -29,13 +29,13 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 # branches they reach.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile $(if $(MEASURE),--durations=30) --needs
-# What is about time, or about all objects of a process, runs after the others, alone.
+# What is about time, or about all objects of a process, runs after the others, one file a core.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
 	tests/adapters/test_services_away.py
 
 test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" runs those of all
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \
-		&& $(BIN)/python -m pytest $(ALONE))
+		&& $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ALONE))
 
 test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start servers and run the tests of them
 	@found=$$($(VENV)-servers/bin/python -m tests.servers up) && eval "$$found" && $(TESTS) servers

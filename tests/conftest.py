@@ -18,9 +18,9 @@ PROVING = {"conformance", "faults", "mongodb", "neo4j", "postgres", "toolsets"}
 
 NEEDS = {
     "servers": (
-        *("/faults/", "/mongodb/", "/neo4j/", "/postgres/"),
+        *("/faults/", "/mongodb/", "/neo4j/", "/postgres/", "/qdrant/"),
         *("/conformance/test_mongodb", "/conformance/test_opensearch"),
-        *("/conformance/test_postgres", "/conformance/test_s3"),
+        *("/conformance/test_postgres", "/conformance/test_qdrant", "/conformance/test_s3"),
         *("/test_on_mongodb", "/test_on_postgres", "/test_profiles_alike"),
     ),
     "clients": ("/clients/",),
