@@ -146,7 +146,11 @@ def without(folder: Path, missing: Sequence[str]) -> Rest:
     return Rest(source, missing, folder / "data")
 
 
-@pytest.mark.parametrize("missing", [*((each,) for each in CAPABILITIES), ENGINES, (*CAPABILITIES, *ENGINES)], ids="+".join)
+@pytest.mark.parametrize(
+    "missing",
+    [*((each,) for each in CAPABILITIES), ENGINES, (*CAPABILITIES, *ENGINES)],
+    ids="+".join,
+)
 def test_what_is_left_serves_and_names_what_is_missing(
     tmp_path: Path, missing: Sequence[str]
 ) -> None:
