@@ -10,7 +10,7 @@ from canonry.app import examination, indexing
 from canonry.app.examination import Diagnosis, look_at_recall
 from canonry.app.indexing import BackgroundIndexing
 from canonry.app.recalling import MANY_VECTORS, RECALL_FILE
-from canonry.stores.memory.vectors import MemoryVectors
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import ident
 from tests.server.recall_world import becomes
 from tests.usecases.recall_scenario import Noting, a_scenario, index
@@ -99,7 +99,7 @@ async def test_two_machines_on_one_index_share_the_work(
         lines = [f"The {n}th ship leaves the harbour" for n in range(600)]
         for start in range(0, len(lines), 10):
             await world.say(*lines[start : start + 10], start=start + 1)
-        vectors = MemoryVectors()
+        vectors = FolderVectors(tmp_path / "shared")
         machines: list[BackgroundIndexing] = []
         for name in ("one", "two"):
             recall = world.recall(vectors=vectors)

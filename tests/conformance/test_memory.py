@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.stores.memory import MemoryBlobs, MemoryVectors
+from canonry.stores.memory import MemoryBlobs
 from canonry.testing.conformance import (
     BlobsContract,
     CatalogContract,
@@ -14,7 +14,6 @@ from canonry.testing.conformance import (
     PlacesContract,
     StateContract,
     TextContract,
-    VectorsContract,
     ViewContract,
 )
 from canonry.testing.conformance.kit import Backend
@@ -72,9 +71,3 @@ class TestMemoryPlaces(OnMemory, PlacesContract):
 
 class TestMemoryViews(OnMemory, ViewContract):
     pass
-
-
-class TestMemoryVectors(VectorsContract):
-    @pytest.fixture
-    async def vectors(self) -> MemoryVectors:
-        return MemoryVectors()

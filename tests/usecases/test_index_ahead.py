@@ -9,7 +9,7 @@ import pytest
 
 from canonry.log.entries import Erased
 from canonry.recall.usecases.index_passages import PassageIndexer, index_ahead
-from canonry.stores.memory.vectors import MemoryVectors
+from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import ident
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index
 
@@ -26,7 +26,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
 
 
 async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Scenario) -> None:
-    vectors = MemoryVectors()
+    vectors = FolderVectors(world.folder / "shared")
     leader = PassageIndexer(world.recall(vectors=vectors), things=4)
     helper = world.recall(vectors=vectors)
     assert await index_ahead(helper, things=4) == 0, "nobody has begun"
@@ -41,7 +41,7 @@ async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Sc
     assert done <= len(LINES) - sum(made), "the first one has less to do"
     texts = world.embedders[384].texts
     assert len(texts) == len(set(texts)), "no passage was embedded twice"
-    alone = MemoryVectors()
+    alone = FolderVectors(world.folder / "alone")
     await index(world.recall(vectors=alone))
     assert await _kept(world, vectors) == await _kept(world, alone)
 
@@ -49,7 +49,7 @@ async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Sc
 async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
     world: Scenario,
 ) -> None:
-    vectors = MemoryVectors()
+    vectors = FolderVectors(world.folder / "shared")
     leader = PassageIndexer(world.recall(vectors=vectors), things=4)
     await leader.step()
     helper = world.recall(vectors=vectors)
@@ -64,7 +64,7 @@ async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
 async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors = MemoryVectors()
+    vectors = FolderVectors(world.folder / "shared")
     leader = PassageIndexer(world.recall(vectors=vectors), things=4)
     await leader.step()
     helper = world.recall(vectors=vectors)
@@ -86,7 +86,7 @@ async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
 async def test_what_is_erased_while_it_is_embedded_ahead_is_not_kept(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors = MemoryVectors()
+    vectors = FolderVectors(world.folder / "shared")
     leader = PassageIndexer(world.recall(vectors=vectors), things=4)
     await leader.step()
     helper = world.recall(vectors=vectors)
@@ -107,7 +107,7 @@ async def test_what_is_erased_while_it_is_embedded_ahead_is_not_kept(
     assert not set(gone) & set(await vectors.digests(embedder.model, gone))
 
 
-async def _kept(world: Scenario, vectors: MemoryVectors) -> object:
+async def _kept(world: Scenario, vectors: FolderVectors) -> object:
     """Which passages are known by which digests, and how near each is to a question."""
     model = world.embedders[384].model
     digests = await vectors.digests(model, [ident(line) for line in LINES])

@@ -2,7 +2,6 @@
 
 from canonry.stores.memory.ledger import MemoryBlobs, MemoryLedger, MemoryStore
 from canonry.stores.memory.state import MemoryState
-from canonry.stores.memory.vectors import MemoryVectors
 from canonry.stores.memory.views import MemoryCatalog, MemoryDocuments, MemoryPlaces, MemoryText
 
 __all__ = [
@@ -14,5 +13,4 @@ __all__ = [
     "MemoryState",
     "MemoryStore",
     "MemoryText",
-    "MemoryVectors",
 ]
