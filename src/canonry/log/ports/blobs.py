@@ -3,7 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Protocol
+
+from canonry.values.errors import BrokenInvariant, NotFound
 
 
 class Blobs(Protocol):
@@ -33,6 +36,21 @@ class Blobs(Protocol):
     @abstractmethod
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         """Up to `limit` digests past `after`, in order."""
+
+
+def genuine(data: bytes | None, digest: str) -> bytes:
+    """The bytes that were found under `digest`, None where none were.
+
+    Raises:
+        NotFound: `blobs.unknown`.
+        BrokenInvariant: `blobs.altered`.
+    """
+    if data is None:
+        raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
+    if sha256(data).hexdigest() != digest:
+        message = "a stored blob was altered: run `canonry verify` and restore a backup"
+        raise BrokenInvariant("blobs.altered", message, digest=digest)
+    return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

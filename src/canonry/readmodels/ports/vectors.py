@@ -4,10 +4,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import Spaces
+from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import SpaceId
 
 Vector: TypeAlias = bytes
@@ -15,6 +16,8 @@ Vector: TypeAlias = bytes
 
 The likeness of two of them is their inner product, between -1 and 1.
 """
+NUMBER_BYTES: Final = 4
+"""A number of a vector has so many bytes."""
 
 
 class Purpose(StrEnum):
@@ -102,6 +105,18 @@ class VectorBatch:
     removed: Sequence[str] = ()
     cursor: str
     follows: str | None = None
+
+
+def require_sizes(batch: VectorBatch) -> None:
+    """Refuse a batch with a vector that its model cannot have made.
+
+    Raises:
+        BrokenInvariant: `vectors.wrong-size`.
+    """
+    size = NUMBER_BYTES * batch.model.dimensions
+    if any(len(entry.vector) != size for entry in batch.entries):
+        message = "an embedder gave a vector of another size than its model says"
+        raise BrokenInvariant("vectors.wrong-size", message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

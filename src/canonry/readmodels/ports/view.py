@@ -1,13 +1,14 @@
 """The ports of an engine: its views and its upkeep."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
+from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 
 # What every view is: it shows what commits made of things, up to a cursor, and may lag behind.
@@ -49,6 +50,20 @@ class View(Protocol):
             Conflict: `view.gap`, the first of them does not follow the cursor.
             Unavailable: the view cannot be written now; any number of them may have been applied.
         """
+
+
+def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
+    """Those past the cursor, which moves with each of them.
+
+    Raises:
+        Conflict: `view.gap`, one does not follow.
+    """
+    for each in folded:
+        if each.position > cursor + 1:
+            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+        if each.position > cursor:
+            cursor = each.position
+            yield each
 
 
 UpkeepProgress = Callable[[int, int | None], None]

@@ -23,13 +23,14 @@ from canonry.readmodels.ports.vectors import (
     VectorQuery,
     Vectors,
     VectorStatus,
+    require_sizes,
 )
 from canonry.recall.vectors import rows
 from canonry.recall.vectors.blocks import Tail
 from canonry.recall.vectors.owner import owning, owning_in_the_end, unfinished
 from canonry.recall.vectors.published import Published, publish, published_of
 from canonry.recall.vectors.searching import Search
-from canonry.values.errors import BrokenInvariant, Unavailable
+from canonry.values.errors import Unavailable
 
 FILE: Final = "recall.db"
 LOCK: Final = "recall.lock"
@@ -84,7 +85,7 @@ class FolderVectors(Vectors):
     @override
     @_beside
     def apply(self, batch: VectorBatch) -> None:
-        _require_size(batch)
+        require_sizes(batch)
         with self._rows.writing() as db:
             rows.write(db, batch)
 
@@ -293,10 +294,3 @@ def _remove(path: Path) -> None:
         path.unlink()
     except OSError:
         return  # a process that maps it may keep it; the next owner tries again
-
-
-def _require_size(batch: VectorBatch) -> None:
-    size = 4 * batch.model.dimensions
-    if any(len(entry.vector) != size for entry in batch.entries):
-        message = "a vector has not as many dimensions as its model"
-        raise BrokenInvariant("vectors.wrong-size", message)

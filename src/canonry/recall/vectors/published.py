@@ -22,6 +22,7 @@ from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.vectors import rows
 from canonry.recall.vectors.blocks import READ_AT_ONCE, Block, CollectionInSpace, block_of
 from canonry.recall.vectors.rows import Numbers, corrupt
+from canonry.stores.folder import sync_folder
 from canonry.values.errors import Unavailable
 
 _MAGIC: Final = b"CANVEC02"
@@ -124,7 +125,7 @@ def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) ->
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _blocks(
@@ -150,13 +151,3 @@ def _header(raw: memoryview, size: int) -> Mapping[str, Any]:
 
 def _checks(*sums: int) -> bytes:
     return b"".join(one.to_bytes(4, "little") for one in sums)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,8 +14,8 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs, LocalFile, LocalFiles
-from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, Unavailable
+from canonry.log.ports.blobs import Blobs, LocalFile, LocalFiles, genuine
+from canonry.values.errors import InvalidInput, NotFound, Unavailable
 
 # Blobs in a folder, each in a file that is named by its hash and written once.
 #
@@ -89,12 +89,7 @@ class FolderBlobs(Blobs):
             data = None
         except OSError as error:
             raise _fault(error) from error
-        if data is None:
-            raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
-        if sha256(data).hexdigest() != digest:
-            message = "a stored blob was altered: run `canonry verify` and restore a backup"
-            raise BrokenInvariant("blobs.altered", message, digest=digest)
-        return data
+        return genuine(data, digest)
 
     def _digests(self, after: str, limit: int) -> Sequence[str]:
         found: list[str] = []

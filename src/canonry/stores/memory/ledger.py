@@ -15,12 +15,12 @@ from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Posit
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.folding import ANY, key_hash
 from canonry.log.items.veils import homed, is_veiled, variants
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.blobs import Blobs, genuine
 from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
 from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.view import Folded, View
-from canonry.values.errors import Conflict, NotFound
+from canonry.readmodels.ports.view import Folded, View, following
+from canonry.values.errors import Conflict
 from canonry.values.fields import revised
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -53,12 +53,7 @@ class MemoryStore:
         self.touched.append((commit.space, frozenset(map(key_hash, touched))))
 
     def show(self, folded: Folded) -> None:
-        """Let the views show what a commit made of things, as `View.apply` says."""
-        cursor = self.shown.get(folded.space, ORIGIN)
-        if folded.position <= cursor:
-            return
-        if folded.position > cursor + 1:
-            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+        """Let the views show what the next commit of a space made of things."""
         for thing in folded.things:
             self.things[thing.id] = thing
             self.veiled.pop(thing.id, None)
@@ -115,7 +110,7 @@ class MemoryView(View):
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        for each in folded:
+        for each in following(folded, await self.cursor(folded[0].space)) if folded else ():
             self._store.show(each)
 
 
@@ -269,9 +264,7 @@ class MemoryBlobs(Blobs):
 
     @override
     async def get(self, digest: str) -> bytes:
-        if digest not in self._held:
-            raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
-        return self._held[digest]
+        return genuine(self._held.get(digest), digest)
 
     @override
     async def delete(self, digest: str) -> None:

@@ -16,11 +16,11 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.encoding import decode_thing
 from canonry.log.entries import Thing
 from canonry.readmodels.listing import difference
-from canonry.readmodels.ports.view import Folded, View
+from canonry.readmodels.ports.view import Folded, View, following
 from canonry.stores.neo4j.database import ATTEMPTS_MAX, WRITING, Neo4jDatabase
 from canonry.stores.neo4j.preparing import LABELS
 from canonry.stores.neo4j.shapes import THING, ShownEdge, edges_of, labels_of, shape_of
-from canonry.values.errors import Conflict, Unavailable
+from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 
 THINGS_MAX: Final = 2_000
@@ -201,11 +201,7 @@ def _following(folded: Sequence[Folded], cursor: int) -> tuple[dict[str, Thing],
         Conflict: `view.gap`.
     """
     after = dict[str, Thing]()
-    for each in folded:
-        if each.position <= cursor:
-            continue
-        if each.position > cursor + 1:
-            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+    for each in following(folded, Position(cursor)):
         after |= {thing.id: thing for thing in each.things}
         cursor = each.position
     return after, cursor

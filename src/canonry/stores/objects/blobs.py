@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from hashlib import sha256
 from typing import Final
@@ -13,8 +13,8 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs
-from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, Unavailable
+from canonry.log.ports.blobs import Blobs, genuine
+from canonry.values.errors import InvalidInput, Unavailable
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PATIENCE: Final = timedelta(seconds=10)
@@ -82,27 +82,18 @@ class ObjectBlobs(Blobs):
 
     @override
     async def get(self, digest: str) -> bytes:
-        if not _DIGEST.fullmatch(digest):
-            raise _unknown(digest)
-        try:
-            with translated():
+        data: bytes | None = None
+        if _DIGEST.fullmatch(digest):
+            with suppress(*_MISSING), translated():
                 found = await obstore.get_async(self._store, self._path(digest))
                 data = bytes(await found.bytes_async())
-        except _MISSING as error:
-            raise _unknown(digest) from error
-        if sha256(data).hexdigest() != digest:
-            message = "a stored blob was altered: run `canonry verify` and restore a backup"
-            raise BrokenInvariant("blobs.altered", message, digest=digest)
-        return data
+        return genuine(data, digest)
 
     @override
     async def delete(self, digest: str) -> None:
         if _DIGEST.fullmatch(digest):
-            try:
-                with translated():
-                    await obstore.delete_async(self._store, self._path(digest))
-            except _MISSING:  # some stores tell, others do not
-                return
+            with suppress(*_MISSING), translated():  # some stores tell, others do not
+                await obstore.delete_async(self._store, self._path(digest))
 
     @override
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
@@ -133,10 +124,6 @@ class ObjectBlobs(Blobs):
 
     def _path(self, digest: str) -> str:
         return f"{self._owner}/{digest}"
-
-
-def _unknown(digest: str) -> NotFound:
-    return NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
 
 
 @contextmanager

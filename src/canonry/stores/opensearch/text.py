@@ -28,10 +28,9 @@ from canonry.readmodels.keywords import (
 )
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
-from canonry.readmodels.ports.view import Folded
+from canonry.readmodels.ports.view import Folded, following
 from canonry.readmodels.ranking import Asked
 from canonry.stores.opensearch.index import QuickSerializer, SearchIndex
-from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 
 # Passages as documents: their stems are the domain's own, and no analyser of the server's is used.
@@ -314,12 +313,7 @@ class OpenSearchText(Text):
         space = folded[0].space
         start = cursor = await self.cursor(space)
         things: dict[str, Thing] = {}
-        for each in folded:
-            if each.position <= cursor:
-                continue
-            if each.position > cursor + 1:
-                message = "commits are missing: apply those after the cursor first"
-                raise Conflict("view.gap", message)
+        for each in following(folded, cursor):
             things |= {thing.id: thing for thing in each.things}
             cursor = each.position
         if cursor == start:

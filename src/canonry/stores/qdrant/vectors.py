@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from canonry.log.ports.world import Identities, scope
 from canonry.readmodels.ports.vectors import (
+    NUMBER_BYTES,
     EmbeddingModel,
     Vector,
     VectorBatch,
@@ -26,14 +27,12 @@ from canonry.readmodels.ports.vectors import (
     VectorQuery,
     Vectors,
     VectorStatus,
+    require_sizes,
 )
-from canonry.values.errors import BrokenInvariant, Unavailable
+from canonry.values.errors import Unavailable
 
 KEYWORDS: Final = ("id", "collection", "entities", "scene", "source")
 """What is indexed beside `space`, `turn` and `rank`: every filter of the port, and the ids."""
-
-BYTES: Final = 4
-"""A number of a vector is a little-endian float of so many bytes."""
 
 _LETTERS: Final = "-0123456789abcdef"
 _RANKED: Final = 12
@@ -74,7 +73,7 @@ def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
 
 def numbers_of(vector: Vector) -> tuple[float, ...]:
     """The numbers of a vector."""
-    return struct.unpack(f"<{len(vector) // BYTES}f", vector)
+    return struct.unpack(f"<{len(vector) // NUMBER_BYTES}f", vector)
 
 
 def rank_of(identity: str) -> int:
@@ -121,18 +120,6 @@ def selected_by(query: VectorQuery) -> models.Filter:
     if query.without_scene is not None:
         without.append(equals("scene", query.without_scene))
     return models.Filter(must=must, must_not=without)
-
-
-def require_sizes(batch: VectorBatch) -> None:
-    """Refuse a batch with a vector that its model cannot have made.
-
-    Raises:
-        BrokenInvariant: `vectors.wrong-size`.
-    """
-    size = BYTES * batch.model.dimensions
-    if any(len(entry.vector) != size for entry in batch.entries):
-        message = "an embedder gave a vector of another size than its model says"
-        raise BrokenInvariant("vectors.wrong-size", message)
 
 
 _MISSING: Final = 404
@@ -457,7 +444,7 @@ class QdrantVectors(Vectors):
 
     @override
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
-        if len(query.vector) != BYTES * query.model.dimensions or query.limit < 1:
+        if len(query.vector) != NUMBER_BYTES * query.model.dimensions or query.limit < 1:
             return []
         if query.spaces is not None and not query.spaces:
             return []

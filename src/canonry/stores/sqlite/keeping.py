@@ -13,7 +13,7 @@ from typing_extensions import override
 from canonry.log.commits import ORIGIN, Position
 from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.selections import Selection
-from canonry.readmodels.ports.view import Folded, View
+from canonry.readmodels.ports.view import Folded, View, following
 from canonry.stores.sqlite import views
 from canonry.stores.sqlite.bodies import pack
 from canonry.stores.sqlite.ledger import records
@@ -21,7 +21,7 @@ from canonry.stores.sqlite.ledger.pump import Pump
 from canonry.stores.sqlite.lookups import things_found
 from canonry.stores.sqlite.pages import page_of
 from canonry.stores.sqlite.readers import Query, Readers
-from canonry.values.errors import Conflict, NotSupported
+from canonry.values.errors import NotSupported
 from canonry.values.ids import SpaceId
 
 T = TypeVar("T")
@@ -73,12 +73,9 @@ def cursor_of(db: apsw.Connection, space: SpaceId) -> Position:
 
 def show(db: apsw.Connection, folded: Sequence[Folded]) -> None:
     """Let the views show what commits made of things, those past the cursor."""
-    for each in folded:
-        cursor = cursor_of(db, each.space)
-        if each.position <= cursor:
-            continue
-        if each.position > cursor + 1:
-            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+    if not folded:
+        return
+    for each in following(folded, cursor_of(db, folded[0].space)):
         views.store(
             db,
             [[thing] for thing in each.things],
