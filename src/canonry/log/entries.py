@@ -511,3 +511,40 @@ Entry: TypeAlias = (
     | Erased
     | Redacted
 )
+
+CHANGE_KINDS: Final[dict[type, str]] = {
+    SpaceRevised: "space.revised",
+    EntityRetconned: "entity.retconned",
+    EntitiesMerged: "entity.merged",
+    EntitiesUnmerged: "entity.unmerged",
+    KeysDisowned: "entity.disowned",
+    RelationDetailed: "relation.detailed",
+    FileAttached: "source.file_attached",
+    SaidAt: "thing.said_at",
+    RelationEnded: "relation.ended",
+    RelationResumed: "relation.resumed",
+    RelationRetconned: "relation.retconned",
+    FactSuperseded: "fact.superseded",
+    FactResumed: "fact.resumed",
+    FactRetconned: "fact.retconned",
+    EventRetconned: "event.retconned",
+    CausesLinked: "event.causes_linked",
+    EvidenceLinked: "evidence.linked",
+    StoryMoved: "story.moved",
+    SceneMoved: "scene.moved",
+    SceneNoted: "scene.noted",
+    SceneDated: "scene.dated",
+    SceneStaged: "scene.staged",
+    ScenePlaced: "scene.placed",
+    SceneSummarised: "scene.summarised",
+    SceneCompleted: "scene.completed",
+    SceneExtended: "scene.extended",
+    ProposalDecided: "proposal.decided",
+    ProposalDeferred: "proposal.deferred",
+    ConflictWaived: "proposal.waived",
+    AudienceChanged: "audience.changed",
+    Withdrawn: "space.withdrawn",
+    EntityRetold: "entity.retold",
+    Erased: "space.erased",
+}
+"""The stored name of each kind of entry that changes a thing."""

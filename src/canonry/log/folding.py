@@ -39,9 +39,13 @@ SPACES: Final = "spaces"
 _HASH_BYTES: Final = 8
 
 
-def thing_key(thing_id: str) -> str:
-    """The thing itself: its existence, level and current value."""
-    return f"thing:{thing_id}"
+def _keys(kind: str) -> Callable[[str], str]:
+    """Gives the keys of one kind, by the id of what each is about."""
+    return (kind + ":{}").format
+
+
+thing_key: Final = _keys("thing")
+"""The thing itself: its existence, level and current value."""
 
 
 def name_key(entity_type: str, name: str) -> str:
@@ -54,9 +58,8 @@ def bearer_key(entity_type: str, text: str) -> str:
     return f"bearer:{entity_type}:{text}"
 
 
-def relations_key(entity_id: str) -> str:
-    """The relations from or to an entity."""
-    return f"relations:{entity_id}"
+relations_key: Final = _keys("relations")
+"""The relations from or to an entity."""
 
 
 def edge_key(entity_id: str, rel_type: str) -> str:
@@ -64,9 +67,8 @@ def edge_key(entity_id: str, rel_type: str) -> str:
     return f"edges:{entity_id}:{rel_type}"
 
 
-def facts_key(entity_id: str) -> str:
-    """The facts and events that involve an entity."""
-    return f"facts:{entity_id}"
+facts_key: Final = _keys("facts")
+"""The facts and events that involve an entity."""
 
 
 def statement_key(statement: str) -> str:
@@ -79,44 +81,22 @@ def frames_keys(fact: Fact) -> tuple[str, ...]:
     return frame_keys(fact.statement, fact.involved, fact.properties)
 
 
-def causes_key(space: str) -> str:
-    """The causal edges between a space's events."""
-    return f"causes:{space}"
-
-
-def axioms_key(space: str) -> str:
-    """The laws of a space."""
-    return f"axioms:{space}"
-
-
-def turns_key(scene_id: str) -> str:
-    """The turns of a scene."""
-    return f"turns:{scene_id}"
-
-
-def proposals_key(scene_id: str) -> str:
-    """The proposals of a scene and how they were decided."""
-    return f"proposals:{scene_id}"
-
-
-def memories_key(entity_id: str) -> str:
-    """What a character remembers."""
-    return f"memories:{entity_id}"
-
-
-def snippets_key(source_id: str) -> str:
-    """The snippets of a source and their order."""
-    return f"snippets:{source_id}"
-
-
-def stories_key(space: str) -> str:
-    """The stories of a space and the scenes in them."""
-    return f"stories:{space}"
-
-
-def scenes_key(story_id: str) -> str:
-    """The scenes of a story and their order."""
-    return f"scenes:{story_id}"
+causes_key: Final = _keys("causes")
+"""The causal edges between a space's events."""
+axioms_key: Final = _keys("axioms")
+"""The laws of a space."""
+turns_key: Final = _keys("turns")
+"""The turns of a scene."""
+proposals_key: Final = _keys("proposals")
+"""The proposals of a scene and how they were decided."""
+memories_key: Final = _keys("memories")
+"""What a character remembers."""
+snippets_key: Final = _keys("snippets")
+"""The snippets of a source and their order."""
+stories_key: Final = _keys("stories")
+"""The stories of a space and the scenes in them."""
+scenes_key: Final = _keys("scenes")
+"""The scenes of a story and their order."""
 
 
 def schemas_key(space: str, entity_type: str) -> str:
@@ -124,9 +104,8 @@ def schemas_key(space: str, entity_type: str) -> str:
     return f"schemas:{space}:{entity_type}"
 
 
-def runs_key(source_id: str) -> str:
-    """The interpretation runs over a source."""
-    return f"runs:{source_id}"
+runs_key: Final = _keys("runs")
+"""The interpretation runs over a source."""
 
 
 def listing_key(kind: str, space: str) -> str:

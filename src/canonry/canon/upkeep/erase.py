@@ -21,8 +21,9 @@ from canonry.canon.session.paging import every_item, every_match
 from canonry.language.texts.stems import terms_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
-from canonry.log.encoding import CHANGE_KINDS, encode_entry, kind_of
+from canonry.log.encoding import encode_entry, kind_of
 from canonry.log.entries import (
+    CHANGE_KINDS,
     THING_KINDS,
     EntityRetold,
     Entry,

@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from canonry.readmodels.keywords import Figures
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.state import Spaces
+from canonry.readmodels.ports.vectors import VectorEntry
 from canonry.readmodels.ports.view import View
 from canonry.readmodels.ranking import Asked
 
@@ -29,8 +30,8 @@ class TextQuery:
     question: bool = True
     limit: int = 10
 
-    def allows(self, passage: Passage) -> bool:
-        """Whether the filters select a passage, whatever its words."""
+    def allows(self, passage: Passage | VectorEntry) -> bool:
+        """Whether the filters select a passage or its vector, whatever its words."""
         return (
             passage.collection is self.collection
             and (self.spaces is None or passage.space in self.spaces)
@@ -54,6 +55,14 @@ class Hit(NamedTuple):
     scene_id: str | None
     place: int | None
     entities: tuple[str, ...]
+
+    @classmethod
+    def of(cls, passage: Passage, shares: Mapping[str, float]) -> Self:
+        """The hit of a passage, of which the words of the query make these shares."""
+        raw = sum(shares.values())
+        score = raw / (raw + 1)
+        where = passage.scene_id, passage.place
+        return cls(passage.id, score, shares, *where, passage.entities)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

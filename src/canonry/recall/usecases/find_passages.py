@@ -317,23 +317,9 @@ async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping
     try:
         return {hit.id: hit for hit in await canon.text.placed(wanted, query)}
     except Unavailable:
-        return _standing(query, (await canon.covering(query.spaces).things(wanted)).values())
-
-
-def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
-    return {
-        passage.id: Hit(
-            id=passage.id,
-            score=0.0,
-            shares={},
-            scene_id=passage.scene_id,
-            place=passage.place,
-            entities=passage.entities,
-        )
-        for thing in things
-        for passage in passages_of(thing)
-        if query.allows(passage)
-    }
+        things = (await canon.covering(query.spaces).things(wanted)).values()
+        passages = (passage for thing in things for passage in passages_of(thing))
+        return {each.id: Hit.of(each, {}) for each in passages if query.allows(each)}
 
 
 def _named(query: TextQuery, called: Called) -> frozenset[str]:

@@ -122,7 +122,7 @@ class FreshPassages:
                 likeness = [
                     math.fsum(map(float.__mul__, wanted, array("f", entry.vector)))
                     for entry in entries
-                    if _asked_for(query, entry)
+                    if query.allows(entry)
                 ]
                 if likeness:
                     found.append((entries[0].id, min(1.0, max(likeness))))
@@ -209,16 +209,6 @@ async def _embedded_in_time(
         found += await embedded(block, embedder)
         high -= len(block)
     return found
-
-
-def _asked_for(query: TextQuery, entry: VectorEntry) -> bool:
-    return (
-        entry.collection is query.collection
-        and (query.spaces is None or entry.space in query.spaces)
-        and (not query.entities or not query.entities.isdisjoint(entry.entities))
-        and query.source_id in {None, entry.source_id}
-        and (query.without_scene is None or entry.scene_id != query.without_scene)
-    )
 
 
 # Recall by meaning: passages near to a question, also those that were written a moment ago.

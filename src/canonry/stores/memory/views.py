@@ -115,7 +115,7 @@ class MemoryText(MemoryView, Text):
         everything = self._searched(query)
         measure = measure_of(sought_in(query.text), [stems for _, stems in everything])
         hits = [
-            _hit(passage, shares)
+            Hit.of(passage, shares)
             for passage, stems in everything
             if query.allows(passage) and (shares := measure.shares(stems))
         ]
@@ -141,24 +141,12 @@ class MemoryText(MemoryView, Text):
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         things = (self._store.things.get(identity) for identity in frozenset(ids))
         return [
-            _hit(passage, {})
+            Hit.of(passage, {})
             for thing in things
             if thing is not None
             for passage in passages_of(thing)
             if query.allows(passage)
         ]
-
-
-def _hit(passage: Passage, shares: Mapping[str, float]) -> Hit:
-    raw = sum(shares.values())
-    return Hit(
-        id=passage.id,
-        score=raw / (raw + 1),
-        shares=shares,
-        scene_id=passage.scene_id,
-        place=passage.place,
-        entities=passage.entities,
-    )
 
 
 class MemoryPlaces(MemoryView, Places):

@@ -6,15 +6,15 @@ server as well.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, Query
 
-from canonry.log.ports.world import scope
-from canonry.stores.neo4j.faults import DRIVER_FAULTS, as_canonry, closed, is_passing
+from canonry.log.ports.world import WorkUnderWay, closed, scope
+from canonry.stores.neo4j.faults import DRIVER_FAULTS, as_canonry, is_passing
 from canonry.stores.neo4j.preparing import prepared
 from canonry.values.errors import BrokenInvariant
 
@@ -70,9 +70,7 @@ class Neo4jDatabase:
         self._connections = connections
         self._deadline = deadline
         self._driver: AsyncDriver | None = None
-        self._busy = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._work = WorkUnderWay()
 
     async def open(self) -> None:
         """Connect once, and make what indexes and constraints are missing.
@@ -107,8 +105,7 @@ class Neo4jDatabase:
         driver, self._driver = self._driver, None
         if driver is None:
             return
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), self._deadline)
+        await self._work.end(self._deadline)
         with suppress(*DRIVER_FAULTS):
             await driver.close()
 
@@ -130,7 +127,10 @@ class Neo4jDatabase:
         if call is not None and seconds is None:
             ends = call.ends
         told = {"store": self.name, **(values or {})}
-        with self._begun() as driver:
+        driver = self._driver
+        if driver is None:
+            raise closed()
+        with self._work.begun():
             for left in reversed(range(ATTEMPTS_MAX)):
                 time = max(ends - loop.time(), 0.001)
                 try:
@@ -147,21 +147,3 @@ class Neo4jDatabase:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         raise closed()
-
-    @contextmanager
-    def _begun(self) -> Iterator[AsyncDriver]:
-        """Let whoever closes wait for the block.
-
-        Raises:
-            Unavailable: `ledger.closed`.
-        """
-        if self._driver is None:
-            raise closed()
-        self._busy += 1
-        self._idle.clear()
-        try:
-            yield self._driver
-        finally:
-            self._busy -= 1
-            if not self._busy:
-                self._idle.set()

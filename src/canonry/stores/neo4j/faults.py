@@ -69,11 +69,6 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return Unavailable("store.unreachable", _UNREACHABLE)
 
 
-def closed() -> Unavailable:
-    """The error of whoever asks after the end."""
-    return Unavailable("ledger.closed", "the store is closed; open it again")
-
-
 def late() -> Unavailable:
     """The error of whoever asked for too much."""
     return Unavailable("store.deadline", "the query took too long; ask for less of it")

@@ -21,7 +21,6 @@ from canonry.readmodels.keywords import (
     sought_in,
 )
 from canonry.readmodels.listing import List
-from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ranking import Asked
 from canonry.stores.sqlite.bodies import pack, unpack
@@ -62,7 +61,9 @@ def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequenc
         and (not query.entities or not query.entities.isdisjoint(about.split()))
     ]
     if len(rows) < len(wanted):
-        hits += _waiting(db, wanted.difference([row[0] for row in rows]), query)
+        missing = wanted.difference([row[0] for row in rows])
+        late = (passage for passage, _ in waiting(db, query.collection, query.spaces).passages)
+        hits += [Hit.of(p, _NO_SHARES) for p in late if p.id in missing and query.allows(p)]
     return hits
 
 
@@ -82,13 +83,6 @@ def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
         row: Any = db.execute(_PLACES, asked).fetchone()
         found += decode_json(row[0].encode())
     return found
-
-
-def _waiting(db: apsw.Connection, ids: frozenset[str], query: TextQuery) -> Iterator[Hit]:
-    for passage, _ in waiting(db, query.collection, query.spaces).passages:
-        if passage.id in ids and query.allows(passage):
-            scene, place, about = passage.scene_id, passage.place, passage.entities
-            yield Hit(passage.id, 0.0, _NO_SHARES, scene, place, about)
 
 
 # Keyword search with FTS5: the index finds candidates, the formula ranks them.
@@ -191,8 +185,11 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     begun = {letters: corpus.beginning(letters) for letters in sought.begun}
     figures = figures.knowing((*corrected.values(), *begun.values()))
     scores = measure(sought, figures, corrected=corrected, begun=begun)
-    late = ((passage, stems) for passage, stems in corpus.late.passages if query.allows(passage))
-    hits = [hit for passage, stems in late for hit in _text_waiting(passage, stems, scores)]
+    hits = [
+        Hit.of(passage, shares)
+        for passage, stems in corpus.late.passages
+        if query.allows(passage) and (shares := scores.shares(stems))
+    ]
     rare = picked(figures, scores)
     for space in corpus.sizes if rare else ():
         match = _match(query, space, (*((stem,) for stem in rare), *_readable(sought, figures)))
@@ -215,12 +212,6 @@ def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> It
             raw = sum(shares.values())
             about = tuple(entities.split()) if entities else ()
             yield Hit(identity, raw / (raw + 1), shares, scene, place, about)
-
-
-def _text_waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterator[Hit]:
-    if shares := scores.shares(stems):
-        raw, about = sum(shares.values()), passage.entities
-        yield Hit(passage.id, raw / (raw + 1), shares, passage.scene_id, passage.place, about)
 
 
 def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
