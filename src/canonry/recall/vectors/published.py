@@ -22,7 +22,6 @@ from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.vectors import rows
 from canonry.recall.vectors.blocks import READ_AT_ONCE, Block, CollectionInSpace, block_of
 from canonry.recall.vectors.rows import Numbers, corrupt
-from canonry.stores.folder import sync_folder
 from canonry.values.errors import Unavailable
 
 _MAGIC: Final = b"CANVEC02"
@@ -125,7 +124,7 @@ def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) ->
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(target.parent)
+    _sync_folder(target.parent)
 
 
 def _blocks(
@@ -151,3 +150,13 @@ def _header(raw: memoryview, size: int) -> Mapping[str, Any]:
 
 def _checks(*sums: int) -> bytes:
     return b"".join(one.to_bytes(4, "little") for one in sums)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
