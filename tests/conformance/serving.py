@@ -5,7 +5,7 @@ import pytest
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.testing.conformance.cuts.contract import ServeToolsets
+from canonry.testing.conformance.cuts import ServeToolsets
 
 
 class Served:

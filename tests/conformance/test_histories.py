@@ -10,8 +10,7 @@ from typing_extensions import override
 from canonry.app.compose import compose_memory
 from canonry.log.commits import Append, Outcome
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.conformance.histories import found_in
-from canonry.testing.histories import Fate, Lists, Transaction, anomalies
+from canonry.testing.conformance.histories import Fate, Lists, Transaction, anomalies, found_in
 from canonry.testing.simulation import Faults, FaultyLedger
 
 pytestmark = pytest.mark.anyio

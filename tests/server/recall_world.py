@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from canonry.readmodels.follow_log import LogCursor
 from canonry.recall.vectors import FolderVectors
-from canonry.recall.vectors.owner import owning
+from canonry.recall.vectors.rows import owning
 from canonry.values.errors import CanonryError
 from tests.cli.run import canonry_in_a_thread
 from tests.crash.stdio_client import Server, a_call, outcome

@@ -10,8 +10,7 @@ import pytest
 
 from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import HashingEmbedder
-from canonry.recall.vectors.owner import owning
-from canonry.recall.vectors.rows import halves
+from canonry.recall.vectors.rows import halves, owning
 from tests.cli.run import canonry_process
 from tests.server.recall_world import TURNS, World
 

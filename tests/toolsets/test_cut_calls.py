@@ -12,7 +12,7 @@ from canonry.app.compose import compose_memory
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
-from canonry.testing.conformance.cuts.contract import ENDS, CutLedger, DiedError
+from canonry.testing.conformance.cuts import ENDS, CutLedger, DiedError
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.fields import revised
 from canonry.values.ids import SpaceId

@@ -8,7 +8,7 @@ from canonry.app.compose import compose
 from canonry.app.filing import copy_files, folder_filing
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemClock, SystemIdentities
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock, Identities
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.sqlite import (

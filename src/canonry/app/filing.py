@@ -18,7 +18,7 @@ from canonry.language.texts.sentences import (
     DocumentType,
     Part,
 )
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
 from canonry.records.domain.file_links import KEY_BYTES

@@ -87,7 +87,7 @@ class BackgroundIndexing:
 
     async def _follow_older(self) -> None:
         """Follow with the model before, as long as it serves and nobody else indexes."""
-        from canonry.recall.vectors.owner import owning  # noqa: PLC0415 - loads NumPy
+        from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
         with owning(self._folder / LOCK) as owned:
             indexer = PassageIndexer(self._recall)
@@ -126,7 +126,7 @@ class BackgroundIndexing:
 
     async def _own(self, cursor: int) -> None:
         """Index while this process has the lock; others look whether it is free."""
-        from canonry.recall.vectors.owner import owning  # noqa: PLC0415 - loads NumPy
+        from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
         while True:
             with owning(self._folder / LOCK) as owned:
@@ -211,7 +211,7 @@ async def rebuild_index(recall: Recall, folder: Path, told: UpkeepProgress) -> i
     Raises:
         Unavailable: `vectors.busy`, a server indexes now; or what the engines raise.
     """
-    from canonry.recall.vectors.owner import owning  # noqa: PLC0415 - loads NumPy
+    from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
     with owning(folder / LOCK) as owned:
         if not owned:

@@ -56,7 +56,7 @@ from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ids_of
-from canonry.log.secrecy import ids_in
+from canonry.log.observing import ids_in
 from canonry.records.usecases.files import GivenFile
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
 from canonry.values.errors import InvalidInput, NotAllowed

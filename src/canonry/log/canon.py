@@ -57,8 +57,7 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
 from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
 from canonry.log.items.sources import Source
-from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, unsay
-from canonry.log.secrecy import reveal
+from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, reveal, unsay
 from canonry.values.fields import revised, spread
 from canonry.values.ids import EntityId, EventId, ObservationId, Space
 from canonry.values.observations import Observation, ObservationDraft

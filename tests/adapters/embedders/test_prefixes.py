@@ -4,7 +4,7 @@ import pytest
 
 from canonry.readmodels.ports.vectors import Purpose
 from canonry.recall.embedders import Endpoint, HubEmbedder, Library, OpenAICompatibleEmbedder
-from canonry.recall.embedders.prefixes import Prefixes
+from canonry.recall.embedders.embedding import Prefixes
 
 E5 = Prefixes(query="query: ", passage="passage: ")
 

@@ -9,7 +9,7 @@ from canonry.log.entries import Erased, FactRetconned
 from canonry.log.items.entities import EntityClass
 from canonry.stores.following.following import Projector
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
-from canonry.stores.neo4j.shapes import OTHER_RELATION
+from canonry.stores.neo4j.graph import OTHER_RELATION
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,

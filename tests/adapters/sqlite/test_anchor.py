@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.stores.sqlite import anchor
-from canonry.stores.sqlite.anchor import Anchor
+from canonry.stores.sqlite import connections as anchor
+from canonry.stores.sqlite.connections import Anchor
 
 BLOCK = 32_768
 """SQLite gives the shared index as many bytes more whenever the log has outgrown it."""

@@ -9,8 +9,8 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.log.encoding import encode_thing
 from canonry.log.entries import THING_KINDS, Thing
-from canonry.stores.sqlite.bodies import body_of, said_in, thing_in
-from canonry.stores.sqlite.upkeep import verification as comparison
+from canonry.stores.sqlite import verification as comparison
+from canonry.stores.sqlite.rows import body_of, said_in, thing_in
 from canonry.testing.things import a_turn, an_entity, an_observation
 from canonry.values.errors import BrokenInvariant
 from tests.cli.test_withdrawing import at_a_desk

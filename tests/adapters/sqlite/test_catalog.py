@@ -13,11 +13,10 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.readmodels.catalog import item_id
 from canonry.readmodels.ports.catalog import CatalogQuery
-from canonry.stores.sqlite import Durability
+from canonry.stores.sqlite import Durability, catalog
+from canonry.stores.sqlite import catalog as catalog_graph
+from canonry.stores.sqlite import catalog_views as catalog_search
 from canonry.stores.sqlite import store as schema
-from canonry.stores.sqlite.catalog import catalog
-from canonry.stores.sqlite.catalog import catalog as catalog_graph
-from canonry.stores.sqlite.catalog import views as catalog_search
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId

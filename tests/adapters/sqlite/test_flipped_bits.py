@@ -12,8 +12,8 @@ from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.documents import MemoryQuery
 from canonry.readmodels.ports.state import FactQuery
 from canonry.stores.sqlite import SqliteStore
-from canonry.stores.sqlite.bodies import pack
-from canonry.stores.sqlite.state.observations import _event
+from canonry.stores.sqlite.rows import pack
+from canonry.stores.sqlite.sightings import _event
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident, made
 from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, CanonryError

@@ -11,7 +11,7 @@ import pytest
 
 from canonry.log.commits import ORIGIN
 from canonry.stores.sqlite import Durability
-from canonry.stores.sqlite.anchor import Anchor
+from canonry.stores.sqlite.connections import Anchor
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, made
 from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, Unavailable

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.stores.sqlite.ledger.records import PartPacking, is_long, pack_body, unpack_body
+from canonry.stores.sqlite.records import PartPacking, is_long, pack_body, unpack_body
 
 OWN = "2d02c19d-a1bf-821f-a1f3-ee996592de84"
 SPACE = "e35647bd-2809-5d7a-9860-224e690a7999"

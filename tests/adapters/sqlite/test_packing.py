@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.stores.sqlite.bodies import pack, pack_keys, unpack, unpack_keys
+from canonry.stores.sqlite.rows import pack, pack_keys, unpack, unpack_keys
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 UUIDS = st.integers(0, 2**128 - 1).map(lambda n: str(UUID(int=n)))

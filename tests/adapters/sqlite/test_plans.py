@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.stores.sqlite import lookups, pages
+from canonry.stores.sqlite import records, sightings
+from canonry.stores.sqlite import rows as lookups
+from canonry.stores.sqlite import rows as pages
+from canonry.stores.sqlite import sightings as timeline
 from canonry.stores.sqlite import store as schema
-from canonry.stores.sqlite.ledger import records
-from canonry.stores.sqlite.state import observations as sightings
-from canonry.stores.sqlite.state import observations as timeline
-from canonry.stores.sqlite.text import text as placing
-from canonry.stores.sqlite.text import vocabulary
-from canonry.stores.sqlite.text import vocabulary as waiting
+from canonry.stores.sqlite import text as placing
+from canonry.stores.sqlite import text as vocabulary
+from canonry.stores.sqlite import text as waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
 SAME = pages._STANDS.format

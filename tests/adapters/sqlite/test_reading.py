@@ -10,8 +10,8 @@ from canonry.log.items.entities import Entity
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.sqlite import readers
-from canonry.stores.sqlite.text.passages import BATCH
+from canonry.stores.sqlite import connections as readers
+from canonry.stores.sqlite.views import BATCH
 from canonry.testing.things import a_named, a_space, a_turn, made
 from canonry.testing.worlds import an_append
 from canonry.values.errors import InvalidInput, Unavailable

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.schemas.narrative import policy_of
-from canonry.stores.sqlite.bodies import pack, unpack
-from canonry.stores.sqlite.state.observations import counting_among
+from canonry.stores.sqlite.rows import pack, unpack
+from canonry.stores.sqlite.sightings import counting_among
 from canonry.testing.things import a_record
 from canonry.values.ids import EntityId, ObservationId, SpaceId
 from canonry.values.merge import accumulate, join_all

@@ -8,7 +8,7 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.log.entries import Erased
 from canonry.stores.sqlite import Durability
-from canonry.stores.sqlite.upkeep.backups import FOLDER
+from canonry.stores.sqlite.backups import FOLDER
 from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident, made
 from canonry.testing.worlds import an_append
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.anyio
 LOCKER = """
 import sys
 from pathlib import Path
-from canonry.recall.vectors.owner import owning
+from canonry.recall.vectors.rows import owning
 with owning(Path(sys.argv[1])) as owned:
     print(owned, flush=True)
     sys.stdin.read()

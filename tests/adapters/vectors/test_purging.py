@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from canonry.readmodels.ports.vectors import Vector, VectorBatch
-from canonry.recall.vectors import FolderVectors, owner
+from canonry.recall.vectors import FolderVectors
+from canonry.recall.vectors import rows as owner
 from canonry.recall.vectors.rows import halves
 from canonry.values.errors import Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit

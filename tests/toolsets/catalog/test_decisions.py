@@ -18,8 +18,7 @@ from canonry.log.schemas.catalog_tables import (
     RELATIONS,
     STATUSES,
 )
-from canonry.stores.sqlite import Durability
-from canonry.stores.sqlite.catalog import catalog
+from canonry.stores.sqlite import Durability, catalog
 from tests.adapters.sqlite.test_reading import endless
 from tests.toolsets.catalog.kit import (
     LAB,

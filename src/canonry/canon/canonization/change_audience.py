@@ -34,8 +34,8 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Source
+from canonry.log.observing import names_in
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.log.secrecy import names_in
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.values.audience import Audience, covers, narrowest
 from canonry.values.errors import Conflict, NotAllowed

@@ -40,7 +40,7 @@ from canonry.log.items.entities import Entity, normalised_name
 from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus
 from canonry.log.items.scenes import SceneStatus
-from canonry.log.secrecy import under
+from canonry.log.observing import under
 from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Audience, viewer_of
 from canonry.values.fields import PROPOSAL_PREFIX, Reference, spread
 from canonry.values.ids import CommitId, ProposalId, derived_id

@@ -38,9 +38,9 @@ from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Axiom, FactDraft
 from canonry.log.items.veils import as_seen
+from canonry.log.observing import under
 from canonry.log.schemas.identity_keys import look_mark
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
-from canonry.log.secrecy import under
 from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.values.audience import GAME_MASTERS, Audience, covers, viewer_of
 from canonry.values.errors import Conflict, InvalidInput

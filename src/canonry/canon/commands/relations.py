@@ -44,8 +44,8 @@ from canonry.log.items.facts import (
     RelationDraft,
 )
 from canonry.log.items.veils import audiences_in
+from canonry.log.observing import under
 from canonry.log.schemas.narrative import RelationType
-from canonry.log.secrecy import under
 from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience, wide_first
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId, RelationId

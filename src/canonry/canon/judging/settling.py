@@ -32,8 +32,8 @@ from canonry.log.entries import (
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation, RelationDraft
 from canonry.log.items.veils import audience_of, audiences_in
+from canonry.log.observing import under
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
-from canonry.log.secrecy import under
 from canonry.values.audience import (
     EVERYBODY,
     GAME_MASTERS,

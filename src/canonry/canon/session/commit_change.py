@@ -35,8 +35,8 @@ from canonry.log.items.facts import (
 )
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
+from canonry.log.observing import entry_audience, names_in, under
 from canonry.log.schemas.narrative import EntityType
-from canonry.log.secrecy import entry_audience, names_in, under
 from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of

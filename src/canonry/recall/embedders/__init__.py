@@ -3,7 +3,7 @@
 Beside them stands what takes a second look at what they found.
 """
 
-from canonry.recall.embedders.hashing import HashingEmbedder
+from canonry.recall.embedders.embedding import HashingEmbedder, Prefixes
 from canonry.recall.embedders.hub import HubEmbedder, Library, multilingual
 from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.recall.embedders.openai_compatible import (
@@ -13,7 +13,6 @@ from canonry.recall.embedders.openai_compatible import (
     RerankingDialect,
     RerankingEndpoint,
 )
-from canonry.recall.embedders.prefixes import Prefixes
 
 __all__ = [
     "MINILM",

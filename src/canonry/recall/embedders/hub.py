@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.hashing import unavailable, unit_vector
-from canonry.recall.embedders.prefixes import Prefixes
+from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
 
 _Encode: TypeAlias = Callable[[Sequence[str], Purpose], Sequence[Sequence[float]]]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.hashing import unavailable, unit_vector
+from canonry.recall.embedders.embedding import unavailable, unit_vector
 
 # WordPiece: texts become the numbers of tokens, exactly as the default model has learnt them.
 #

@@ -26,10 +26,8 @@ from canonry.readmodels.ports.vectors import (
     require_sizes,
 )
 from canonry.recall.vectors import rows
-from canonry.recall.vectors.blocks import Tail
-from canonry.recall.vectors.owner import owning, owning_in_the_end, unfinished
-from canonry.recall.vectors.published import Published, publish, published_of
-from canonry.recall.vectors.searching import Search
+from canonry.recall.vectors.rows import owning, owning_in_the_end, unfinished
+from canonry.recall.vectors.searching import Published, Search, Tail, publish, published_of
 from canonry.values.errors import Unavailable
 
 FILE: Final = "recall.db"

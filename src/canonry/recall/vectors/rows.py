@@ -1,17 +1,15 @@
-"""Rows: the vectors in a SQLite file of their own, as half-precision floats.
-
-The numbers of rows only grow: whoever has read the rows up to a number goes on after it. What
-SQLite and files raise is turned into the two errors of the port here.
-"""
+"""Rows: vectors in a SQLite file of their own, and the lock of its owner."""
 
 import errno
 import os
+import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 import apsw
 import numpy as np
@@ -19,6 +17,62 @@ from numpy.typing import NDArray
 
 from canonry.readmodels.ports.vectors import EmbeddingModel, VectorBatch
 from canonry.values.errors import Unavailable
+
+_TRIES: Final = 1200
+_PAUSE: Final = 0.05
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(file: IO[bytes]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _take(file: IO[bytes]) -> None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def owning(path: Path) -> Iterator[bool]:
+    """Whether the lock at `path` was free; it is held within, and falls with the process."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(0o600)
+    with path.open("ab") as file:
+        try:
+            _take(file)
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+@contextmanager
+def owning_in_the_end(path: Path) -> Iterator[None]:
+    """Hold the lock at `path`, after waiting up to a minute, which is longer than publishing takes.
+
+    Raises:
+        Unavailable: `vectors.unfinished`.
+    """
+    for _ in range(_TRIES):
+        with ExitStack() as stack:
+            if stack.enter_context(owning(path)):
+                yield
+                return
+        time.sleep(_PAUSE)
+    raise unfinished()
+
+
+def unfinished() -> Unavailable:
+    """The error for bytes that stay because somebody else uses the file."""
+    message = "removed, but another process keeps a file of the vector index: do it again"
+    return Unavailable("vectors.unfinished", message)
+
+
+# Rows: the vectors in a SQLite file of their own, as half-precision floats.
+#
+# The numbers of rows only grow: whoever has read the rows up to a number goes on after it. What
+# SQLite and files raise is turned into the two errors of the port here.
 
 Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int64]

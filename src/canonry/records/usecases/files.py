@@ -18,7 +18,7 @@ from canonry.canon.session.lookup import require
 from canonry.canon.session.paging import every_item
 from canonry.log.entries import Tombstone
 from canonry.log.items.sources import Source, account_space, source_id_of
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.view import Finding, UpkeepProgress
 from canonry.records.domain.file_links import (

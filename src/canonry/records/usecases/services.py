@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.ports.blobs import Blobs, LocalFiles
+from canonry.log.ports.ledger import Blobs, LocalFiles
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.speaker import ClientModel
 from canonry.records.domain.asking import RecordRow

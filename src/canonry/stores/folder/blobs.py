@@ -14,7 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs, LocalFile, LocalFiles, genuine
+from canonry.log.ports.ledger import Blobs, LocalFile, LocalFiles, genuine
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 
 # Blobs in a folder, each in a file that is named by its hash and written once.

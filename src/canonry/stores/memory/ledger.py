@@ -15,8 +15,7 @@ from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Posit
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.folding import ANY, key_hash
 from canonry.log.items.veils import homed, is_veiled, variants
-from canonry.log.ports.blobs import Blobs, genuine
-from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
+from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine
 from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Folded, View, following

@@ -1,22 +1,172 @@
-"""The database: connections to one Neo4j server, and the few ways in which they are used.
-
-Neo4j Community has a single database, so that stores share one: each has a name of its own, which
-all of its nodes bear as `store`. Every statement is bounded by the deadline of the call, on the
-server as well.
-"""
+"""A database in Neo4j: how it is prepared and asked, and what its faults mean."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, Query
+from neo4j import AsyncDriver, AsyncGraphDatabase, Query, exceptions
 
 from canonry.log.ports.world import WorkUnderWay, closed, scope
-from canonry.stores.neo4j.faults import DRIVER_FAULTS, as_canonry, is_passing
-from canonry.stores.neo4j.preparing import prepared
-from canonry.values.errors import BrokenInvariant
+from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+
+_LATE: Final = (
+    "TransactionTimedOut",
+    "TransactionTimedOutClientConfiguration",
+    "LockClientStopped",
+)
+_FULL: Final = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "TransactionLogError")
+_REFUSED: Final = ("WriteOnReadOnlyAccessDatabase", "ForbiddenDueToTransactionType", "Forbidden")
+_UNREACHABLE: Final = "the Neo4j server does not answer: check that it runs; then try again"
+
+DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEncodeError, OSError)
+"""Everything that the driver raises of its own accord."""
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same once more may go another way."""
+    match error:
+        case exceptions.ConstraintError():
+            return True
+        case TimeoutError():
+            return False
+        case exceptions.Neo4jError():
+            return error.is_retryable() and _title(error) not in (*_LATE, *_FULL)
+        case exceptions.ServiceUnavailable() | exceptions.SessionExpired():
+            return True
+        case _:
+            return isinstance(error, OSError)
+
+
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
+    """The error that tells a caller what `error` means."""
+    title = _title(error)
+    match error:
+        case TimeoutError():
+            return late()
+        case exceptions.AuthError():
+            message = "the Neo4j server refuses the name or password: correct them in the address"
+            return Unavailable("store.refused", message)
+        case UnicodeEncodeError():
+            return InvalidInput("text.unreadable", "a text holds what is no character")
+        case exceptions.Neo4jError() if title in _LATE:
+            return late()
+        case exceptions.Neo4jError() if title in _FULL:
+            message = "the Neo4j server has no room left: give it memory and disk, then try again"
+            return Unavailable("view.full", message)
+        case exceptions.Neo4jError() if title in _REFUSED:
+            message = "the graph cannot be written: check the rights of the user in the address"
+            return Unavailable("store.read-only", message)
+        case exceptions.ConstraintError():
+            return Unavailable("view.busy", "others write the same without a pause; try again")
+        case exceptions.Neo4jError() if error.is_retryable():
+            return Unavailable("view.busy", "the Neo4j server is busy; try again")
+        case exceptions.ClientError() if title in {"DatabaseNotFound", "DatabaseUnavailable"}:
+            return Unavailable("store.unreachable", "the Neo4j server has no such database by now")
+        case exceptions.ClientError():
+            message = "the Neo4j server refused a statement: run `canonry doctor`"
+            return BrokenInvariant("store.failed", message, kind=title)
+        case exceptions.DatabaseError():
+            message = "the Neo4j server failed: look at its log, restart it, then try again"
+            return Unavailable("store.failing", message, kind=title)
+        case _:
+            return Unavailable("store.unreachable", _UNREACHABLE)
+
+
+def late() -> Unavailable:
+    """The error of whoever asked for too much."""
+    return Unavailable("store.deadline", "the query took too long; ask for less of it")
+
+
+def newer() -> BrokenInvariant:
+    """The error of a Canonry that is too old for its graph."""
+    message = "a later version of Canonry has written into this graph; update this one"
+    return BrokenInvariant("store.newer", message)
+
+
+def _title(error: Exception) -> str:
+    """The last part of the server's code, such as `DeadlockDetected`."""
+    code = getattr(error, "code", None)
+    return code.rpartition(".")[2] if isinstance(code, str) else ""
+
+
+# Preparing a graph: the constraints and indexes that it is written by, where they are missing.
+#
+# Labels with a line before them say where the graph stands; the others are for people.
+
+AskGraph: TypeAlias = Callable[[str, Mapping[str, Any] | None], Awaitable[list[list[Any]]]]
+
+FORMAT: Final = 2
+"""The form of nodes and edges; of form 1 there are nodes beside, by which it answered questions."""
+
+_UNIQUE: Final = (
+    ("Thing", "store", "id"),
+    ("_Cursor", "store", "space"),
+    ("_Store", "store"),
+)
+_FOUND_BY: Final = (
+    ("Thing", "store", "space", "kind"),
+    ("Entity", "name"),
+    ("Fact", "name"),
+    ("Event", "name"),
+)
+_KNOWN: Final = "SHOW INDEXES YIELD name WHERE name STARTS WITH 'canonry_' RETURN name"
+_FORMAT: Final = "MERGE (s:_Store {store: $store}) ON CREATE SET s.format = $format RETURN s.format"
+_BESIDE: Final = """
+MATCH (n:_Date|_Row|_Run|_Text|_Version) WHERE n.store = $store
+WITH n LIMIT 10000 DELETE n RETURN count(n)
+"""
+_RAISED: Final = "MATCH (s:_Store {store: $store}) SET s.format = $format"
+LABELS: Final = tuple(dict.fromkeys(label for label, *_ in _UNIQUE))
+"""Every node bears one of these."""
+
+
+async def prepared(ask: AskGraph) -> None:
+    """Let the graph have what it is written by, and nothing that only former versions need.
+
+    Raises:
+        BrokenInvariant: `store.newer`.
+    """
+    wanted = dict([*map(_constraint, _UNIQUE), *map(_index, _FOUND_BY)])
+    known = {row[0] for row in await ask(_KNOWN, None)}
+    missing = [statement for name, statement in wanted.items() if name not in known]
+    for statement in missing:
+        await ask(statement, None)
+    if missing:
+        await ask("CALL db.awaitIndexes(60)", None)
+    ((found,),) = await ask(_FORMAT, {"format": FORMAT})
+    if found > FORMAT:
+        raise newer()
+    if found < FORMAT:
+        while await ask(_BESIDE, None) != [[0]]:
+            pass
+        await ask(_RAISED, {"format": FORMAT})
+
+
+def _constraint(told: Sequence[str]) -> tuple[str, str]:
+    name, label, fields = _named(told)
+    made = f"CREATE CONSTRAINT {name} IF NOT EXISTS FOR (n:{label}) REQUIRE ({fields}) IS UNIQUE"
+    return name, made
+
+
+def _index(told: Sequence[str]) -> tuple[str, str]:
+    name, label, fields = _named(told)
+    return name, f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({fields})"
+
+
+def _named(told: Sequence[str]) -> tuple[str, str, str]:
+    label, *names = told
+    name = "_".join(("canonry", label.strip("_").lower(), *names))
+    return name, label, ", ".join(f"n.{each}" for each in names)
+
+
+# The database: connections to one Neo4j server, and the few ways in which they are used.
+#
+# Neo4j Community has a single database, so that stores share one: each has a name of its own,
+# which
+# all of its nodes bear as `store`. Every statement is bounded by the deadline of the call, on the
+# server as well.
 
 GraphRow: TypeAlias = list[Any]
 
@@ -119,7 +269,7 @@ class Neo4jDatabase:
         """What one statement gives, in one round trip; `$store` is the name of the store.
 
         Raises:
-            Unavailable: as `canonry.stores.neo4j.faults` says.
+            Unavailable: as `canonry.stores.neo4j.database` says.
         """
         loop = asyncio.get_running_loop()
         call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE

@@ -13,7 +13,7 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs, genuine
+from canonry.log.ports.ledger import Blobs, genuine
 from canonry.values.errors import InvalidInput, Unavailable
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")

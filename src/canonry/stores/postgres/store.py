@@ -7,7 +7,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock, Identities
 from canonry.stores.postgres.database import CONNECTIONS, Database
 from canonry.stores.postgres.ledger import PostgresLedger

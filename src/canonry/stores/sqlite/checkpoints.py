@@ -12,7 +12,7 @@ from typing import Final
 
 import apsw
 
-from canonry.stores.sqlite.anchor import Anchor
+from canonry.stores.sqlite.connections import Anchor
 from canonry.values.errors import Unavailable
 
 PATIENCE_MS: Final = 1000

@@ -1,15 +1,177 @@
-"""Connections of SQLite, and its faults as our errors."""
+"""Connections of SQLite: what they read and when, and its faults as our errors."""
 
-from collections.abc import Iterator
+import asyncio
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Final, TypeAlias, TypeVar
 
 import apsw
 
 from canonry.log.ports.world import closed
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+
+# The anchor: what is open is what lies at the store's path, and no shorter than it was.
+#
+# A folder that is deleted or moved takes its open files along, and what is written into them then
+# is
+# found by nobody. A file that is cut kills whoever has it in memory: SQLite shares the index of
+# the
+# write-ahead log that way (`-shm`), and reads large stores so. Both are looked for where they
+# would
+# do harm, by the cheapest question that the system answers: what stands at a path.
+
+_Id: TypeAlias = tuple[int, int]
+
+_stat: Final = os.stat  # that of a path object takes twice the time
+
+
+class Anchor:
+    """The files of one store as they were when they were opened."""
+
+    def __init__(self, path: Path) -> None:
+        """Hold nothing yet; `hold` follows when the files are open."""
+        self._path: Final = str(path.absolute())
+        self._log: Final = f"{self._path}-wal"
+        self._index: Final = f"{self._path}-shm"
+        self._known: Sequence[_Id | None] = ()
+        self._index_bytes = 0
+        self._bytes = 0
+        self._frozen: tuple[int, ...] | None = None
+        self._mending = Lock()
+        self.mapped = False
+        self.mended = 0
+
+    def hold(self) -> None:
+        """Remember which files are open; no other process makes them anew meanwhile."""
+        self._known = [_id_at(each) for each in (self._path, self._log, self._index)]
+        self.look()
+        self.is_shorter()
+
+    def freeze(self) -> None:
+        """From now on nobody may write, because nobody would be noticed."""
+        self._frozen = self._lies()
+
+    def look(self) -> None:
+        """Look before anything is read.
+
+        Raises:
+            Unavailable: `store.changed`, somebody writes into what is read as it lies.
+        """
+        if self._frozen is None:
+            self._see_index()
+        elif self._lies() != self._frozen:
+            raise _changed()
+
+    def is_shorter(self) -> bool:
+        """Whether the database is shorter than at the last such question, by a purge or by damage.
+
+        Whoever has it in memory asks, and must let go of what is no more; nobody else does, so
+        that the answer reaches the right one.
+        """
+        if not self.mapped or self._frozen is not None:
+            return False
+        found = _look_at(self._path)
+        if found is None:
+            return False
+        self._bytes, before = found.st_size, self._bytes
+        return self._bytes < before
+
+    def require_in_place(self) -> None:
+        """Look before anything is written: refuse where open files are not those at their paths.
+
+        Raises:
+            Unavailable: `store.moved`.
+        """
+        index = self._see_index()
+        if self._known and [_id_at(self._path), _id_at(self._log), _id_of(index)] != self._known:
+            raise _moved()
+
+    def require_file(self) -> None:
+        """The same by a shorter look, for what has just been written.
+
+        Raises:
+            Unavailable: `store.moved`.
+        """
+        if self._known and _id_at(self._path) != self._known[0]:
+            raise _moved()
+
+    def _lies(self) -> tuple[int, ...]:
+        try:
+            log = _stat(self._log).st_size
+        except OSError:
+            log = 0
+        found = _stat(self._path)
+        return found.st_ino, found.st_size, found.st_mtime_ns, log
+
+    def _see_index(self) -> os.stat_result | None:
+        """What the shared index is now; one that was cut gets its length again."""
+        # The length comes first: an index that grows, seen by another thread meanwhile, is not cut.
+        known = self._index_bytes
+        found = _look_at(self._index)
+        if found is None:  # none yet, or gone with its folder: whoever writes is told
+            return None
+        if found.st_size < known:
+            self._mend_index(known)
+        else:
+            self._index_bytes = found.st_size
+        return found
+
+    def _mend_index(self, known: int) -> None:
+        """Give the shared index its length again, as zeros, which SQLite makes anew.
+
+        Memory that is mapped past the end of a file is death to whoever touches it. What was read
+        meanwhile may miss commits: `mended` counts up, so that it is read again.
+        """
+        with self._mending:
+            now = _look_at(self._index)
+            if now is None or now.st_size >= known:  # gone, or mended by another thread meanwhile
+                return
+            # By its name: closing a file of one's own would give up every lock on it. To nothing
+            # first: what is left of a cut index is believed, although the rest of it is gone.
+            try:
+                os.truncate(self._index, 0)
+                os.truncate(self._index, known)
+            except OSError:  # gone meanwhile
+                return
+            self.mended += 1
+
+
+def _look_at(path: str) -> os.stat_result | None:
+    try:
+        return _stat(path)
+    except OSError:
+        return None
+
+
+def _id_of(found: os.stat_result | None) -> _Id | None:
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+def _id_at(path: str) -> _Id | None:
+    return _id_of(_look_at(path))
+
+
+def _changed() -> Unavailable:
+    message = "the store was opened as it lay, and somebody writes into it: open it again"
+    return Unavailable("store.changed", message)
+
+
+def _moved() -> Unavailable:
+    message = (
+        "the store is no longer where it was opened: its folder was deleted, moved or replaced, "
+        "so nothing more is written; stop this server, put the folder back, or start it on the "
+        "folder's new place"
+    )
+    return Unavailable("store.moved", message)
+
 
 RAISED: Final = (apsw.Error, UnicodeDecodeError)
 """What the driver raises: a text whose bits flipped cannot even be decoded."""
@@ -161,3 +323,189 @@ def make_private(path: Path) -> None:
     """
     with suppress(OSError):  # what cannot be made is told by whoever opens it
         path.touch(0o600, exist_ok=False)
+
+
+# Readers: a short query runs where it is asked, a long one in a thread of its own.
+#
+# A hop to a thread and back costs as much as five lookups. So every query starts on the event loop
+# with a budget of two milliseconds; one that needs more is stopped and starts again in a thread,
+# where it has until the deadline.
+
+T = TypeVar("T")
+Query = Callable[[apsw.Connection], T]
+
+INLINE_SECONDS: Final = 0.002
+_STEPS: Final = 2000
+_STEPS_APART: Final = 40_000
+"""A statement in a thread is watched more rarely: for each look it waits for all other threads."""
+
+_MOMENT: Final = 0.001
+"""A look at the files may cost as much as the lookup it protects: those of one moment share it."""
+
+_PATIENCE_MS: Final = 5000
+_THREADS: Final = 4
+
+
+class _Asker:
+    """Whoever waits for a query in a thread, until they are gone."""
+
+    gone = False
+
+
+class _Watch:
+    """Stops the statement that runs past its time, or that nobody waits for any more.
+
+    SQLite asks it now and then. Without an end of its time nothing stops a statement.
+    """
+
+    def __init__(self) -> None:
+        self.until = 0.0
+        self.asker = _Asker()
+
+    def __call__(self) -> bool:
+        return self.until < math.inf and (self.asker.gone or time.monotonic() > self.until)
+
+
+class Readers:
+    """The connections that only read; none keeps a transaction open past a query."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        deadline: float,
+        anchor: Anchor,
+        vfs: str | None = None,
+        way: OpenMode = OpenMode.SERVED,
+        mapped_from: int = CACHE_KB * 1024,
+    ) -> None:
+        """Open the connection of the event loop; those of the threads follow as needed.
+
+        A file of more than `mapped_from` bytes is mapped; what the cache holds as a whole gains
+        nothing by it.
+        """
+        self._path = path
+        self._anchor = anchor
+        self._way = way
+        self._vfs = vfs
+        self._deadline = deadline
+        self._watch = _Watch()
+        self._looked = 0.0
+        self._mapped = path.stat().st_size > mapped_from
+        anchor.mapped = self._mapped
+        self._inline = self._open(self._watch, inline=True)
+        self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
+        self._opened: list[apsw.Connection] = [self._inline]
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
+        self._closed = False
+
+    async def short(
+        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    ) -> T:
+        """Run a query that an index bounds; its statements see one state if they run `together`.
+
+        It has `seconds` where it turns out to be long, by default those of this reader.
+        """
+        if self._closed:
+            raise closed()
+        now = time.monotonic()
+        self._watch.until = now + INLINE_SECONDS
+        if now - self._looked > _MOMENT:
+            self._look(now)
+        mended = self._anchor.mended
+        try:
+            found = _ask(self._inline, self._watch, query, together=together)
+            if self._anchor.mended == mended:
+                return found
+            raise apsw.BusyError  # noqa: TRY301 - as where another process mends the index
+        except (apsw.InterruptError, apsw.BusyError):
+            return await self.long(query, together=together, seconds=seconds)
+        except RAISED as error:
+            raise as_canonry(error) from error
+
+    async def consistent(self, query: Query[T], *, seconds: float | None = None) -> T:
+        """Run a short query of several statements that must see one state."""
+        return await self.short(query, together=True, seconds=seconds)
+
+    async def long(
+        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    ) -> T:
+        """Run a query in a thread, until `seconds` or the deadline are over."""
+        if self._closed:
+            raise closed()
+        allowed = self._deadline if seconds is None else seconds
+        asker = _Asker()
+
+        def run() -> T:
+            with translated():
+                self._anchor.look()
+                mended = self._anchor.mended
+                db, watch = self._borrow()
+                watch.asker, watch.until = asker, time.monotonic() + allowed
+                try:
+                    found = _ask(db, watch, query, together=together)
+                finally:
+                    self._idle.put((db, watch))
+                if self._anchor.mended != mended:
+                    raise apsw.BusyError  # whoever asks again reads what is there
+                return found
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        except asyncio.CancelledError:
+            asker.gone = True
+            raise
+
+    async def whole(self, query: Query[T], *, together: bool = True) -> T:
+        """Run a query over everything in a thread, however long it takes.
+
+        Statements that need not agree do not run `together`: each then sees a moment of its own,
+        and the write-ahead log can be emptied between them.
+        """
+        return await self.long(query, together=together, seconds=math.inf)
+
+    def _look(self, now: float) -> None:
+        """Look at the files before the event loop's connection reads them."""
+        self._looked = now
+        self._anchor.look()
+        if self._anchor.is_shorter():
+            # What is mapped past the end of a file is death to touch: map what is left of it.
+            self._inline.execute("PRAGMA mmap_size = 0")
+            self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+
+    def _borrow(self) -> tuple[apsw.Connection, _Watch]:
+        if self._idle.empty():
+            watch = _Watch()
+            db = self._open(watch)
+            db.set_busy_timeout(_PATIENCE_MS)
+            self._opened.append(db)
+            return db, watch
+        return self._idle.get()
+
+    def _open(self, watch: _Watch, *, inline: bool = False) -> apsw.Connection:
+        mapped = inline and self._mapped
+        db = connect(self._path, vfs=self._vfs, mapped=mapped, way=self._way)
+        db.set_progress_handler(watch, _STEPS if inline else _STEPS_APART)
+        return db
+
+    async def close(self) -> None:
+        """Let running queries end, then close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)
+        for db in self._opened:
+            db.close()
+
+
+def _ask(db: apsw.Connection, watch: _Watch, query: Query[T], *, together: bool) -> T:
+    if not together:
+        return query(db)
+    until, watch.until = watch.until, math.inf  # nor its beginning, which may be stopped once done
+    db.execute("BEGIN")
+    watch.until = until
+    try:
+        return query(db)
+    finally:
+        watch.until = math.inf  # nothing may stop the end of a transaction
+        db.execute("COMMIT")

@@ -11,34 +11,28 @@ import apsw
 
 from canonry.log.encoding import ENCODING_VERSION, MIN_READER
 from canonry.log.folding import key_hash
-from canonry.log.ports.blobs import Blobs
-from canonry.log.ports.ledger import Sealer
+from canonry.log.ports.ledger import Blobs, Sealer
 from canonry.log.ports.world import Clock, Identities
-from canonry.stores.sqlite.anchor import Anchor
-from canonry.stores.sqlite.bodies import pack_keys
-from canonry.stores.sqlite.catalog.catalog import SqliteCatalog
+from canonry.stores.sqlite.catalog import SqliteCatalog
 from canonry.stores.sqlite.checkpoints import PATIENCE_MS, Checkpoints, Turnstile
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
+    Anchor,
     Durability,
     OpenMode,
+    Readers,
     connect,
     newer,
     not_canonry,
     transaction,
     translated,
 )
-from canonry.stores.sqlite.documents import SqliteDocuments, SqlitePlaces
-from canonry.stores.sqlite.ledger.ledger import SqliteLedger
-from canonry.stores.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pen, Pump
-from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.readers import Readers
-from canonry.stores.sqlite.state.state import SqliteState
-from canonry.stores.sqlite.text.passages import BATCH
-from canonry.stores.sqlite.text.text import SqliteText
-from canonry.stores.sqlite.text.vocabulary import how_many_wait, index_waiting
-from canonry.stores.sqlite.views import fold_all
+from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Chore, Pen, Pump, SqliteLedger
+from canonry.stores.sqlite.records import Stored
+from canonry.stores.sqlite.rows import number, pack_keys
+from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
+from canonry.stores.sqlite.text import SqliteText, how_many_wait, index_waiting
+from canonry.stores.sqlite.views import BATCH, fold_all
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 APPLICATION_ID: Final = 0x43414E4F

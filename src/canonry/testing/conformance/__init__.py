@@ -7,8 +7,8 @@ from canonry.testing.conformance.blobs import (
     WritersContract,
 )
 from canonry.testing.conformance.catalog import CatalogContract
-from canonry.testing.conformance.cuts.contract import CutsContract
-from canonry.testing.conformance.documents import DocumentsContract
+from canonry.testing.conformance.cuts import CutsContract
+from canonry.testing.conformance.documents import DocumentsContract, PlacesContract
 from canonry.testing.conformance.histories import HistoriesContract, SharedHistoriesContract
 from canonry.testing.conformance.kit import (
     REQUIREMENTS,
@@ -20,7 +20,6 @@ from canonry.testing.conformance.kit import (
     requirement,
 )
 from canonry.testing.conformance.ledger import LedgerContract
-from canonry.testing.conformance.places import PlacesContract
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import SharedUpkeepContract, SizesContract, UpkeepContract

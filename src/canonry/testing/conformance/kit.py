@@ -18,7 +18,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene, SceneStatus, Story
 from canonry.log.items.sources import Source
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.log.schemas.identity_keys import rows_of
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection

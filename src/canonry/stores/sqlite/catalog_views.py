@@ -20,8 +20,7 @@ from canonry.readmodels.catalog import (
 )
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.catalog import CatalogQuery
-from canonry.stores.sqlite.bodies import Packed, in_order, pack, thing_in
-from canonry.stores.sqlite.lookups import number
+from canonry.stores.sqlite.rows import Packed, in_order, number, pack, thing_in
 from canonry.values.ids import Space
 
 # Search in a catalog: exact substrings, all of them counted, the newest entities first.

@@ -34,11 +34,10 @@ from canonry.readmodels.ports.catalog import (
     Triple,
 )
 from canonry.readmodels.ports.state import Spaces
-from canonry.stores.sqlite.bodies import Packed, pack, thing_in, unpack
-from canonry.stores.sqlite.catalog.views import search_texts
-from canonry.stores.sqlite.keeping import SqliteView
-from canonry.stores.sqlite.lookups import thing_of, things_found
-from canonry.stores.sqlite.readers import Query
+from canonry.stores.sqlite.catalog_views import search_texts
+from canonry.stores.sqlite.connections import Query
+from canonry.stores.sqlite.rows import Packed, pack, thing_in, thing_of, things_found, unpack
+from canonry.stores.sqlite.state import SqliteView
 from canonry.values.ids import Space, SpaceId
 
 # The graph around an entity of a catalog, found step by step in the order of the reply.

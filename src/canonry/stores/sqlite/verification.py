@@ -15,14 +15,12 @@ from canonry.log.folding import key_hash
 from canonry.log.sealing import GENESIS, Sealed, fault_in, unseal
 from canonry.readmodels.ports.view import Finding, UpkeepProgress, Verification
 from canonry.stores.sqlite import store as schema
-from canonry.stores.sqlite.bodies import pack, pack_keys, said_in, unpack
+from canonry.stores.sqlite.backups import IN_MEMORY, purges, scratch_beside, scratch_in
 from canonry.stores.sqlite.connections import RAISED, OpenMode, as_canonry, connect
-from canonry.stores.sqlite.ledger.records import Stored
-from canonry.stores.sqlite.lookups import number
+from canonry.stores.sqlite.records import Stored
+from canonry.stores.sqlite.rows import number, pack, pack_keys, said_in, unpack
 from canonry.stores.sqlite.store import UNWRITABLE, make_views
-from canonry.stores.sqlite.text.vocabulary import index_waiting
-from canonry.stores.sqlite.upkeep.backups import IN_MEMORY, scratch_beside, scratch_in
-from canonry.stores.sqlite.upkeep.erasure import purges
+from canonry.stores.sqlite.text import index_waiting
 from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into, stored_commits
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, is_uuid

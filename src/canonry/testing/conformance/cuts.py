@@ -1,11 +1,32 @@
-"""A session that calls every tool that writes: what `CutsContract` cuts off after each append.
+"""Calls that end in the middle: a session of every tool that writes, cut off after each append."""
 
-`$name` in an argument stands for what an earlier reply called so; `keeps` says where it lies there.
-"""
-
-from collections.abc import Iterator, Mapping
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final, cast
+
+from typing_extensions import override
+
+from canonry.canon.session.canon import Canon
+from canonry.gateway.call import Gateway
+from canonry.gateway.limits import SECONDS
+from canonry.gateway.principal import KEY_META, Principal
+from canonry.gateway.replies import Result
+from canonry.log.commits import ORIGIN, Append, Appended, Outcome
+from canonry.log.ports.ledger import Ledger, LocalFile, LocalFiles
+from canonry.records.usecases.services import RecordServices
+from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.worlds import a_caller
+from canonry.values.errors import Unavailable
+from canonry.values.fields import revised
+from canonry.values.ids import SpaceId
+from canonry.values.moments import SECOND
+
+# A session that calls every tool that writes: what `CutsContract` cuts off after each append.
+#
+# `$name` in an argument stands for what an earlier reply called so; `keeps` says where it lies
+# there.
 
 NOTE: Final = "# Note\n\nInvoice INV-77 of Acme Corp is due on 2025-03-01.\n"
 NOTE_BASE64: Final = (
@@ -414,3 +435,249 @@ def _catalog() -> Iterator[CutCall]:
     yield CutCall("catalog_save_relation", {**lab, **link}, {"link": "id"})
     yield CutCall("catalog_withdraw_relation", {**lab, "relationId": "$link"})
     yield CutCall("catalog_move_entity", {**lab, "entityId": "$guide", "action": "archive"})
+
+
+ServeToolsets = Callable[[Canon], Gateway]
+"""Makes the gateway that serves all toolsets over a canon."""
+
+_ASKED_MAX: Final = 5
+"""So often a call is sent again while it is told to ask again, as a view may be behind."""
+
+_STEPS: Final = 3
+"""Some calls of the session make at least so many appends."""
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+_KEPT: Final = re.compile(r"\$([a-z_0-9]+)")
+_PASSING: Final = re.compile(r"2025-01-15T[0-9:.]+Z|1736[89][0-9]{11}|[0-9a-f]{64}")
+
+
+class DiedError(BaseException):
+    """The process is gone: nothing that follows in it happens."""
+
+
+def _die() -> BaseException:
+    return DiedError()
+
+
+def _time_out() -> BaseException:
+    message = f"the call took longer than {SECONDS:g} s and was stopped: retry it, or ask less"
+    return Unavailable("call.deadline", message, seconds=SECONDS)
+
+
+ENDS: Final[Mapping[str, Callable[[], BaseException]]] = {
+    "killed": _die,
+    "cancelled": asyncio.CancelledError,
+    "out of time": _time_out,
+}
+"""How a call may end, and what its code meets in place of the answer to an append."""
+
+
+class CutLedger:
+    """A ledger that answers the append number `cut_at` of a call by ending the call."""
+
+    def __init__(self, inner: Ledger) -> None:
+        """Let every call alone until one begins that is to be cut off."""
+        self._inner = inner
+        self.begin(0, _die)
+
+    def begin(self, cut_at: int, end: Callable[[], BaseException]) -> None:
+        """Count the appends of the next call; 0: it is let alone."""
+        self.cut_at, self.end = cut_at, end
+        self.appends = 0
+        self.cut = self.dead = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        """Append, and end the call where it is its time; the dead append nothing."""
+        if self.dead:
+            raise DiedError
+        outcomes = await self._inner.append(batch)
+        self.appends += any(isinstance(o, Appended) and not o.replayed for o in outcomes)
+        if self.cut_at and self.appends == self.cut_at and not self.cut:
+            self.cut, self.dead = True, self.end is _die
+            raise self.end()
+        return outcomes
+
+
+class _OneNote(LocalFiles):
+    """A folder with one file."""
+
+    @override
+    async def read(self, path: str, *, most: int) -> LocalFile:
+        return LocalFile(name=path, data=NOTE.encode())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Session:
+    """A session that is played on a store; `cut_at` says after which append each call is cut off.
+
+    It is to be replied as in the session `like`.
+    `replies` are without what ids and times happened to be, and `appends` counts those of a call.
+    """
+
+    backend: Backend
+    serve: ServeToolsets
+    cut_at: Sequence[int] = ()
+    like: "_Session | None" = None
+    keyed: bool = True
+    end: Callable[[], BaseException] = _die
+    kept: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    replies: list[tuple[str, str]] = field(default_factory=list)
+    appends: list[int] = field(default_factory=list)
+    served: tuple[CutLedger, Gateway] | None = None
+
+    async def play(self) -> None:
+        """Found a world, then make every call."""
+        from canonry.world.domain.atlas import Atlas, Mover, Place  # noqa: PLC0415 - can be left out
+        from canonry.world.usecases.exchange import import_world  # noqa: PLC0415 - as above
+
+        place = Place(key="inn", name="Inn", description="A low room.")
+        ann = Mover(key="ann", name="Ann", location="inn")
+        atlas = Atlas(name="The Isle", starter="inn", locations=(place,), players=(ann,))
+        builder = a_caller("Operator", "world import")
+        done = await import_world(
+            self.backend.canon, builder, atlas, origin="kit", told=lambda *_: None
+        )
+        self.kept["world"] = done.world_id
+        for number, call in enumerate(every_call()):
+            result = await self._call(call, number)
+            self.names.clear()
+            self.replies.append((call.tool, self._plain(result.text)))
+            assert self.like is None or self.replies[-1] == self.like.replies[number], number
+            assert result.error is None, (call.tool, result.text)
+            self.kept |= {name: _at(result.body, path) for name, path in call.keeps.items()}
+
+    async def _call(self, call: CutCall, number: int) -> Result:
+        arguments = _filled(call.arguments, self.kept)
+        ledger, gateway = self.served or self._serving()
+        ledger.begin(self.cut_at[number] if self.cut_at else 0, self.end)
+        meta = {KEY_META: f"call {number}"} if self.keyed else None
+        who = self._caller(gateway, call.tool)
+        result: Result | None = None
+        try:
+            result = await gateway.call(call.tool, arguments, who, meta)
+        except (DiedError, asyncio.CancelledError):
+            assert ledger.cut
+        self.appends.append(ledger.appends)
+        if ledger.cut:
+            self.backend.clock.move(SECOND)
+            if ledger.dead and self.backend.reopen is not None:
+                self.backend = await self.backend.reopen()
+            if ledger.dead:
+                ledger, gateway = self._serving()
+            for _ in range(_ASKED_MAX):
+                result = await gateway.call(call.tool, arguments, who, meta)
+                if '"retryable":true' not in result.text:
+                    break
+        assert result is not None
+        return result
+
+    def _serving(self) -> tuple[CutLedger, Gateway]:
+        ledger = CutLedger(self.backend.canon.ledger)
+        gateway = self.serve(revised(self.backend.canon, ledger=cast("Ledger", ledger)))
+        filing = gateway.canon.service(RecordServices).filing
+        if filing is not None:
+            filing.local = _OneNote()
+        self.served = ledger, gateway
+        return self.served
+
+    def _caller(self, gateway: Gateway, tool: str) -> Principal:
+        offer = gateway.catalogue.find_tool(tool)
+        assert offer is not None, f"nobody serves {tool}"
+        roles = offer.thing.roles - {"*"} or offer.toolset.agent_types
+        role = "Solo" if "Solo" in roles else min(roles)
+        world = SpaceId(self.kept["world"]) if offer.toolset.name == "world" else None
+        return Principal(agent_id=role.lower(), agent_type=role, world=world, authorities=None)
+
+    def _plain(self, text: str) -> str:
+        named = _UUID.sub(lambda m: self.names.setdefault(m[0], f"#{len(self.names)}"), text)
+        return _PASSING.sub("@", named)
+
+    async def logs(self) -> list[list[str]]:
+        """Every commit of each space, told by what it says."""
+        ledger, told = self.backend.canon.ledger, list[list[str]]()
+        for head in await ledger.heads(limit=100):
+            self.names.clear()
+            commits = await ledger.read(head.space, after=ORIGIN, limit=1_000)
+            told.append([self._plain(f"{each.tool} {each.entries}") for each in commits])
+        return sorted(told)
+
+
+def _at(body: Any, path: str) -> str:
+    for step in path.split("."):
+        body = body[int(step)] if step.isdigit() else body[step]
+    return str(body)
+
+
+def _filled(value: Any, kept: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _KEPT.sub(lambda found: kept[found[1]], value)
+    if isinstance(value, Mapping):
+        return {name: _filled(each, kept) for name, each in value.items()}
+    return [_filled(each, kept) for each in value] if isinstance(value, list) else value
+
+
+class CutsContract(Contract):
+    """For backends behind all toolsets; subclasses have a fixture `serve` beside `backend`."""
+
+    ends: ClassVar[tuple[str, ...]] = tuple(ENDS)
+    rounds: ClassVar[int | None] = None
+    """A backend that is slow may leave out some ends, and play but so many rounds of each."""
+
+    @requirement(
+        "calls:cut:covered", because="A tool that nobody cuts off may lose what it was told."
+    )
+    async def test_every_tool_that_writes_is_cut(
+        self, backend: Backend, serve: ServeToolsets
+    ) -> None:
+        """The session that is cut off calls every tool that writes."""
+        tools = serve(backend.canon).catalogue.tools
+        writing = {name for name, offer in tools.items() if not offer.read_only}
+
+        assert writing - {call.tool for call in every_call()} == set()
+
+    @requirement(
+        "calls:key:changes-nothing",
+        because="Two steps of one call that share a key would be taken for one, and one be lost.",
+    )
+    async def test_a_key_changes_nothing_of_what_a_call_does(
+        self, backend: Backend, serve: ServeToolsets
+    ) -> None:
+        """A call with an idempotency key replies and writes what it does without one."""
+        with_keys = await _played(backend, serve)
+        without = await _played(await backend.another(), serve, keyed=False, like=with_keys)
+
+        assert await without.logs() == await with_keys.logs()
+
+    @requirement(
+        "calls:cut:anywhere",
+        because="A client that is not sure whether a call arrived sends it again with its key.",
+    )
+    async def test_f1_a_call_cut_off_anywhere_is_finished_by_sending_it_again(
+        self, backend: Backend, serve: ServeToolsets
+    ) -> None:
+        """A call that is cut off after any of its appends is finished by sending it again.
+
+        Killed, cancelled or out of time: with its key it replies and leaves in the log what it
+        would have without the cut, for every tool that writes.
+        """
+        whole = await _played(backend, serve)
+        logs = await whole.logs()
+        assert max(whole.appends) > _STEPS, "no call of several appends is cut off"
+        for end in self.ends:
+            for turn in range(self.rounds or max(whole.appends)):
+                # In as many rounds as it makes appends each call is cut off after each of them.
+                cut_at = [turn < n and 1 + (i + turn) % n for i, n in enumerate(whole.appends)]
+                store = await backend.another()
+                cut = await _played(store, serve, cut_at=cut_at, end=ENDS[end], like=whole)
+                assert await cut.logs() == logs, (end, turn)
+
+
+async def _played(backend: Backend, serve: ServeToolsets, **given: Any) -> _Session:
+    session = _Session(backend=backend, serve=serve, **given)
+    await session.play()
+    return session

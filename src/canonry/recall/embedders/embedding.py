@@ -1,12 +1,14 @@
-"""An embedder without a model, for tests; unit vectors."""
+"""What embedders share: unit vectors, prefixes, and the embedder without a model."""
 
+import json
 import math
 import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from typing_extensions import override
 
@@ -84,3 +86,39 @@ def _hashed(feature: str) -> int:
 def unavailable(message: str, **details: Any) -> Unavailable:
     """The error of every embedder; search goes on with words alone."""
     return Unavailable("embedder.unavailable", message, **details)
+
+
+# Prefixes: what some models want before a text, to tell a question from what may answer it.
+#
+# Another prefix makes other vectors, so that a model's version tells its prefixes.
+
+_MARK: Final = " with prefixes "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefixes:
+    """What stands before a question, and before a passage; maybe nothing."""
+
+    query: str = ""
+    passage: str = ""
+
+    @classmethod
+    def in_version(cls, version: str) -> tuple[str, Self]:
+        """The operator's part of a model's version, and the prefixes that it tells."""
+        plain, mark, rest = version.partition(_MARK)
+        try:
+            query, passage = json.loads(rest) if mark else ("", "")
+        except ValueError:
+            return version, cls()
+        return plain, cls(query=str(query), passage=str(passage))
+
+    def versioned(self, version: str) -> str:
+        """The version of a model that gets its texts with these prefixes."""
+        if self == Prefixes():
+            return version
+        written = json.dumps([self.query, self.passage], ensure_ascii=False)
+        return f"{version}{_MARK}{written}"
+
+    def before(self, purpose: Purpose) -> str:
+        """What stands before a text for this purpose."""
+        return self.query if purpose is Purpose.QUERY else self.passage

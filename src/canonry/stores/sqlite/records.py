@@ -12,7 +12,7 @@ import apsw
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.folding import ANY, key_hash
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered
-from canonry.stores.sqlite.bodies import Packed, pack, pack_keys, unpack, unpack_keys
+from canonry.stores.sqlite.rows import Packed, pack, pack_keys, unpack, unpack_keys
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json
 from canonry.values.moments import Instant

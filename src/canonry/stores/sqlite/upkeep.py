@@ -10,15 +10,22 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
-from canonry.log.ports.blobs import Blobs
+from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock
 from canonry.readmodels.listing import NOBODY, UNCOUNTED, List
 from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
-from canonry.stores.sqlite.bodies import unpack
-from canonry.stores.sqlite.connections import OpenMode, connect, transaction, translated
-from canonry.stores.sqlite.ledger import records
-from canonry.stores.sqlite.lookups import number
-from canonry.stores.sqlite.readers import Readers
+from canonry.stores.sqlite import records
+from canonry.stores.sqlite.backups import (
+    StoreErasure,
+    claim,
+    copy_database,
+    forget_others,
+    purges,
+    scratch_beside,
+    write_manifest,
+)
+from canonry.stores.sqlite.connections import OpenMode, Readers, connect, transaction, translated
+from canonry.stores.sqlite.rows import number, unpack
 from canonry.stores.sqlite.store import (
     APPLICATION_ID,
     FILE,
@@ -27,16 +34,8 @@ from canonry.stores.sqlite.store import (
     SqliteStore,
     make_views,
 )
-from canonry.stores.sqlite.text.vocabulary import index_waiting
-from canonry.stores.sqlite.upkeep.backups import (
-    claim,
-    copy_database,
-    forget_others,
-    scratch_beside,
-    write_manifest,
-)
-from canonry.stores.sqlite.upkeep.erasure import StoreErasure, purges
-from canonry.stores.sqlite.upkeep.verification import verify_store
+from canonry.stores.sqlite.text import index_waiting
+from canonry.stores.sqlite.verification import verify_store
 from canonry.stores.sqlite.views import Fetch, fold_all
 from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import SpaceId

@@ -1,19 +1,23 @@
-"""Text in SQLite: passages by their words."""
+"""Text in SQLite: words of the index, passages that wait for it, and search."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 from typing_extensions import override
 
+from canonry.language.texts.stems import lengths_near, stems_of
 from canonry.readmodels.keywords import (
     POSTINGS_MAX,
     Figures,
     Measure,
     Sought,
     alike,
+    beginnings_alike,
     doubted,
     measure,
     most_frequent,
@@ -21,36 +25,216 @@ from canonry.readmodels.keywords import (
     sought_in,
 )
 from canonry.readmodels.listing import List
+from canonry.readmodels.passages import Collection as PassagesCollection
+from canonry.readmodels.passages import Passage
+from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ranking import Asked
-from canonry.stores.sqlite.bodies import pack, unpack
-from canonry.stores.sqlite.keeping import SqliteView
-from canonry.stores.sqlite.pages import counted
-from canonry.stores.sqlite.text.passages import entity_in, mark_of, scene_in, source_in, word_in
-from canonry.stores.sqlite.text.vocabulary import beginning_with, counts_of, resembling, waiting
+from canonry.stores.sqlite.rows import CountKey, counted, number, pack, thing_in, unpack
+from canonry.stores.sqlite.state import SqliteView
+from canonry.stores.sqlite.views import (
+    BATCH,
+    StemKey,
+    count,
+    count_stems,
+    entity_in,
+    index,
+    mark_of,
+    passage_of,
+    scene_in,
+    source_in,
+    word_in,
+)
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.json_values import decode_json
+
+RUN_MAX: Final = 5_000
+"""So many stems with the same first letter are compared with a misspelled one."""
+
+MARKS_MAX: Final = 16
+LETTERS_MAX: Final = 64
+"""So many first letters are tried for one that is wrong; scripts with more have no such slips."""
+
+_NEXT: Final = "SELECT stem FROM stem_counts WHERE mark = ? AND stem > ? ORDER BY stem LIMIT 1"
+_AT_ONCE: Final = 32
+_COUNTS: Final = (
+    "SELECT stem, n FROM stem_counts"  # noqa: S608 - marks for values
+    f" WHERE mark = ? AND stem IN ({', '.join('?' * _AT_ONCE)})"
+)
+_ALIKE: Final = (
+    "SELECT stem, n FROM stem_counts WHERE mark = ? AND stem >= ? AND stem < ?"
+    " AND length(stem) BETWEEN ? AND ? LIMIT ?"
+)
+_BEGUN: Final = "SELECT stem, n FROM stem_counts WHERE mark = ? AND stem >= ? AND stem < ? LIMIT ?"
+_LAST: Final = "\U0010ffff"
+
+
+def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str]) -> Counter[str]:
+    """The number of passages with each stem, in these marks; a stem in none has no entry."""
+    found: Counter[str] = Counter()
+    wanted = tuple(stems)
+    for mark in marks:
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            asked = mark, *some, *(None,) * (_AT_ONCE - len(some))
+            for stem, n in _pairs(db, _COUNTS, asked):
+                found[stem] += n
+    return found
+
+
+def resembling(
+    db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
+) -> Counter[str]:
+    """The stems, with their counts, that `stem` may be a misspelling of; `alike` decides.
+
+    Looking for another first letter takes a hundred lookups a mark, so it is done for few marks
+    only.
+    """
+    around = lengths_near(len(stem))
+    found: Counter[str] = Counter()
+    for mark in marks if not at_start or len(marks) <= MARKS_MAX else ():
+        starts = beginnings_alike(stem, _first_letters(db, mark)) if at_start else (stem[0],)
+        for start in sorted(starts):
+            run = (mark, start, start + _LAST, *around, RUN_MAX)
+            found.update(dict(alike(stem, _pairs(db, _ALIKE, run), at_start=at_start)))
+    return found
+
+
+def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
+    """The letters with which stems of this mark begin."""
+    after = ""
+    for _ in range(LETTERS_MAX):
+        row: Any = db.execute(_NEXT, (mark, after)).fetchone()
+        if row is None:
+            return
+        yield row[0][0]
+        after = row[0][0] + _LAST
+
+
+def beginning_with(db: apsw.Connection, marks: Sequence[str], letters: str) -> Counter[str]:
+    """The stems that begin with these letters, with their counts."""
+    found: Counter[str] = Counter()
+    for mark in marks:
+        run = (mark, letters, letters + _LAST, RUN_MAX)
+        found.update(dict(_pairs(db, _BEGUN, run)))
+    return found
+
+
+def _pairs(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Iterator[tuple[str, int]]:
+    yield from db.execute(sql, values)
+
+
+# Passages that wait to be indexed, because a transaction of the index costs more than a write.
+#
+# A write of few passages only notes that they wait; later a transaction of its own indexes many at
+# once. A search reads those that wait as well, so that it misses none.
+
+_WaitingRow: TypeAlias = tuple[int, str, bytes]
+
+_PAGE: Final = 500
+_KNOWN: Final = 512
+_KNOWN_SETS: Final = 16
+# CROSS JOIN walks the few that wait first, and never all things.
+_WAITING: Final = (
+    "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
+    " WHERE u.n > ? ORDER BY u.n LIMIT ?"
+)
+_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
+
+
+def index_waiting(db: apsw.Connection) -> int:
+    """Index every passage that waits; how many."""
+    counted: Counter[CountKey] = Counter()
+    stems: Counter[StemKey] = Counter()
+    done = 0
+    for page in _pages(db):
+        index(db, page, counted, stems)
+        db.executemany(_NO_MORE, [(n,) for n, _ in page])
+        done += len(page)
+    count(db, counted)
+    count_stems(db, stems)
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """The passages of some spaces that wait, each with its stems, and what they hold together."""
+
+    passages: Sequence[tuple[Passage, Sequence[str]]]
+    vocabulary: Mapping[str, int]
+    words: int
+
+
+def waiting(db: apsw.Connection, collection: PassagesCollection, spaces: Spaces) -> Late:
+    """The passages of a collection in these spaces that wait."""
+    rows = tuple(row for page in _rows(db) for row in page)
+    return _late(rows, collection, spaces)
+
+
+@lru_cache(maxsize=_KNOWN_SETS)
+def _late(rows: tuple[_WaitingRow, ...], collection: PassagesCollection, spaces: Spaces) -> Late:
+    """What becomes of these rows; kept, because each search asks several times until a write."""
+    told = (_told(kind, body) for _, kind, body in rows)
+    passages = [
+        each
+        for each in told
+        if each is not None
+        and each[0].collection is collection
+        and (spaces is None or each[0].space in spaces)
+    ]
+    vocabulary = Counter(stem for _, stems in passages for stem in set(stems))
+    words = sum(len(stems) for _, stems in passages)
+    return Late(passages=passages, vocabulary=vocabulary, words=words)
+
+
+def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
+    for rows in _rows(db):
+        found = ((n, passage_of(thing_in(kind, body))) for n, kind, body in rows)
+        yield [(n, passage) for n, passage in found if passage is not None]
+
+
+def _rows(db: apsw.Connection) -> Iterator[Sequence[_WaitingRow]]:
+    after, length = 0, _PAGE
+    while length == _PAGE:
+        rows = list[Any](db.execute(_WAITING, (after, _PAGE)))
+        yield rows
+        length = len(rows)
+        after = rows[-1][0] if rows else after
+
+
+@lru_cache(maxsize=_KNOWN)
+def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
+    """The passage of a thing that waits, with its stems."""
+    passage = passage_of(thing_in(kind, body))
+    return None if passage is None else (passage, stems_of(passage.text))
+
+
+def how_many_wait(db: apsw.Connection) -> int:
+    """The number of passages that wait; the count stops at `BATCH`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
+    return number(db, sql, (BATCH,))
+
 
 # Placing: the scene and place of passages that another index found, read from this index alone.
 #
 # Hundreds are placed for each search, so their things are not decoded; only what waits to be
 # indexed is.
 
-_AT_ONCE: Final = 64
+_TEXT_AT_ONCE: Final = 64
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
 # One row for many: each row that is handed over is a chance to wait for another thread.
 _PLACES: Final = (
     "SELECT json_group_array("  # noqa: S608 - marks for values
     "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
     " FROM things t CROSS JOIN passage_stems s ON s.n = t.n"
-    f" WHERE t.id IN ({', '.join('?' * _AT_ONCE)})"
+    f" WHERE t.id IN ({', '.join('?' * _TEXT_AT_ONCE)})"
 )
 
 
 def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
     """Those of `ids` that the filters of `query` allow, whatever words they hold, in no order."""
     marks, wanted = _marks_asked(db, query), frozenset(ids)
-    rows = _rows(db, tuple(wanted))
+    rows = _text_rows(db, tuple(wanted))
     source, without = query.source_id, query.without_scene
     hits = [
         Hit(identity, 0.0, _NO_SHARES, scene, place, tuple(about.split()) if about else ())
@@ -74,12 +258,12 @@ def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
     return frozenset(mark_of(unpack(space), query.collection) for space, _, _ in rows)
 
 
-def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
+def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     """The rows of these ids, asked for in blocks of one size: one prepared statement does."""
     found: list[Any] = []
-    for start in range(0, len(ids), _AT_ONCE):
-        some = [pack(identity) for identity in ids[start : start + _AT_ONCE]]
-        asked = *some, *(None,) * (_AT_ONCE - len(some))
+    for start in range(0, len(ids), _TEXT_AT_ONCE):
+        some = [pack(identity) for identity in ids[start : start + _TEXT_AT_ONCE]]
+        asked = *some, *(None,) * (_TEXT_AT_ONCE - len(some))
         row: Any = db.execute(_PLACES, asked).fetchone()
         found += decode_json(row[0].encode())
     return found

@@ -1,1 +1,0 @@
-"""Catalogs in SQLite: their rows, their graphs and their search index."""

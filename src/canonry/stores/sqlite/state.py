@@ -1,0 +1,399 @@
+"""The views of items in SQLite: the graph, documents, and the places of worlds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import apsw
+from typing_extensions import override
+
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.entries import Thing
+from canonry.log.folding import key_hash, name_key
+from canonry.log.items.entities import Entity, EntityClass, normalised_name
+from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.scenes import Turn
+from canonry.log.schemas.identity_keys import Bearer
+from canonry.log.schemas.world_types import EXIT
+from canonry.readmodels.edges import ALWAYS, Direction, Way
+from canonry.readmodels.listing import NOBODY, TAG, List
+from canonry.readmodels.ports import selections
+from canonry.readmodels.ports.listed import ListedDocuments, ListedState
+from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.places import EdgeQuery, Places
+from canonry.readmodels.ports.selections import Selection, entities_of
+from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
+from canonry.readmodels.ports.view import Folded, View, following
+from canonry.readmodels.timeline import TimelineEvent
+from canonry.stores.sqlite import records, views
+from canonry.stores.sqlite.connections import Query, Readers
+from canonry.stores.sqlite.ledger import Pump
+from canonry.stores.sqlite.rows import (
+    Packed,
+    PackedOwner,
+    counted,
+    first_ids,
+    ids_beginning,
+    ids_under,
+    look_up,
+    pack,
+    page_of,
+    thing_under,
+    things_found,
+    things_of,
+    unpack,
+    version_of,
+)
+from canonry.stores.sqlite.sightings import (
+    Long,
+    newest,
+    seen_until,
+    select_identified,
+    select_timeline,
+)
+from canonry.values.audience import is_part
+from canonry.values.errors import NotSupported
+from canonry.values.ids import EntityId, SceneId, SpaceId
+from canonry.values.moments import Instant
+from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
+
+# Keeping views: where they stand, and what others folded becomes rows in one transaction.
+#
+# In a store that keeps its own log the views are written with each commit, and stand where it
+# does.
+# Beside the log of another engine they stand where `shown` says.
+
+T = TypeVar("T")
+
+_SHOWN: Final = "SELECT position FROM shown WHERE space = ?"
+_SHOW: Final = "INSERT OR REPLACE INTO shown VALUES (?, ?)"
+
+
+class SqliteView(View):
+    """A view of the store: all of them are written together, so that they share a cursor."""
+
+    def __init__(
+        self, readers: Readers, writing: tuple[Pump, apsw.Connection] | None = None
+    ) -> None:
+        """Read through `readers`; without `writing`, nothing can be applied."""
+        self._readers = readers
+        self._writing = writing
+
+    @override
+    async def cursor(self, space: SpaceId) -> Position:
+        return await self._readers.short(lambda db: cursor_of(db, space))
+
+    @override
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        if self._writing is None:
+            message = "this store is open for reading only; serve it with a toolset that writes"
+            raise NotSupported("store.reading-only", message)
+        pump, db = self._writing
+        await pump.submit(lambda: show(db, folded), sum(len(each.things) for each in folded))
+
+    async def _read(self, query: Query[T]) -> T:
+        """What a short query of several statements finds in one state."""
+        return await self._readers.consistent(query)
+
+    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
+        return await self._read(lambda db: page_of(db, selection, limit, offset))
+
+    async def _things(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
+        """The things whose ids a statement gives."""
+        return await self._read(lambda db: things_found(db, sql, values))
+
+
+def cursor_of(db: apsw.Connection, space: SpaceId) -> Position:
+    """Where the views of `space` stand."""
+    row: Any = db.execute(_SHOWN, (pack(space),)).fetchone()
+    shown = ORIGIN if row is None else Position(row[0])
+    return max(shown, records.tip_of(db, space).position)
+
+
+def show(db: apsw.Connection, folded: Sequence[Folded]) -> None:
+    """Let the views show what commits made of things, those past the cursor."""
+    if not folded:
+        return
+    for each in following(folded, cursor_of(db, folded[0].space)):
+        views.store(
+            db,
+            [[thing] for thing in each.things],
+            views.load(db, [thing.id for thing in each.things]),
+        )
+        db.execute(_SHOW, (pack(each.space), each.position))
+
+
+def select_entities(db: apsw.Connection, query: EntityQuery) -> Page[Entity]:
+    """The page that `query` asks for."""
+    rarest = min(sorted(query.all_of), key=lambda tag: _count(db, query, tag), default=None)
+    return page_of(db, entities_of(query, rarest), query.limit, query.offset)
+
+
+def _count(db: apsw.Connection, query: EntityQuery, tag: str) -> int:
+    return sum(n for _, _, n in counted(db, List.ENTITIES, TAG + tag, query.spaces))
+
+
+NAMESAKES_MAX: Final = 50
+_FOLDED_INLINE: Final = 200
+_READ_INLINE: Final = 256
+"""More things than this take longer than a query may on the event loop."""
+
+
+class SqliteState(SqliteView, ListedState):
+    """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+        wanted = list(ids)
+        read = self._readers.short if len(wanted) <= _READ_INLINE else self._readers.long
+        return await read(lambda db: _things(db, wanted))
+
+    @override
+    async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
+        return await self._readers.short(lambda db: ids_beginning(db, text, limit))
+
+    @override
+    async def things_as_known_at(
+        self, ids: Iterable[str], position: Position
+    ) -> Mapping[str, Thing]:
+        wanted = list(ids)
+        return await self._read(lambda db: _past(db, wanted, position))
+
+    @override
+    async def compartments(self) -> frozenset[SpaceId]:
+        runs = await self._readers.short(lambda db: counted(db, List.COMPARTMENTS, NOBODY, None))
+        return frozenset(SpaceId(name) for space, _, _ in runs if is_part(name := unpack(space)))
+
+    @override
+    async def entities(self, query: EntityQuery) -> Page[Entity]:
+        return await self._read(lambda db: select_entities(db, query))
+
+    @override
+    async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
+        wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
+        found = await self._first(List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
+        return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
+
+    @override
+    async def observations(
+        self, entity_id: EntityId, *, after: Position, limit: int
+    ) -> Sequence[Observation]:
+        sql = (
+            "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ''"
+            " AND facet = '' AND rank > ? ORDER BY rank, later, id LIMIT ?"
+        )
+        values = (int(List.OBSERVATIONS), pack(entity_id), after, limit)
+        return await self._things(sql, values)
+
+    @override
+    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+        return await self._read(lambda db: select_identified(db, query))
+
+    @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return await self._readers.consistent(lambda db: select_identified(db, query, Bearer))
+
+    @override
+    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+        runs = await self._readers.short(lambda db: counted(db, List.ENTITIES, NOBODY, spaces))
+        counts = ((facet, n) for _, facet, n in runs)
+        return selections.counting(counts, selections.type_in_canon)
+
+    @override
+    async def entities_seen_until(
+        self, entity_ids: Iterable[EntityId], instant: Instant
+    ) -> Mapping[str, Entity]:
+        wanted = list(entity_ids)
+
+        def find(db: apsw.Connection, most: int) -> Mapping[str, Entity]:
+            seen = ((one, seen_until(db, one, instant, most=most)) for one in wanted)
+            return {one: entity for one, entity in seen if entity is not None}
+
+        try:
+            return await self._read(lambda db: find(db, _FOLDED_INLINE))
+        except Long:
+            return await self._readers.long(lambda db: find(db, PAGE_MAX**2), together=True)
+
+    @override
+    async def observations_newest(
+        self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
+    ) -> Page[Observation]:
+        wanted = list(entity_ids)
+        return await self._read(lambda db: newest(db, wanted, limit, offset))
+
+    @override
+    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+        return await self._read(lambda db: select_timeline(db, query))
+
+    @override
+    async def _under(
+        self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
+    ) -> Sequence[Fact]:
+        owners = [(key_hash(key), limit) for key, limit in keys.items()]
+
+        def read(db: apsw.Connection) -> Sequence[Any]:
+            return things_of(db, ids_under(db, listed, owners, space, newest=newest))
+
+        facts: Sequence[Fact] = await self._read(read)
+        return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
+
+    async def _first(
+        self, listed: List, owner: PackedOwner, limit: int, space: str
+    ) -> Sequence[Any]:
+        return await self._read(
+            lambda db: things_of(db, first_ids(db, listed, owner, limit, space))
+        )
+
+
+def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
+    asked = {pack(thing_id): thing_id for thing_id in ids}
+    found = look_up(db, asked)
+    return {
+        asked[packed]: thing_under(packed, kind, body) for packed, (_, kind, body) in found.items()
+    }
+
+
+def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:
+    found: dict[str, Thing] = {}
+    for thing_id, thing in _things(db, ids).items():
+        if thing.changed_at <= position:
+            found[thing_id] = thing
+        elif (past := version_of(db, pack(thing_id), position)) is not None:
+            found[thing_id] = past
+    return found
+
+
+class SqliteDocuments(SqliteView, ListedDocuments):
+    """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def turns(
+        self, scene_id: SceneId, *, last: int | None = None, after: int = -1, limit: int = 500
+    ) -> Sequence[Turn]:
+        newest = last is not None
+        sql = (
+            "SELECT id FROM listing WHERE list = ? AND owner = ?"  # noqa: S608 - ours
+            " AND space = '' AND facet = '' AND rank > ?"
+            f" ORDER BY rank {'DESC' if newest else 'ASC'} LIMIT ?"
+        )
+        values = (int(List.TURNS), pack(scene_id), after, last if last is not None else limit)
+        turns = await self._things(sql, values)
+        return turns[::-1] if newest else turns
+
+
+# The places of worlds in SQLite: the edges of an entity, indexed by when they end.
+#
+# So whoever is somewhere now is found without looking at all who ever were: their edges end last.
+
+_EDGES: Final = (
+    "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND rank > ? AND later <= ? ORDER BY later{down}, id{down} LIMIT ?"
+)
+_ALL_EDGES: Final = (
+    "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet >= ? AND facet < ?"
+    " AND rank > ? AND later <= ? ORDER BY facet, later{down}, id{down} LIMIT ?"
+)
+_EDGES_BY_ORDER: Final = {
+    newest: tuple(sql.format(down=" DESC" if newest else "") for sql in (_EDGES, _ALL_EDGES))
+    for newest in (False, True)
+}
+_WAYS: Final = (
+    "SELECT facet, name FROM listing WHERE list = ? AND owner = ? AND space = ?"
+    " AND facet >= ? AND facet < ? AND rank > ? AND later <= ? AND name IS NOT NULL"
+    " ORDER BY facet, later, id"
+)
+_EVENTS: Final = (
+    "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND rank <= ? ORDER BY rank DESC, later DESC, id DESC LIMIT ?"
+)
+_FOLLOWING: Final = (
+    "SELECT rank, later, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND (rank, later, id) > (?, ?, ?) ORDER BY rank, later, id LIMIT ?"
+)
+
+
+class SqlitePlaces(SqliteView, Places):
+    """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
+        return await self._read(lambda db: _edges(db, query))
+
+    @override
+    async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
+        wanted = tuple(places)
+        return await self._read(lambda db: _ways(db, space, wanted, at))
+
+    @override
+    async def events_until(
+        self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
+    ) -> Sequence[Event]:
+        place = (int(List.EVENTS_OF), pack(entity), pack(space), str(CanonLevel.CANON))
+        return await self._things(_EVENTS, (*place, at, limit))
+
+    @override
+    async def entities_after(
+        self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
+    ) -> Sequence[Entity]:
+        facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
+        start = None if last is None else (last.created_at, 0, last.id)
+        return await self._read(
+            lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
+        )
+
+    @override
+    async def events_after(
+        self, space: SpaceId, last: Event | None, *, limit: int
+    ) -> Sequence[Event]:
+        start = None if last is None else (*last.rank, last.id)
+        facets = [str(CanonLevel.CANON)]
+        return await self._read(lambda db: _following(db, List.EVENTS, space, facets, start, limit))
+
+
+def _following(  # noqa: PLR0917 - where to begin in which list
+    db: apsw.Connection,
+    listed: List,
+    space: SpaceId,
+    facets: Sequence[str],
+    start: tuple[int, int, str] | None,
+    limit: int,
+) -> Sequence[Any]:
+    """What follows in a list of everybody's."""
+    rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack(start[2]))
+    rows: list[Any] = []
+    for facet in facets:
+        place = (int(listed), NOBODY, pack(space), facet)
+        rows += db.execute(_FOLLOWING, (*place, rank, later, identity, limit))
+    rows.sort(key=lambda row: (*row[:2], unpack(row[2])))
+    return things_of(db, [row[2] for row in rows[:limit]])
+
+
+def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
+    head = f"{'out' if query.outward else 'in'}/{query.rel_type}"
+    space, ids = pack(query.space), list[Packed]()
+    of_a_kind, of_all = _EDGES_BY_ORDER[query.newest_first]
+    rows: Any
+    for entity in query.entities:
+        place = (int(List.EDGES_OF), pack(entity), space)
+        rest = (query.at, query.at, query.limit)
+        if query.kinds is None:  # "0" is the sign that follows "/"
+            rows = db.execute(of_all, (*place, f"{head}/", f"{head}0", *rest))
+            ids += [row[0] for row in rows]
+            continue
+        for kind in query.kinds:
+            rows = db.execute(of_a_kind, (*place, f"{head}/{kind}", *rest))
+            ids += [row[0] for row in rows]
+    return things_of(db, ids)
+
+
+def _ways(
+    db: apsw.Connection, space: SpaceId, places: Sequence[EntityId], at: Instant
+) -> Sequence[Way]:
+    head, owner_space, found = f"out/{EXIT}", pack(space), list[Way]()
+    for place in places:
+        spot = (int(List.EDGES_OF), pack(place), owner_space, f"{head}/", f"{head}0", at, at)
+        rows: Any = db.execute(_WAYS, spot)
+        for facet, end in rows:
+            direction = Direction(facet.rpartition("/")[2])
+            found.append(Way(start=place, direction=direction, end=EntityId(end)))
+    return found

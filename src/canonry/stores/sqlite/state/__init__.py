@@ -1,1 +1,0 @@
-"""The graph in SQLite: entities, identifiers, sightings and the timeline."""

@@ -1,1 +1,0 @@
-"""Upkeep in SQLite: backing up, rebuilding, verifying and erasing."""
