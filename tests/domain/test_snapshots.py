@@ -23,8 +23,8 @@ from canonry.values.merge import (
     TAG_SET,
     MergePolicy,
     accumulate,
+    told_names,
 )
-from canonry.values.merge.names import told_names
 from canonry.values.moments import Instant
 from canonry.values.observations import ITEM, Accumulator, Elements, Observation
 

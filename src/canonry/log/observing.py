@@ -37,8 +37,7 @@ from canonry.log.schemas.typed_records import naming_of, schema_id_of
 from canonry.values.audience import EVERYBODY, Audience, narrowest
 from canonry.values.fields import PROPOSAL_PREFIX, revised
 from canonry.values.ids import SchemaId, is_uuid
-from canonry.values.merge import accumulate, join
-from canonry.values.merge.kit import PROPERTY
+from canonry.values.merge import PROPERTY, accumulate, join
 from canonry.values.observations import Accumulator, Observation, ObservationDraft
 
 

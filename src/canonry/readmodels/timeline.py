@@ -10,8 +10,7 @@ from canonry.log.items.facts import Relation
 from canonry.log.items.veils import homed
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId, content_id
-from canonry.values.merge import CHOICES
-from canonry.values.merge.kit import PROPERTY
+from canonry.values.merge import CHOICES, PROPERTY
 from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Elements, Held, Observation
 from canonry.values.provenance import CanonLevel

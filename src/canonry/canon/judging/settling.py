@@ -44,7 +44,7 @@ from canonry.values.audience import (
 )
 from canonry.values.fields import Reference
 from canonry.values.ids import CommitId, NewId
-from canonry.values.merge.tag_set import TagChange, in_turn
+from canonry.values.merge import TagChange, in_turn
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment, split_at
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy

@@ -11,7 +11,7 @@ from canonry.log.items.facts import Fact
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId
-from canonry.values.merge.tag_set import TagChange, changes_in
+from canonry.values.merge import TagChange, changes_in
 from canonry.values.moments import Moment, arranged, comes_after, split_at
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, strongest

@@ -23,7 +23,7 @@ from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.ids import FactId, NewId, ObservationId
-from canonry.values.merge.tag_set import TagChange, in_turn
+from canonry.values.merge import TagChange, in_turn
 from canonry.values.moments import Moment
 from canonry.values.state_tags import excluded_by
 

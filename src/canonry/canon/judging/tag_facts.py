@@ -14,7 +14,7 @@ from canonry.log.entries import Entry, FactResumed, FactSuperseded, Made
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, FactDraft, FactType
 from canonry.values.ids import FactId, NewId
-from canonry.values.merge.tag_set import TagChange
+from canonry.values.merge import TagChange
 from canonry.values.moments import Instant, split_at
 from canonry.values.observations import Observation
 from canonry.values.state_tags import excluded_by

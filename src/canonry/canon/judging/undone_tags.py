@@ -18,7 +18,7 @@ from canonry.log.entries import Entry, FactRetconned, Made
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.ids import EntityId, FactId, NewId
-from canonry.values.merge.tag_set import TagChange, in_turn
+from canonry.values.merge import TagChange, in_turn
 from canonry.values.observations import Observation
 from canonry.values.state_tags import excluded_by
 

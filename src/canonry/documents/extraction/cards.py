@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
 from canonry.documents.extraction.context import shortened
-from canonry.log.schemas.truth_types.types import PLURALS
+from canonry.log.schemas.truth_types import PLURALS
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import plain
 from canonry.values.calendar_dates import date_in

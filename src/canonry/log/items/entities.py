@@ -20,8 +20,7 @@ from canonry.values.audience import EVERYBODY, Audience, Viewer
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, ObservationId, SpaceId
 from canonry.values.json_values import folded
-from canonry.values.merge import join
-from canonry.values.merge.names import told_names
+from canonry.values.merge import join, told_names
 from canonry.values.moments import Instant
 from canonry.values.observations import PRIORITY, Accumulator, pick
 from canonry.values.provenance import Authority, CanonLevel, Evidence, remembered

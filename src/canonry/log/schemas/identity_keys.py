@@ -26,7 +26,7 @@ from canonry.values.json_values import (
     web_domain,
     words_only,
 )
-from canonry.values.merge.kit import PROPERTY
+from canonry.values.merge import PROPERTY
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel

@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import Final
 
 from canonry.values.errors import InvalidInput
-from canonry.values.merge import LAST_WRITE, LATEST, TAG_SET, MergePolicy
+from canonry.values.merge import FRAGMENT, LAST_WRITE, LATEST, PROPERTY, TAG_SET, MergePolicy
 from canonry.values.merge import NAMES as NAME_POLICY
-from canonry.values.merge.kit import FRAGMENT, PROPERTY
 
 NAME: Final = "name"
 DESCRIPTION: Final = "description"

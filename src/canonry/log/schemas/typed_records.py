@@ -15,7 +15,7 @@ from canonry.log.schemas.schemas import (
     FieldType,
     IdentityRule,
 )
-from canonry.log.schemas.truth_types.types import PLURALS
+from canonry.log.schemas.truth_types import PLURALS
 from canonry.values.calendar_dates import read_date
 from canonry.values.ids import SchemaId, SpaceId, content_id
 from canonry.values.json_values import NUMERAL, folded, plain_numeral

@@ -37,8 +37,7 @@ from canonry.log.schemas.identity_keys import (
 )
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.schemas.truth_types import type_named
-from canonry.log.schemas.truth_types.types import PLURALS
+from canonry.log.schemas.truth_types import PLURALS, type_named
 from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.records.domain.assertions import Family, KeyStatus, family, names_today
 from canonry.records.domain.interpretations import NAME_MAX

@@ -22,7 +22,7 @@ from canonry.canon.judging.standing_tags import (
     tag_held,
 )
 from canonry.log.items.entities import Entity
-from canonry.values.merge.tag_set import TagChange
+from canonry.values.merge import TagChange
 from canonry.values.moments import Moment, at_once
 from canonry.values.state_tags import excluded_by
 

@@ -1,0 +1,294 @@
+"""Merge policies: how the observations of a field become one value."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
+
+from canonry.values import observations as winners
+from canonry.values.ids import ObservationId
+from canonry.values.moments import Moment, arranged
+from canonry.values.observations import (
+    LAST,
+    PRIORITY,
+    SPECIFIC,
+    Accumulator,
+    Elements,
+    Held,
+    Observation,
+    by_log,
+    items,
+    pick,
+)
+from canonry.values.provenance import remembered
+
+PROPERTY: Final = "properties."
+FRAGMENT: Final = "fragments."
+"""Before the name of a field that the schema did not know, or whose value it could not take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePolicy:
+    """`split` gives the elements of an observed value, `show` the inverse for what has won.
+
+    `join` gives the elements of the observations of both; it is associative, commutative and
+    idempotent. `credit` names the observations that the shown value comes from, by the part of the
+    value (`""`: the whole), each part's newest first. One that is `timed` keeps every element of
+    every observation, with its moment.
+    """
+
+    name: str
+    split: Callable[[Any], Mapping[str, Any]]
+    join: Callable[[Elements, Elements], Elements]
+    show: Callable[[Elements], Any]
+    credit: Callable[[Elements], Mapping[str, tuple[ObservationId, ...]]]
+    timed: bool = False
+
+
+def by_winner(name: str, slot: str) -> MergePolicy:
+    """The policy by which the winner in the order of `slot` stands, see `domain.winners`."""
+    return MergePolicy(
+        name=name,
+        split=winners.split,
+        join=winners.join,
+        show=lambda elements: winners.pick(elements, slot).value,
+        credit=lambda elements: {"": (winners.pick(elements, slot).observation,)},
+    )
+
+
+PolicyOf: TypeAlias = Callable[[str], MergePolicy]
+"""Gives the merge policy of a field."""
+
+
+def accumulate(observation: Observation, policy_of: PolicyOf) -> Accumulator:
+    """What one observation alone says."""
+    rank = (
+        int(observation.correction),
+        observation.priority,
+        observation.specificity,
+        observation.seen_at,
+        observation.position,
+    )
+    said = observation.fields
+    if observation.fragments:
+        said = {**said, **_fragments(observation)}
+    dates = {PROPERTY + name: date for name, date in observation.dates.items()}
+    source = observation.source_id if dates else None
+    found: dict[str, Elements] = {}
+    for name in sorted(said):
+        date = dates.get(name)
+        policy = policy_of(name)
+        parts = policy.split(said[name])
+        own, moment = ("", None) if not policy.timed else (f"@{observation.id}", observation.moment)
+        found[name] = {
+            element + own: Held(
+                value=parts[element],
+                rank=rank,
+                observation=observation.id,
+                date=date,
+                moment=moment,
+                source=None if date is None else source,
+            )
+            for element in (parts if len(parts) == 1 else sorted(parts))
+        }
+    return found
+
+
+def _fragments(observation: Observation) -> Mapping[str, Any]:
+    return {
+        FRAGMENT + name: {"value": fragment.value, "reason": fragment.reason}
+        for name, fragment in observation.fragments.items()
+    }
+
+
+def join(left: Accumulator, right: Accumulator, policy_of: PolicyOf) -> Accumulator:
+    """The accumulator of all observations of both."""
+    if not left or not right:
+        return left or right
+    joined = {**left, **right}
+    for name in left.keys() & right.keys():
+        joined[name] = policy_of(name).join(left[name], right[name])
+    return dict(sorted(joined.items()))
+
+
+def join_all(parts: Iterable[Accumulator], policy_of: PolicyOf) -> Accumulator:
+    """The accumulator of all observations of all parts."""
+    whole: Accumulator = {}
+    for part in parts:
+        whole = join(whole, part, policy_of)
+    return whole
+
+
+def latest_of_each(left: Elements, right: Elements) -> Elements:
+    """For each element the one that the log puts last."""
+    merged = dict(left)
+    for element, held in right.items():
+        standing = merged.get(element)
+        if standing is None or by_log(standing) < by_log(held):
+            merged[element] = held
+    return dict(sorted(merged.items()))
+
+
+LAST_WRITE: Final[MergePolicy] = by_winner("last_write", LAST)
+"""The observation that was seen last stands, unless a schema says otherwise."""
+
+HIGHEST_PRIORITY: Final[MergePolicy] = by_winner("highest_priority", PRIORITY)
+"""Of what has the highest priority, the observation seen last stands."""
+
+MOST_SPECIFIC: Final[MergePolicy] = by_winner("most_specific", SPECIFIC)
+"""The most specific observation stands, then that of the highest priority."""
+
+LATEST: Final = MergePolicy(
+    name="latest",
+    split=lambda value: {"": value},
+    join=latest_of_each,
+    show=lambda elements: elements[""].value,
+    credit=lambda elements: {"": (elements[""].observation,)},
+)
+"""The observation recorded last stands; log order, since worlds mix their times."""
+
+
+def _array(elements: Elements) -> Any:
+    leader = _array_leader(elements)
+    if leader.corrected or not isinstance(leader.value, list | tuple):
+        return leader.value
+    return [held.value for held in items(elements)]
+
+
+def _array_credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
+    leader = _array_leader(elements)
+    if leader.corrected or not isinstance(leader.value, list | tuple):
+        return {"": (leader.observation,)}
+    named = (held.observation for held in items(elements))
+    return {"": tuple(dict.fromkeys(named)) or (leader.observation,)}
+
+
+def _array_leader(elements: Elements) -> Held:
+    """What was seen last of the highest priority; a correction says the whole array."""
+    last = elements[LAST]
+    return last if last.corrected else pick(elements, PRIORITY)
+
+
+MERGE_ARRAY: Final = MergePolicy(
+    name="merge_array", split=winners.split, join=winners.join, show=_array, credit=_array_credit
+)
+"""The items of all observations of the highest priority present, each once."""
+
+
+@remembered
+def told_names(elements: Elements) -> tuple[str, ...]:
+    """All names, the one told last first."""
+    if len(elements) == 1:
+        return tuple([str(held.value) for held in elements.values()])
+    told = sorted(elements.values(), key=by_log, reverse=True)
+    return tuple(str(held.value) for held in told)
+
+
+def _last(elements: Elements) -> Held:
+    return max(elements.values(), key=by_log)
+
+
+NAMES: Final = MergePolicy(
+    name="names",
+    split=lambda value: {str(value): value},
+    join=latest_of_each,
+    show=lambda elements: _last(elements).value,
+    credit=lambda elements: {"": (_last(elements).observation,)},
+)
+"""The name told last stands; every name that was ever told is kept beside it."""
+
+
+_APART: Final = "@"
+_MOMENT: Final = attrgetter("moment")
+_RECORDED: Final = attrgetter("moment.recorded")
+_CORRECTED: Final = attrgetter("corrected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagChange:
+    """That a tag began to hold, or ceased to."""
+
+    tag: str
+    holds: bool
+    moment: Moment
+    observation: ObservationId
+    corrected: bool = False
+
+
+@remembered  # one verdict asks for the same history a dozen times
+def changes_in(elements: Elements) -> Sequence[TagChange]:
+    """All changes of tags, in the order of the stories; corrections come after all others."""
+    return tuple(in_turn(_changes(elements)))
+
+
+def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
+    """The changes in the order of the stories; corrections come after all others.
+
+    One that was taken back at its very moment never was, and nor was what took it back.
+    """
+    told: dict[tuple[object, ...], list[TagChange]] = {}
+    for change in sorted(changes, key=_RECORDED):
+        place = change.moment.place
+        spot = (place.story, place.order, place.scene, place.turn, place.told, place.dated)
+        same = told.setdefault((change.tag, change.corrected, change.moment.at, spot), [])
+        if same and same[-1].holds is not change.holds:
+            same.pop()
+        else:
+            same.append(change)
+    standing = [change for same in told.values() for change in same]
+    return sorted(arranged(standing, _MOMENT), key=_CORRECTED)
+
+
+def _changes(elements: Elements) -> list[TagChange]:
+    return [
+        TagChange(
+            tag=name.rpartition(_APART)[0],
+            holds=bool(held.value),
+            moment=_moment_of(held),
+            observation=held.observation,
+            corrected=held.corrected,
+        )
+        for name, held in elements.items()
+    ]
+
+
+def _moment_of(held: Held) -> Moment:
+    if held.moment is None:
+        message = "a change of a tag has no moment"
+        raise TypeError(message)
+    return held.moment
+
+
+@remembered
+def last_of_each(elements: Elements) -> dict[str, TagChange]:
+    """The change by which each tag holds now, or does not."""
+    return {change.tag: change for change in changes_in(elements)}
+
+
+@remembered
+def _tags(elements: Elements) -> tuple[str, ...]:
+    last = last_of_each(elements)
+    return tuple(sorted([tag for tag, change in last.items() if change.holds]))
+
+
+def _tags_credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
+    return {tag: (change.observation,) for tag, change in sorted(last_of_each(elements).items())}
+
+
+TAG_SET: Final = MergePolicy(
+    name="tag_set",
+    split=dict,
+    join=lambda left, right: dict(sorted({**left, **right}.items())),
+    show=_tags,
+    credit=_tags_credit,
+    timed=True,
+)
+"""Each tag holds or not by the change of it that comes last in the stories.
+
+All changes are kept, since an earlier one may come to light later and make no difference.
+"""
+
+CHOICES: Final[Mapping[str, MergePolicy]] = {
+    each.name: each for each in (LAST_WRITE, HIGHEST_PRIORITY, MOST_SPECIFIC, MERGE_ARRAY)
+}
+"""The policies that a schema may choose for a field, by name; they share their elements."""
