@@ -12,9 +12,9 @@ from canonry.log.commits import Append, Appended, Outcome, Position
 from canonry.log.entries import Thing
 from canonry.log.items.facts import Fact
 from canonry.log.ports.ledger import Sealer, Touched
-from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import EntityQuery, FactQuery
 from canonry.readmodels.ports.text import TextFound, TextQuery
+from canonry.readmodels.ports.view import Page
 from canonry.stores.memory import MemoryLedger, MemoryState, MemoryText
 from canonry.testing.conformance import (
     Backend,

@@ -11,8 +11,8 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.log.commits import Appended
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.stores.sqlite import Durability
 from canonry.testing.things import MIDDLE_EARTH, ident
 from canonry.values.ids import EntityId

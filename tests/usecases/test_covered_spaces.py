@@ -12,8 +12,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import covered_spaces, require
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space, user_id_of
-from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import EntityQuery, State
+from canonry.readmodels.ports.view import Page
 from canonry.stores.memory.state import MemoryState
 from canonry.testing.things import a_space, an_entity, ident
 from canonry.testing.worlds import Scribe, a_caller

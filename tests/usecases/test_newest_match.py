@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.canon.session.paging import newest_match
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EventQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 
 pytestmark = pytest.mark.anyio
 

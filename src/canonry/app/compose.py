@@ -9,10 +9,7 @@ from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.canon import Canon
 from canonry.log.ports.ledger import Ledger, Sealer
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.catalog import Catalog
-from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.engine import Engine
-from canonry.readmodels.ports.places import Places
+from canonry.readmodels.ports.documents import Catalog, Documents, Engine, Places
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Text
 from canonry.records.usecases.services import Filing, RecordServices

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from canonry.app.embedded import open_embedded
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.readmodels.catalog import item_id
-from canonry.readmodels.ports.catalog import CatalogQuery
+from canonry.readmodels.ports.documents import CatalogQuery
 from canonry.stores.sqlite import Durability, catalog
 from canonry.stores.sqlite import catalog as catalog_graph
 from canonry.stores.sqlite import catalog_views as catalog_search

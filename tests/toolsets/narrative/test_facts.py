@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world

@@ -34,7 +34,7 @@ from canonry.log.items.proposals import (
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.pages import Page
+from canonry.readmodels.ports.view import Page
 from canonry.values.audience import Audience, audience_in
 from canonry.values.errors import Conflict, NotSupported
 from canonry.values.fields import ReadTime, revised

@@ -22,7 +22,7 @@ from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, c
 from canonry.log.entries import Made, Thing
 from canonry.log.folding import snippets_key, thing_key
 from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import (

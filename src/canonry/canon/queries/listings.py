@@ -14,8 +14,8 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind

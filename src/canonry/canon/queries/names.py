@@ -26,8 +26,8 @@ from canonry.log.items.sources import Source, entity_id_behind
 from canonry.log.schemas.identity_keys import look_mark, meant_by, other_form, part_mark
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import folded, plain_signs

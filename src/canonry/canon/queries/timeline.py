@@ -12,8 +12,8 @@ from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import Entry, Thing, Tombstone
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery, FactQuery, Spaces
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant, arranged

@@ -17,7 +17,7 @@ from canonry.canon.session.sight import Sight
 from canonry.log.entries import Born, Made, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space, entity_id_behind, user_id_of
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import Space, SpaceDraft, SpaceId, SpaceKind, is_uuid
 

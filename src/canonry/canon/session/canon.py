@@ -10,9 +10,7 @@ from canonry.log.entries import Entry
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.models.outside_services import OutsideServices
-from canonry.readmodels.ports.catalog import Catalog
-from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.places import Places
+from canonry.readmodels.ports.documents import Catalog, Documents, Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Text
 from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer

@@ -37,8 +37,8 @@ from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
 from canonry.log.observing import entry_audience, names_in, under
 from canonry.log.schemas.narrative import EntityType
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.fields import revised

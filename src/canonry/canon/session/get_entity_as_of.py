@@ -12,7 +12,7 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import STATE_TAGS, policy_of
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.merge import accumulate, join_all

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from canonry.canon.session.caller import Progress
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 
 Q = TypeVar("Q", bound=Any)
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, named_in, normalised_name, ruled_for, without
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.veils import as_seen, audience_of, is_veiled
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import Spaces, State
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.values.audience import Viewer, is_open, space_of
 from canonry.values.ids import SceneId, Space, SpaceId, SpaceKind

@@ -12,8 +12,8 @@ from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Relation
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.readmodels.timeline import laid_together
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId

@@ -42,7 +42,6 @@ from canonry.log.items.sources import Snippet, Source, SourceType
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import (
     EntityQuery,
     EventQuery,
@@ -50,7 +49,7 @@ from canonry.readmodels.ports.state import (
     RelationQuery,
     Spaces,
 )
-from canonry.readmodels.ports.view import Upkeep
+from canonry.readmodels.ports.view import PAGE_MAX, Upkeep
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, NewId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.json_values import decode_json, encode_json

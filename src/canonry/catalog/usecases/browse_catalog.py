@@ -8,7 +8,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.readmodels.catalog import item_id
-from canonry.readmodels.ports.catalog import (
+from canonry.readmodels.ports.documents import (
     CatalogEntry,
     CatalogFound,
     CatalogGraph,

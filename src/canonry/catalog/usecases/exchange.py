@@ -43,10 +43,9 @@ from canonry.log.schemas.catalog_tables import (
     VIDEOS,
 )
 from canonry.readmodels.catalog import item_of, item_row, project_row, stamp
-from canonry.readmodels.ports.catalog import PLACE_BEFORE_ALL
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.readmodels.ports.view import PAGE_MAX, UpkeepProgress
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.ids import NewId, Space, SpaceId, SpaceKind
 

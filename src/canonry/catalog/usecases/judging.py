@@ -27,7 +27,7 @@ from canonry.readmodels.catalog import (
     project_row,
     relation_id,
 )
-from canonry.readmodels.ports.catalog import Triple
+from canonry.readmodels.ports.documents import Triple
 from canonry.values.ids import EntityId, NewId, RelationId, Space, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import Authority
 

@@ -52,7 +52,7 @@ from canonry.readmodels.catalog import (
     relation_id,
     stamp,
 )
-from canonry.readmodels.ports.catalog import PLACE_BEFORE_ALL
+from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, NewId, Space, SpaceDraft, SpaceId
 

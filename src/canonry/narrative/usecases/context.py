@@ -31,9 +31,9 @@ from canonry.narrative.usecases.gather_narrative import (
 )
 from canonry.narrative.usecases.memories import rank_for
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.context import (
     Fitted,
     Presence,

@@ -13,7 +13,7 @@ from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.narrative.usecases.as_of_scene import events_until, moment_of, precedes
 from canonry.narrative.usecases.stories import names_of
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.context import loose_ends
 
 THREADS_MAX: Final = 10

@@ -15,8 +15,8 @@ from canonry.log.items.facts import Fact
 from canonry.log.items.scenes import Memory, MemoryDraft, Scene
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import MemoryQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.context import rank_by_importance, rank_memories
 from canonry.recall.usecases.find_passages import MEANING_MISSING, FoundPassage, find_passages
 from canonry.values.ids import EntityId, FactId, MemoryId, NewId, SceneId

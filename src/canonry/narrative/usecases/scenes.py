@@ -49,7 +49,7 @@ from canonry.log.items.scenes import (
 )
 from canonry.narrative.usecases.stories import NewStory, create_story
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.fields import revised

@@ -29,7 +29,7 @@ from canonry.log.items.scenes import (
     TurnDraft,
 )
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.readmodels.ports.pages import Page
+from canonry.readmodels.ports.view import Page
 from canonry.values.audience import EVERYBODY, Audience, covers
 from canonry.values.errors import Conflict
 from canonry.values.ids import EntityId, NewId, SpaceId, StoryId, TurnId

@@ -14,8 +14,7 @@ from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
 from canonry.log.schemas.identity_keys import Bearer
 from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.readmodels.ports.pages import Page
-from canonry.readmodels.ports.view import View
+from canonry.readmodels.ports.view import Page, View
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant

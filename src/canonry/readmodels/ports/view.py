@@ -1,15 +1,29 @@
-"""The ports of an engine: its views and its upkeep."""
+"""The ports of an engine: its views, pages of their answers, and its upkeep."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
+
+T_co = TypeVar("T_co", covariant=True)
+
+PAGE_MAX = 500
+"""The most items that one page holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T_co]):
+    """`items` in the order that the query states; `total` counts all matches, not only these."""
+
+    items: Sequence[T_co]
+    total: int
+
 
 # What every view is: it shows what commits made of things, up to a cursor, and may lag behind.
 #

@@ -21,9 +21,9 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.sources import Source
 from canonry.readmodels.keywords import measure_of, sought_in
 from canonry.readmodels.passages import STANDING, Collection, passages_of
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.readmodels.ranking import PassageCandidate, rank_passages
 from canonry.recall.domain.questions import TimesAsked, read_times
 from canonry.recall.usecases.find_passages import find_passages, shortened

@@ -30,8 +30,8 @@ from canonry.log.schemas.identity_keys import (
 )
 from canonry.log.schemas.schemas import ACYCLIC
 from canonry.log.schemas.truth_types import type_named, types_alike
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import LOOK_ALIKE, Warned
 from canonry.records.domain.resolving import reason_of
 from canonry.records.usecases.identity import kept_apart

@@ -35,7 +35,7 @@ from canonry.log.items.sources import (
 )
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.models.speaker import ASKED
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file
 from canonry.records.usecases.interpret_source import (

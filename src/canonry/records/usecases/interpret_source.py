@@ -20,7 +20,7 @@ from canonry.log.items.sources import InterpretationRun, RunDraft, RunStatus, So
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.speaker import ASKED
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import Interpretation, require_bounds
 from canonry.records.ports.interpreter import Interpreter
 from canonry.records.usecases.files import filing_of

@@ -33,8 +33,8 @@ from canonry.log.schemas.typed_records import (
     schema_id_of,
     schema_of_types,
 )
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, TimelineQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.timeline import TimelineEvent, entries_current
 from canonry.records.domain.assertions import Assertion, assertion_of
 from canonry.records.domain.interpretations import FIELDS_MAX, Found

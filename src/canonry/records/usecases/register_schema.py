@@ -27,7 +27,7 @@ from canonry.log.schemas.schemas import (
 )
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.log.schemas.typed_records import schema_id_of
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import FIELDS_MAX, NAME_MAX
 from canonry.records.usecases.records import next_version
 from canonry.records.usecases.schemas_in_force import versions_of

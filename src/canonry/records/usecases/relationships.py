@@ -33,8 +33,8 @@ from canonry.log.schemas.identity_keys import KeyReader, key_mark
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import ACYCLIC, EntitySchema, TruthRelation
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import RelationQuery, TimelineQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.readmodels.timeline import (
     TimelineEntry,
     TimelineEvent,

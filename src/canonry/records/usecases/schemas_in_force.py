@@ -7,7 +7,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.moments import Instant
 
 

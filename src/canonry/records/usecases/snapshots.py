@@ -14,7 +14,7 @@ from canonry.log.items.sources import Source
 from canonry.log.observing import seen_also
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
 from canonry.values.errors import NotFound, Unavailable

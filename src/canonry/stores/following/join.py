@@ -27,7 +27,7 @@ from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
-from canonry.readmodels.ports.engine import Engine
+from canonry.readmodels.ports.documents import Engine
 from canonry.readmodels.ports.view import View
 from canonry.stores.following.following import Following, Projector, load, looked_at
 from canonry.values.errors import BrokenInvariant, Unavailable

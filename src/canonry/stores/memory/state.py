@@ -21,7 +21,6 @@ from canonry.log.items.veils import tells_of
 from canonry.log.observing import seen_also
 from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
 from canonry.log.schemas.schemas import RegisteredSchema
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import (
     STATING_MAX,
     EntityQuery,
@@ -33,6 +32,7 @@ from canonry.readmodels.ports.state import (
     State,
     TimelineQuery,
 )
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.timeline import (
     TimelineEntry,
     TimelineEvent,

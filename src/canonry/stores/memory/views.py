@@ -25,22 +25,26 @@ from canonry.readmodels.catalog import (
 from canonry.readmodels.edges import ALWAYS, Way, holds_at, kind_of, way_of
 from canonry.readmodels.keywords import Figures, figures_of, measure_of, sought_in
 from canonry.readmodels.passages import Passage, passages_of
-from canonry.readmodels.ports.catalog import (
+from canonry.readmodels.ports.documents import (
     Catalog,
     CatalogEntry,
     CatalogFound,
     CatalogGraph,
     CatalogQuery,
+    Documents,
+    EdgeQuery,
     GraphEdge,
     GraphNode,
     GraphQuery,
+    MemoryQuery,
+    Places,
+    ProposalQuery,
+    SceneQuery,
     Triple,
 )
-from canonry.readmodels.ports.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
-from canonry.readmodels.ports.pages import Page
-from canonry.readmodels.ports.places import EdgeQuery, Places
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.readmodels.ports.view import Page
 from canonry.stores.memory.ledger import MemoryView
 from canonry.stores.memory.state import page
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId

@@ -27,9 +27,8 @@ from canonry.log.items.sources import Snippet
 from canonry.log.ports.world import answers
 from canonry.readmodels.listing import rows_of
 from canonry.readmodels.ports.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
-from canonry.readmodels.ports.pages import Page
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.view import Folded
+from canonry.readmodels.ports.view import Folded, Page
 from canonry.stores.mongodb.database import BsonDocument, MongoDatabase, is_taken
 from canonry.values.errors import BrokenInvariant, Conflict
 from canonry.values.ids import SceneId, SourceId, SpaceId

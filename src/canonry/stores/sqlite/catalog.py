@@ -22,7 +22,7 @@ from canonry.readmodels.catalog import (
     require_project,
 )
 from canonry.readmodels.listing import List
-from canonry.readmodels.ports.catalog import (
+from canonry.readmodels.ports.documents import (
     Catalog,
     CatalogEntry,
     CatalogFound,

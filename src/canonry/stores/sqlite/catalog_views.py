@@ -19,7 +19,7 @@ from canonry.readmodels.catalog import (
     place_of,
 )
 from canonry.readmodels.listing import List
-from canonry.readmodels.ports.catalog import CatalogQuery
+from canonry.readmodels.ports.documents import CatalogQuery
 from canonry.stores.sqlite.rows import Packed, in_order, number, pack, thing_in
 from canonry.values.ids import Space
 

@@ -13,8 +13,8 @@ from canonry.log.items.veils import tells_of
 from canonry.log.observing import seen_also
 from canonry.log.schemas.identity_keys import rows_of as rows_of_of_identity_keys
 from canonry.readmodels.listing import MERGED, NOBODY, List, difference
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
 from canonry.readmodels.ports.state import IdentifierQuery, Spaces, TimelineQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.timeline import TimelineEntry, TimelineEvent, entries_told, event_of
 from canonry.stores.sqlite.rows import (
     CountKey,

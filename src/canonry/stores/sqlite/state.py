@@ -17,12 +17,10 @@ from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.edges import ALWAYS, Direction, Way
 from canonry.readmodels.listing import NOBODY, TAG, List
 from canonry.readmodels.ports import selections
-from canonry.readmodels.ports.listed import ListedDocuments, ListedState
-from canonry.readmodels.ports.pages import PAGE_MAX, Page
-from canonry.readmodels.ports.places import EdgeQuery, Places
-from canonry.readmodels.ports.selections import Selection, entities_of
+from canonry.readmodels.ports.documents import EdgeQuery, Places
+from canonry.readmodels.ports.selections import ListedDocuments, ListedState, Selection, entities_of
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
-from canonry.readmodels.ports.view import Folded, View, following
+from canonry.readmodels.ports.view import PAGE_MAX, Folded, Page, View, following
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite import records, views
 from canonry.stores.sqlite.connections import Query, Readers

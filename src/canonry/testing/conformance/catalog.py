@@ -13,7 +13,7 @@ from canonry.log.entries import (
 )
 from canonry.log.folding import thing_key
 from canonry.readmodels.catalog import item_row
-from canonry.readmodels.ports.catalog import (
+from canonry.readmodels.ports.documents import (
     PLACE_BEFORE_ALL,
     CatalogGraph,
     CatalogQuery,

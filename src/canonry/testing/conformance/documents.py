@@ -25,8 +25,7 @@ from canonry.log.items.proposals import (
     ProposalType,
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Story, StoryStatus
-from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.readmodels.ports.places import EdgeQuery
+from canonry.readmodels.ports.documents import EdgeQuery, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.things import (
     ELSEWHERE,

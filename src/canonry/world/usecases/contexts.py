@@ -28,8 +28,8 @@ from canonry.readmodels.edges import (
     kind_of,
     shows_at,
 )
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import EventQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId
 from canonry.values.provenance import CanonLevel

@@ -46,8 +46,7 @@ from canonry.readmodels.edges import (
     tick_of,
     tie_of,
 )
-from canonry.readmodels.ports.pages import PAGE_MAX
-from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.readmodels.ports.view import PAGE_MAX, UpkeepProgress
 from canonry.values.errors import Conflict, InvalidInput, NotAllowed
 from canonry.values.ids import EntityId, NewId, SourceId, Space, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.json_values import read_value

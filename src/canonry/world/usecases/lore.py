@@ -13,8 +13,8 @@ from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.world_types import LoreType, WorldType
 from canonry.readmodels.edges import checked_tick, instant_of
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.text import TextQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.usecases.find_passages import FoundPassage, find_passages
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.moments import Instant

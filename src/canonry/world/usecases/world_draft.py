@@ -23,7 +23,7 @@ from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.log.schemas.world_types import KIND, WorldType
 from canonry.readmodels.edges import FOREVER, Tick, instant_of, kind_of
-from canonry.readmodels.ports.places import EdgeQuery
+from canonry.readmodels.ports.documents import EdgeQuery
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import EntityId, NewId, ProposalId, RelationId, SpaceId
 from canonry.values.moments import Instant

@@ -15,7 +15,7 @@ from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, WITHIN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.places import EdgeQuery
+from canonry.readmodels.ports.documents import EdgeQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind, is_uuid

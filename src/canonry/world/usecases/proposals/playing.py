@@ -21,8 +21,8 @@ from canonry.log.schemas.world_types import (
     WorldType,
 )
 from canonry.readmodels.edges import OPPOSITE, Direction, kind_of, recurs, span_of, tick_of
-from canonry.readmodels.ports.pages import PAGE_MAX
 from canonry.readmodels.ports.state import RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel

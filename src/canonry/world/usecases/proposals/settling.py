@@ -23,7 +23,7 @@ from canonry.log.items.proposals import (
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Tick, checked_tick, instant_of
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.pages import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
 from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.json_values import read_value
