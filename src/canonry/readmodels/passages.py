@@ -1,7 +1,7 @@
 """Passages and portraits: the texts that a search finds items by."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -69,7 +69,8 @@ def _lines(entity: Entity) -> Iterator[str]:
     fields = _fields(entity.snapshot)
     names = _names(entity, fields)
     if names:
-        yield _headline(names, _spoken(entity.entity_type))
+        others = f" ({', '.join(names[1:])})" if names[1:] else ""
+        yield f"{names[0]}{others}: {_spoken(entity.entity_type)}"
     prose = (fields[name] for name in PROSE if name in fields)
     yield from dict.fromkeys(text for each in prose for text in _words(each))
     for name in sorted(fields.keys() - _TOLD_FIRST):
@@ -101,11 +102,6 @@ def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mappi
             else:
                 shown[name] = value
     return shown
-
-
-def _headline(names: Sequence[str], kind: str) -> str:
-    others = f" ({', '.join(names[1:])})" if names[1:] else ""
-    return f"{names[0]}{others}: {kind}"
 
 
 def _line_of(name: str, value: Any, depth: int = 0) -> str:

@@ -243,11 +243,6 @@ def normal_value(
     return form(str(value)) if isinstance(value, _PLAIN) and str(value).strip() else None
 
 
-def name_form(entity_type: str, text: str) -> str:
-    """The normal form of a name of somebody or something of a type."""
-    return _NAME_FORMS.get(entity_type, words_only)(text)
-
-
 def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
     return _NAME_FORMS.get(entity_type) if name == "name" else _FIELD_FORMS.get(name)
 
@@ -385,7 +380,8 @@ def bears_any(borne: Iterable[str], rule: str) -> bool:
 
 def look_mark(entity_type: str, name: str) -> str:
     """What a name looks like, whatever letters and accents it has, as its entity bears it."""
-    look = unaccented(skeleton(name_form(entity_type, without_sightless(name))))
+    form = _NAME_FORMS.get(entity_type, words_only)
+    look = unaccented(skeleton(form(without_sightless(name))))
     return LOOK_MARK + look[:KEY_MAX]
 
 

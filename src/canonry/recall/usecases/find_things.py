@@ -13,21 +13,18 @@ from typing import Final
 
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import every_item, every_match
-from canonry.language.texts.stems import stems_of
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.sources import Source
-from canonry.readmodels.keywords import measure_of, sought_in
 from canonry.readmodels.passages import STANDING, Collection, passages_of
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.readmodels.ranking import PassageCandidate, rank_passages
 from canonry.recall.domain.questions import TimesAsked, read_times
 from canonry.recall.usecases.find_passages import find_passages, shortened
-from canonry.recall.usecases.search import degraded_of, rank_relations
+from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
 from canonry.recall.usecases.when_said import lies_in, when_said
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
@@ -371,14 +368,10 @@ async def _by_words(
     relations = [each for each in known.values() if isinstance(each, Relation)]
     here = frozenset((search.space,))
     edges = await rank_relations(canon, here, search.text, relations) if relations else ()
-    stems = {i: stems_of(_text(e)) for i, e in known.items() if not isinstance(e, Relation)}
-    measure = measure_of(sought_in(search.text), list(stems.values()))
-    shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
-    best = max(shares.values(), key=lambda each: sum(each.values()), default={})
-    candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
-    ranked = rank_passages(measure.asked(best), candidates, canon.policy.ranking)
+    texts = {i: _text(e) for i, e in known.items() if not isinstance(e, Relation)}
+    ranked = ranked_by_words(search.text, texts, canon.policy.ranking)
     return [
-        *((known[each.id], each.score) for each in ranked),
+        *((known[each.id], each.score) for each, _ in ranked),
         *((each.relation, each.ranked.score) for each in edges),
     ]
 

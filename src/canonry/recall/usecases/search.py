@@ -37,6 +37,7 @@ from canonry.recall.usecases.find_passages import (
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.errors import InvalidInput, NotAllowed
 from canonry.values.ids import EntityId
+from canonry.values.policy import RankingWeights
 
 LOOKED_AT: Final = 100
 """So many relations of the entities found are looked at, the newest."""
@@ -76,24 +77,29 @@ async def rank_relations(
     known: dict[str, Relation] = {each.id: each for each in relations}
     ends = {i for each in known.values() for i in (each.from_id, each.to_id)}
     names = await canon.covering(spaces).roots(ends) if ends else {}
-    stems = {i: stems_of(_names(each, names)) for i, each in known.items()}
-    measure = measure_of(sought_in(text), list(stems.values()))
-    shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
-    best = max(shares.values(), key=lambda each: sum(each.values()), default={})
-    candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
+    texts = {i: _names(each, names) for i, each in known.items()}
     return [
         RankedRelation(
             relation=known[each.id],
             ranked=each,
             text=relation_text(known[each.id], names),
-            by_words=_share(sum(shares[each.id].values())),
+            by_words=raw / (raw + 1),
         )
-        for each in rank_passages(measure.asked(best), candidates, canon.policy.ranking)
+        for each, raw in ranked_by_words(text, texts, canon.policy.ranking)
     ]
 
 
-def _share(raw: float) -> float:
-    return raw / (raw + 1)
+def ranked_by_words(
+    text: str, texts: Mapping[str, str], weights: RankingWeights
+) -> Sequence[tuple[Ranked, float]]:
+    """Those of `texts` that share words with `text`, ranked as passages, each with its measure."""
+    stems = {i: stems_of(each) for i, each in texts.items()}
+    measure = measure_of(sought_in(text), list(stems.values()))
+    shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
+    sums = {i: sum(each.values()) for i, each in shares.items()}
+    best = shares[max(sums, key=sums.__getitem__)] if sums else {}
+    candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
+    return [(e, sums[e.id]) for e in rank_passages(measure.asked(best), candidates, weights)]
 
 
 def relation_text(relation: Relation, names: Mapping[str, Entity]) -> str:

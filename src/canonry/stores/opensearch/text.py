@@ -208,11 +208,6 @@ def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
     }
 
 
-def all_passages() -> Question:
-    """How many passages there are, of whatever space and collection."""
-    return {**_counting([{"exists": {"field": "words"}}]), "track_total_hits": True}
-
-
 def _found(query: TextQuery, what: Question, limit: int) -> Question:
     chosen = [*_among(query), what]
     if query.entities:
@@ -425,7 +420,8 @@ class OpenSearchText(Text):
         Raises:
             Unavailable: `text.unavailable`.
         """
-        (told,) = await self._index.search([all_passages()])
+        every = {**_counting([{"exists": {"field": "words"}}]), "track_total_hits": True}
+        (told,) = await self._index.search([every])
         return int(told["hits"]["total"]["value"])
 
     async def purge(self) -> bool:

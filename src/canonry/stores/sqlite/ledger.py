@@ -196,16 +196,19 @@ class Pump:
         if self._owner is not None and self._owner is asyncio.current_task():
             self._direct = asyncio.create_task(self._transact([job], entered=True))
             await asyncio.shield(self._direct)
-        elif self._syncs or weight > WEIGHT_INLINE or self._turn.locked() or not self._rests():
+        elif (
+            self._syncs
+            or weight > WEIGHT_INLINE
+            or self._turn.locked()
+            or self._queue
+            or not (self._running is None or self._running.done())
+        ):
             self._queue.append(job)
             self._start()
         else:
             await self._write_at_once(job)
         result: T = await answer
         return result
-
-    def _rests(self) -> bool:
-        return not self._queue and (self._running is None or self._running.done())
 
     def _start(self) -> None:
         if self._running is None or self._running.done():

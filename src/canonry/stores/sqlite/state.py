@@ -121,16 +121,6 @@ def show(db: apsw.Connection, folded: Sequence[Folded]) -> None:
         db.execute(_SHOW, (pack(each.space), each.position))
 
 
-def select_entities(db: apsw.Connection, query: EntityQuery) -> Page[Entity]:
-    """The page that `query` asks for."""
-    rarest = min(sorted(query.all_of), key=lambda tag: _count(db, query, tag), default=None)
-    return page_of(db, entities_of(query, rarest), query.limit, query.offset)
-
-
-def _count(db: apsw.Connection, query: EntityQuery, tag: str) -> int:
-    return sum(n for _, _, n in counted(db, List.ENTITIES, TAG + tag, query.spaces))
-
-
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
 _READ_INLINE: Final = 256
@@ -164,7 +154,14 @@ class SqliteState(SqliteView, ListedState):
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        return await self._read(lambda db: select_entities(db, query))
+        def select(db: apsw.Connection) -> Page[Entity]:
+            def count(tag: str) -> int:
+                return sum(n for *_, n in counted(db, List.ENTITIES, TAG + tag, query.spaces))
+
+            rarest = min(sorted(query.all_of), key=count, default=None)
+            return page_of(db, entities_of(query, rarest), query.limit, query.offset)
+
+        return await self._read(select)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:

@@ -303,8 +303,8 @@ def _prepared(
         db = connect(path, writes=True, durability=durability, vfs=vfs)
         try:
             with translated():
-                current = path.stat().st_size > 0 and _is_ours(db)
-            if not current:
+                made = path.stat().st_size > 0 and int(db.pragma("user_version")) > 0
+            if not made or not is_current(db):
                 prepare(db, fetch)
         except BaseException:
             db.close()
@@ -338,10 +338,6 @@ def size_of(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _is_ours(db: apsw.Connection) -> bool:
-    return int(db.pragma("user_version")) > 0 and is_current(db)
 
 
 UNWRITABLE: Final = frozenset(

@@ -327,7 +327,10 @@ class SqliteUpkeep(LookingUpkeep):
         while page := await self._blobs.digests(after=last, limit=_PAGE):
             last = page[-1]
             for digest in page:
-                if not await self._is_used(digest) and await self._is_old(digest):
+                if await self._is_used(digest):
+                    continue
+                stored = await self._stored_at(digest)
+                if stored is not None and self._clock.now() - int(stored * SECOND) > DAY:
                     await self._blobs.delete(digest)
                     collected += 1
         return collected
@@ -339,10 +342,6 @@ class SqliteUpkeep(LookingUpkeep):
     async def _is_used(self, digest: str) -> bool:
         sql = "SELECT count(*) FROM parts WHERE blob = ?"
         return await self._store.readers.short(lambda db: number(db, sql, (digest,))) > 0
-
-    async def _is_old(self, digest: str) -> bool:
-        stored = await self._stored_at(digest)
-        return stored is not None and self._clock.now() - int(stored * SECOND) > DAY
 
 
 def _finish(

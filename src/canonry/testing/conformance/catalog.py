@@ -75,16 +75,10 @@ def link(source: str, target: str, rel_type: str = RELATES) -> Any:
     return a_link(f"{source}{target}{rel_type}", rel_type, (kind, source), ("concept", target))
 
 
-def link_id(source: str, target: str) -> RelationId:
-    """The relation between two concepts."""
-    return RelationId(a_link_id(f"{source}{target}{RELATES}"))
-
-
 def ended(source: str, target: str) -> RelationEnded:
     """The entry that ends the relation between two concepts."""
-    return RelationEnded(
-        relation_id=link_id(source, target), until=None, superseded_by=None, reason=""
-    )
+    link_id = RelationId(a_link_id(f"{source}{target}{RELATES}"))
+    return RelationEnded(relation_id=link_id, until=None, superseded_by=None, reason="")
 
 
 class CatalogGraphContract(Contract):

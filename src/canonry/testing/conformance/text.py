@@ -1,6 +1,6 @@
 """The contract of `canonry.readmodels.ports.text.Text`."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -69,6 +69,41 @@ async def ids(backend: Backend, text: str, **query: Any) -> set[str]:
 def called(*names: str) -> set[str]:
     """The ids made from these names."""
     return {ident(name) for name in names}
+
+
+async def write_fires(backend: Backend) -> None:
+    """Turns, memories and snippets that say the same, of others, in other scenes and sources."""
+    await Scribe(backend.canon).make(
+        a_scene(),
+        a_scene("later"),
+        a_turn("t1", text="fire", entity_id=EntityId(ident("sam"))),
+        a_turn("t2", "later", text="fire"),
+        a_memory("m1", "sam", text="fire"),
+        a_memory("m2", "frodo", text="fire", scene_id=SceneId(ident("later"))),
+        a_source(),
+        a_snippet("s1", text="fire"),
+        a_snippet("s2", "other", text="fire"),
+    )
+    there = Scribe(backend.canon, "there", ELSEWHERE)
+    await there.make(a_turn("t3", "far", text="fire", space=ELSEWHERE))
+
+
+_MEMORIES: Final = {"collection": Collection.MEMORIES}
+_SNIPPETS: Final = {"collection": Collection.SNIPPETS}
+FIRES: Final[tuple[tuple[dict[str, Any], tuple[str, ...]], ...]] = (
+    ({}, ("t1", "t2")),
+    ({"spaces": None}, ("t1", "t2", "t3")),
+    ({"spaces": frozenset((ELSEWHERE,))}, ("t3",)),
+    ({"spaces": frozenset()}, ()),
+    ({"entities": frozenset((ident("sam"),))}, ("t1",)),
+    ({"without_scene": ident("later")}, ("t1",)),
+    (_MEMORIES, ("m1", "m2")),
+    ({**_MEMORIES, "entities": frozenset((ident("frodo"), ident("nobody")))}, ("m2",)),
+    ({**_MEMORIES, "without_scene": ident("later")}, ("m1",)),
+    (_SNIPPETS, ("s1", "s2")),
+    ({**_SNIPPETS, "source_id": ident("source")}, ("s1",)),
+)
+"""Filters, and what of `write_fires` they select."""
 
 
 class TextContract(Contract):
@@ -226,36 +261,10 @@ class TextContract(Contract):
     )
     async def test_filters_select_exactly(self, backend: Backend) -> None:
         """`collection`, spaces, entities, source_id, without_scene and limit select exactly."""
-        scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
-        there = Scribe(backend.canon, "there", ELSEWHERE)
-        await scribe.make(
-            a_scene(),
-            a_scene("later"),
-            a_turn("t1", text="fire", entity_id=sam),
-            a_turn("t2", "later", text="fire"),
-            a_memory("m1", "sam", text="fire"),
-            a_memory("m2", "frodo", text="fire", scene_id=SceneId(ident("later"))),
-            a_source(),
-            a_snippet("s1", text="fire"),
-            a_snippet("s2", "other", text="fire"),
-        )
-        await there.make(a_turn("t3", "far", text="fire", space=ELSEWHERE))
-        memories, snippets = Collection.MEMORIES, Collection.SNIPPETS
-        later = ident("later")
+        await write_fires(backend)
 
-        assert await ids(backend, "fire") == called("t1", "t2")
-        assert await ids(backend, "fire", spaces=None) == called("t1", "t2", "t3")
-        assert await ids(backend, "fire", spaces=frozenset((ELSEWHERE,))) == called("t3")
-        assert await ids(backend, "fire", spaces=frozenset()) == set()
-        assert await ids(backend, "fire", entities=frozenset((sam,))) == called("t1")
-        assert await ids(backend, "fire", without_scene=later) == called("t1")
-        mine = frozenset((ident("frodo"), ident("nobody")))
-        assert await ids(backend, "fire", collection=memories) == called("m1", "m2")
-        assert await ids(backend, "fire", collection=memories, entities=mine) == called("m2")
-        assert await ids(backend, "fire", collection=memories, without_scene=later) == called("m1")
-        source = {"collection": snippets, "source_id": ident("source")}
-        assert await ids(backend, "fire", collection=snippets) == called("s1", "s2")
-        assert await ids(backend, "fire", **source) == called("s1")
+        for query, expected in FIRES:
+            assert await ids(backend, "fire", **query) == called(*expected), query
         assert len(await hits(backend, "fire", limit=1)) == 1
 
     @requirement(
@@ -264,42 +273,15 @@ class TextContract(Contract):
     )
     async def test_filters_select_what_is_placed(self, backend: Backend) -> None:
         """Of the ids given, those are placed that every filter selects, whatever the words."""
-        scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
-        there = Scribe(backend.canon, "there", ELSEWHERE)
-        many = [f"t{n}" for n in range(150)]
-        await scribe.make(
-            a_scene(),
-            a_scene("later"),
-            *(a_turn(name, text="fire") for name in many),
-            a_turn("hers", text="fire", entity_id=sam),
-            a_turn("after", "later", text="fire"),
-            a_memory("m1", "sam", text="fire"),
-            a_memory("m2", "frodo", text="fire", scene_id=SceneId(ident("later"))),
-            a_source(),
-            a_snippet("s1", text="fire"),
-            a_snippet("s2", "other", text="fire"),
-        )
-        await there.make(a_turn("far", "far", text="fire", space=ELSEWHERE))
-        turns, every = called(*many, "hers", "after"), called("far", "m1", "m2", "s1", "s2")
-        every |= turns | called("nothing") | {ident("scene"), "no id at all"}
-        later, frodo = ident("later"), ident("frodo")
-        memories, snippets = Collection.MEMORIES, Collection.SNIPPETS
+        await write_fires(backend)
+        every = called("t1", "t2", "t3", "m1", "m2", "s1", "s2", "nothing", "scene", "later")
 
-        async def those(**query: Any) -> set[str]:
-            return set(await placed(backend, every, **query))
-
+        for query, expected in FIRES:
+            assert set(await placed(backend, every | {"no id"}, **query)) == called(*expected)
         assert await placed(backend, set()) == {}
-        assert await those() == turns
-        assert await those(spaces=None) == turns | called("far")
-        assert await those(spaces=frozenset((ELSEWHERE,))) == called("far")
-        assert await those(spaces=frozenset()) == set()
-        assert await those(entities=frozenset((sam,))) == called("hers")
-        assert await those(without_scene=later) == turns - called("after")
-        assert await those(collection=memories) == called("m1", "m2")
-        assert await those(collection=memories, entities=frozenset((frodo,))) == called("m2")
-        assert await those(collection=memories, without_scene=later) == called("m1")
-        assert await those(collection=snippets) == called("s1", "s2")
-        assert await those(collection=snippets, source_id=ident("source")) == called("s1")
+        many = [f"many {n}" for n in range(150)]
+        await Scribe(backend.canon, "many").make(*(a_turn(name, text="fire") for name in many))
+        assert set(await placed(backend, called(*many))) == called(*many)
 
     @requirement("text:placed:current", because="What was erased must not be recalled.")
     async def test_passages_are_placed_as_they_are_now(self, backend: Backend) -> None:

@@ -65,6 +65,17 @@ def content(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
+async def purged(backend: Backend, *names: str) -> int:
+    """Erase what is called so and purge it; the number of entries dropped."""
+    targets = tuple(map(ident, names))
+    await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
+    return await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+
+
+SEVERAL = ("secret", "turn 1", "dream", "at home")
+"""Things of the chronicle, of several kinds."""
+
+
 class UpkeepContract(Contract):
     """For backends that offer `upkeep`, `files`, `open_backup` and `damages`."""
 
@@ -246,8 +257,9 @@ class UpkeepContract(Contract):
     async def test_purged_store_verifies(self, backend: Backend) -> None:
         """After purge the chain and the views verify, and rebuild gives the same views."""
         await write_chronicle(backend)
-        targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
-        await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
+        eraser = Scribe(backend.canon, "eraser")
+        targets = tuple(map(ident, SEVERAL))
+        await eraser.write(Erased(targets=targets, reason="a right"))
         before = await heads(backend)
 
         await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
@@ -266,9 +278,7 @@ class UpkeepContract(Contract):
     async def test_purged_log_is_restored_elsewhere(self, backend: Backend) -> None:
         """The log of a purged store restores elsewhere with the same answers."""
         await write_chronicle(backend)
-        targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
-        await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
-        await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+        await purged(backend, *SEVERAL)
         log = await whole_log(backend)
 
         copy = await backend.another()
@@ -403,11 +413,8 @@ class SharedUpkeepContract(Contract):
         await write_chronicle(other)
         target = ident("secret")
         assert SECRET in repr(await other.canon.state.things([target]))
-        await Scribe(backend.canon, "eraser").write(Erased(targets=(target,), reason="a right"))
 
-        dropped = await present(backend.upkeep).purge(MIDDLE_EARTH, [target])
-
-        assert dropped == 1
+        assert await purged(backend, "secret") == 1
         assert traces(backend, SECRET) == []
         for one in (backend, other):
             assert isinstance((await one.canon.state.things([target]))[target], Tombstone)
@@ -459,9 +466,7 @@ class SizesContract(Contract):
 
         await write_sizes(backend, "late")
         assert await found(backend, "late") == before
-        target = ident("5000/4999")
-        await Scribe(backend.canon, "eraser").write(Erased(targets=(target,), reason="a right"))
-        await present(backend.upkeep).purge(MIDDLE_EARTH, [target])
+        await purged(backend, "5000/4999")
         assert (await found(backend))[-2] == before[-2] - 1
         assert (await verified(backend)).findings == ()
 
@@ -481,9 +486,7 @@ class SizesContract(Contract):
         assert await glance() == ()
         await present(backend.upkeep).rebuild(quiet)
         assert await glance() == ()
-        targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
-        await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
-        await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+        await purged(backend, *SEVERAL)
 
         _, *seen = await asyncio.gather(keep_writing(backend, 40), *(glance() for _ in range(5)))
 
