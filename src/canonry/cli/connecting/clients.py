@@ -45,10 +45,6 @@ def _typed(command: Sequence[str]) -> ServerEntry:
     return {"type": "stdio", **_plain(command)}
 
 
-def _sourced(command: Sequence[str]) -> ServerEntry:
-    return {"source": "custom", **_plain(command)}
-
-
 def _listed(command: Sequence[str]) -> ServerEntry:
     return {"type": "local", "command": list(command), "enabled": True}
 
@@ -123,7 +119,7 @@ CLIENTS: Final[Mapping[str, ClientKind]] = {
             ),
             project=".zed/settings.json",
             section=("context_servers",),
-            entry=_sourced,
+            entry=lambda command: {"source": "custom", **_plain(command)},
             then="It appears in the agent panel's settings.",
         ),
         ClientKind(
