@@ -275,9 +275,17 @@ def _with_shared_borders(realms: Sequence[Realm]) -> Iterator[Realm]:
         yield replace(realm, borders=tuple(around[realm.key]))
 
 
+_BREADTHS: Final = {str(scope): breadth for scope, breadth in NARROWEST_FIRST.items()}
+
+
 def narrowest_first(realms: Iterable[Entity]) -> Sequence[Entity]:
     """Realms that are equally near in the order of their scopes, then of their ids."""
-    return sorted(realms, key=lambda realm: (_breadth(realm), realm.id))
+
+    def order(realm: Entity) -> tuple[int, str]:
+        scope = str(realm.properties.get("scope", ""))
+        return _BREADTHS.get(scope, len(_BREADTHS)), realm.id
+
+    return sorted(realms, key=order)
 
 
 def group_of(realm: Entity) -> str:
@@ -285,13 +293,6 @@ def group_of(realm: Entity) -> str:
     realm_type = realm.properties.get("realm_type")
     named = (group for group, types in REALM_GROUPS.items() if realm_type in types)
     return next(named, "functional")
-
-
-def _breadth(realm: Entity) -> int:
-    try:
-        return NARROWEST_FIRST[RealmScope(realm.properties.get("scope", ""))]
-    except ValueError:
-        return len(NARROWEST_FIRST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

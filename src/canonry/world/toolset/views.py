@@ -402,12 +402,12 @@ MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
         ),
         move_mover,
         Shape(
-            moverId=TEXT.of("mover"),
-            fromLocationId=TEXT.of("from_id"),
-            toLocationId=TEXT.of("to_id"),
-            tick=INTEGER,
-            travelDurationMs=COUNT.of("duration"),
-            clockTick=optional(INTEGER.of("clock")),
+            moverId=TEXT.of(lambda moved: moved[0].involved[0]),
+            fromLocationId=TEXT.of(lambda moved: moved[0].involved[1]),
+            toLocationId=TEXT.of(lambda moved: moved[0].involved[2]),
+            tick=INTEGER.of(lambda moved: tick_of(moved[0].time_ref)),
+            travelDurationMs=COUNT.of(lambda moved: moved[0].properties["duration"]),
+            clockTick=optional(INTEGER.of(itemgetter(1))),
         ),
     ),
     builders_tool(

@@ -102,6 +102,7 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     things: dict[str, Entity] = {each.id: each for some in found.values() for each in some}
     names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
     places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
+    movers = partial(_held, now, Mover, rel_type=LOCATED_IN, by="location")
     return Atlas(
         id=world.space,
         name=world.name,
@@ -114,9 +115,9 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
         realms=await _realms(now, realms, names),
         routes=await _routes(now, places, names),
         layers=tuple([_layer(each, names) async for each in every(WorldType.LAYER)]),
-        characters=await _movers(now, found[WorldType.CHARACTER], names),
-        players=await _movers(now, found[WorldType.PLAYER], names),
-        items=await _items(now, found[WorldType.ITEM], names),
+        characters=await movers(found[WorldType.CHARACTER], names),
+        players=await movers(found[WorldType.PLAYER], names),
+        items=await _held(now, Item, found[WorldType.ITEM], names, rel_type=HELD_BY, by="holder"),
         lore=tuple([await _lore(canon, e) async for e in every(WorldType.LORE_FACT)]),
         events=tuple([_happening(each, names) async for each in happened]),
     )
@@ -212,12 +213,13 @@ def _exit(edge: Relation, names: _Names) -> Exit:
 async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tuple[Realm, ...]:
     within = await _joined(now, WITHIN, realms)
     tied = await _tied(now, realms)
-
-    def ties(realm: Entity) -> Mapping[str, Sequence[str]]:
-        return {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
-
     return tuple(
-        _part(Realm, each, within=names.realms(within.get(each.id, ())), **ties(each))
+        _part(
+            Realm,
+            each,
+            within=names.realms(within.get(each.id, ())),
+            **{tie.value: names.keys(tied.get((each.id, tie), ())) for tie in Tie},
+        )
         for each in realms
     )
 
@@ -262,21 +264,15 @@ def _layer(layer: Entity, names: _Names) -> Layer:
     )
 
 
-async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tuple[Mover, ...]:
-    located = await _joined(now, LOCATED_IN, movers, (*MOVERS, ""))
+async def _held(
+    now: WorldAt, kind: type[T], things: Sequence[Entity], names: _Names, *, rel_type: str, by: str
+) -> tuple[T, ...]:
+    """The things that are somewhere or with somebody, whose key is the field `by` of the part."""
+    held = await _joined(now, rel_type, things, (*MOVERS, ""))
     return tuple(
-        _part(Mover, mover, location=names.of(located[mover.id][0].to_id))
-        for mover in movers
-        if mover.id in located
-    )
-
-
-async def _items(now: WorldAt, items: Sequence[Entity], names: _Names) -> tuple[Item, ...]:
-    held = await _joined(now, HELD_BY, items)
-    return tuple(
-        _part(Item, item, holder=names.of(held[item.id][0].to_id))
-        for item in items
-        if item.id in held
+        _part(kind, each, **{by: names.of(held[each.id][0].to_id)})
+        for each in things
+        if each.id in held
     )
 
 

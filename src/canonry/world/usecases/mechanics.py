@@ -1,7 +1,7 @@
 """Ask the rules of play."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,19 +58,16 @@ async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
     realms = [] if place is None else await then.realms_of(place.id)
     held, _more = await then.inventory_of(found.id)
     around = [] if place is None else [place, *realms]
-    caster = _caster(found, [item.name for item in held], _marks(around))
-    reasons = [] if place else ["nobody knows where the caster is"]
-    reasons += ["there is no such spell"] if rules is None else objections(rules, caster)
-    return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
-
-
-def _marks(things: Iterable[Entity]) -> frozenset[str]:
-    return frozenset(
+    marks = frozenset(
         str(tag).casefold()
-        for thing in things
+        for thing in around
         for name in ("tags", "narrative_tags")
         for tag in thing.properties.get(name) or ()
     )
+    caster = _caster(found, [item.name for item in held], marks)
+    reasons = [] if place else ["nobody knows where the caster is"]
+    reasons += ["there is no such spell"] if rules is None else objections(rules, caster)
+    return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
 
 
 def _caster(player: Entity, held: Sequence[str], marks: frozenset[str]) -> Caster:

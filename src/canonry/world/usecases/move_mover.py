@@ -16,7 +16,6 @@ from canonry.log.schemas.world_types import EXIT, HELD_BY, HOLDERS, LOCATED_IN, 
 from canonry.readmodels.edges import Direction, Tick, blocked_at, tick_of, travel_ms
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId
-from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
 from canonry.world.domain.merging import thing_id_of
 from canonry.world.usecases.world_draft import WorldDraft, change_world
@@ -36,20 +35,12 @@ class Move:
     tick: Tick | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """From where to where a mover went, and how long the way took in milliseconds."""
-
-    mover: EntityId
-    from_id: EntityId
-    to_id: EntityId
-    tick: Tick
-    duration: int
-    clock: int | None
-
-
-async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move) -> Moved:
+async def move_mover(
+    canon: Canon, caller: Caller, world: BoundWorld, move: Move
+) -> tuple[EventDraft, int | None]:
     """Move the mover at `tick`, or now; a player's own clock advances by what the way takes.
+
+    The event, which involves the mover and both places, and what the mover's clock says then.
 
     Raises:
         InvalidInput: `move.no-way`, neither or both of direction and destination are given.
@@ -62,18 +53,9 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
         raise InvalidInput("move.no-way", message, path="/direction")
     write = partial(write_move, move=move)
     receipt = await change_world(canon, caller, world, write, tick=move.tick)
-    event = the_made(receipt, EventDraft)
-    mover, from_id, to_id = event.involved
     seen = receipt.made(ObservationDraft)
-    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, ObservationDraft)]
-    return Moved(
-        mover=mover,
-        from_id=from_id,
-        to_id=to_id,
-        tick=tick_of(event.time_ref or Instant(0)),
-        duration=event.properties["duration"],
-        clock=next(iter(clocks), None),
-    )
+    clocks = (each.fields[CLOCK] for each in seen if isinstance(each, ObservationDraft))
+    return the_made(receipt, EventDraft), next(clocks, None)
 
 
 async def write_move(draft: WorldDraft, move: Move) -> None:

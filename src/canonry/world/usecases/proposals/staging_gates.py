@@ -11,7 +11,7 @@ from canonry.canon.canonization.proposals import StagedContent, StagingGuard
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.proposals import ProposalStatus
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
@@ -102,17 +102,17 @@ async def _earlier(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
     query = ProposalQuery(spaces=spaces, limit=STAGED_MAX, offset=max(0, total - STAGED_MAX))
     since = canon.clock.now() - DAY
     found = (await canon.documents.proposals(query)).items
-    return [_before(each) for each in found if each.created_at >= since]
-
-
-def _before(proposal: Proposal) -> StagedBefore:
-    return StagedBefore(
-        id=proposal.id,
-        by=proposal.proposed_by,
-        at=proposal.created_at,
-        stands=proposal.status is not ProposalStatus.REJECTED,
-        told=ComparedContent(kind=proposal.type, scene=proposal.scene_id, content=proposal.content),
-    )
+    return [
+        StagedBefore(
+            id=each.id,
+            by=each.proposed_by,
+            at=each.created_at,
+            stands=each.status is not ProposalStatus.REJECTED,
+            told=ComparedContent(kind=each.type, scene=each.scene_id, content=each.content),
+        )
+        for each in found
+        if each.created_at >= since
+    ]
 
 
 def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
