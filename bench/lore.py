@@ -12,9 +12,8 @@ from typing import Final
 
 from bench.report import Row
 from canonry.app.embedded import open_embedded
-from canonry.app.indexing import rebuild_index
-from canonry.app.recalling import recall_folder, recall_for
-from canonry.app.settings import Settings
+from canonry.app.recalling import rebuild_index, recall_folder, recall_for
+from canonry.app.setting_table import Settings
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.command import demo_atlas
 from canonry.recall.usecases.recall import RecallServices

@@ -27,7 +27,7 @@ from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.backends.servers import BesideServers
 from canonry.app.embedded import open_embedded
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.app.stores import KeptStore
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.report import Row, median
 from canonry.app.embedded import open_embedded
 from canonry.cli.imports import read_transcripts
-from canonry.narrative.usecases.import_transcript import ImportRequest, import_transcripts
+from canonry.narrative.usecases.transcripts import ImportRequest, import_transcripts
 from canonry.testing.worlds import a_caller
 
 SECTION = "import"

@@ -8,10 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.app import examination, indexing
+from canonry.app import examination
+from canonry.app import recalling as indexing
 from canonry.app.examination import Diagnosis, look_at_recall
-from canonry.app.indexing import BackgroundIndexing
-from canonry.app.recalling import MANY_VECTORS, RECALL_FILE
+from canonry.app.recalling import MANY_VECTORS, RECALL_FILE, BackgroundIndexing
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import ident
 from tests.server.recall_world import becomes

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry.app.recalling import embedder_for
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel
 from canonry.recall.embedders import MINILM, OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.app.moving import restore_backup
-from canonry.app.settings import Settings
+from canonry.app.examination import restore_backup
+from canonry.app.setting_table import Settings
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.account import Account
 from canonry.log.items.sources import account_space

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.app.examination import DISK_HINT, examine
-from canonry.app.moving import MANIFEST, restore_backup
-from canonry.app.settings import Settings, load_settings
+from canonry.app.examination import DISK_HINT, MANIFEST, examine, restore_backup
+from canonry.app.setting_table import Settings
+from canonry.app.settings import load_settings
 from canonry.app.stores import (
     STORE_FILE,
     open_kept_store,

@@ -8,7 +8,8 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.app.examination import examine
 from canonry.app.filing import set_up
-from canonry.app.settings import Settings, load_settings
+from canonry.app.setting_table import Settings
+from canonry.app.settings import load_settings
 from canonry.canon.session.canon import Canon
 from canonry.records.usecases.files import filing_of, read_local
 from canonry.records.usecases.interpret_source import plan_run

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from canonry.app.recalling import embedder_for, origin_of
-from canonry.app.settings import Settings, load_settings
+from canonry.app.setting_table import Settings
+from canonry.app.settings import load_settings
 from canonry.readmodels.ports.vectors import EmbeddingModel
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.values.errors import InvalidInput

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.setting_kinds import SettingRow
-from canonry.app.setting_table import SETTINGS
-from canonry.app.settings import Settings, load_settings, user_config, user_data
+from canonry.app.setting_table import ENDED, SETTINGS, SettingRow, Settings, user_data
+from canonry.app.settings import load_settings, user_config
 from canonry.values.errors import InvalidInput
 from canonry.values.provenance import Authority
+from tests.cli.run import canonry
 
 
 def a_file(folder: Path, text: str) -> Path:
@@ -244,6 +244,23 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(
     assert key in caught.value.message
     assert advice in caught.value.message
     assert "canonry.toml" in caught.value.message
+
+
+@pytest.mark.parametrize("field", list(ENDED))
+def test_a_setting_of_a_former_version_says_what_took_its_place(field: str, tmp_path: Path) -> None:
+    table, _, rest = field.partition("_")
+    text = f"[recall]\n{rest} = true" if table == "recall" else f"{field} = true"
+    for given in (
+        {"environment": {f"CANONRY_{field.upper()}": "yes"}},
+        {"config": a_file(tmp_path, text), "environment": {}},
+    ):
+        with pytest.raises(InvalidInput, match="has ended") as caught:
+            load_settings(**given)
+        assert ENDED[field] in caught.value.message
+
+    told = canonry("serve", f"--{field.replace('_', '-')}")
+    assert told.returncode == 2
+    assert ENDED[field] in told.stderr
 
 
 def test_an_unknown_variable_is_named_with_the_nearest_known_one() -> None:

@@ -27,7 +27,7 @@ from canonry.gateway.tool import (
     Tool,
     Toolset,
 )
-from canonry.server.http import serve_http
+from canonry.server.http import LOCAL, http_app, serve_app
 from canonry.server.options import ServerOptions
 from canonry.values.errors import NotFound
 from tests.gateway.sample import a_canon, a_gateway, a_tool, an_object, dialect
@@ -206,12 +206,12 @@ async def main() -> None:
     async def close() -> None:
         """Nothing is open."""
 
-    await serve_http(
-        a_gateway(SUITE, canon=a_canon()),
-        Principal(),
-        host="127.0.0.1",
-        port=0,
-        server_options=ServerOptions(),
+    gateway, options = a_gateway(SUITE, canon=a_canon()), ServerOptions()
+    await serve_app(
+        gateway,
+        lambda: http_app(gateway, Principal(), server_options=options),
+        address=(LOCAL, 0),
+        server_options=options,
         close=close,
         listening=say,
     )

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Appended
 from canonry.readmodels.ports.view import Upkeep

@@ -10,7 +10,7 @@ import pytest
 
 from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.app.backends.servers import BesideServers
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.testing.conformance.kit import present
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe

@@ -11,7 +11,7 @@ from opensearchpy import AsyncOpenSearch
 
 from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.app.backends.servers import BesideServers
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.gateway.limits import within
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery

@@ -85,11 +85,6 @@ def test_further_problems_are_told_as_well() -> None:
     assert paths == {"/lamp_id", "/level", "/lvl"}
 
 
-def test_unknown_properties_pass_where_the_operator_allows_them() -> None:
-    check = compile_arguments(LIGHT, unknown_properties=True)
-    assert check({"lamp_id": LAMP, "lvl": 1})["lvl"] == 1
-
-
 def test_objects_in_lists_and_alternatives_are_closed_and_open_ones_are_not() -> None:
     assert refusal(NESTED, {"things": [{}, {"m": 1}]}).details["path"] == "/things/1/m"
     assert refusal(NESTED, {"either": {"b": 1}}).details["path"] == "/either"

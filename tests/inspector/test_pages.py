@@ -9,7 +9,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
-from canonry.inspector.views.graph import seen_graph
+from canonry.inspector.views.log import seen_graph
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import a_caller
 from tests.inspector.kit import Harbour, a_harbour, a_reader
@@ -286,11 +286,11 @@ async def test_a_graph_with_little_room_shows_what_is_tied_and_that_there_is_mor
     small = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space, "most": 2})
     whole = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space})
 
-    assert {one for each in small.edges for one in (each.start, each.end)} == {
-        each[0] for each in small.nodes
+    assert {one for _, *ends, _ in small["edges"] for one in ends} == {
+        each[0] for each in small["nodes"]
     }
-    assert (len(small.nodes), len(whole.nodes)) == (2, 3)
-    assert (small.more, whole.more) == (True, False)
+    assert (len(small["nodes"]), len(whole["nodes"])) == (2, 3)
+    assert (small["more"], whole["more"]) == (True, False)
 
 
 async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from canonry.assistant import CANON
-from canonry.cli.inspecting import front
+from canonry.cli.serve import front
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app

@@ -9,7 +9,7 @@ import pytest
 
 from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.app.backends.servers import BesideServers
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.log.entries import Erased
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, present

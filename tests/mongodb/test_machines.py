@@ -10,7 +10,7 @@ import pytest
 from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.backends.servers import BesideServers
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.app.stores import KeptStore
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased, Tombstone

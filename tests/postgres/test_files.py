@@ -13,7 +13,7 @@ import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.app.embedded import open_embedded
-from canonry.app.moving import move_store, quietly
+from canonry.app.examination import move_store, quietly
 from canonry.records.usecases.files import check_files, filing_of, sign_url
 from canonry.stores.objects import ObjectStore
 from canonry.values.errors import InvalidInput, Unavailable

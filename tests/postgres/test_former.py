@@ -14,7 +14,7 @@ import pytest
 from psycopg import errors, sql
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.canon.upkeep.logs import export_log
 from canonry.log.entries import Tombstone
 from canonry.stores.postgres import Database, PostgresBlobs

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.moving import move_store, quietly
+from canonry.app.examination import move_store, quietly
 from canonry.canon.upkeep.logs import export_log
 from canonry.log.commits import ORIGIN
 from canonry.log.ports.ledger import Ledger

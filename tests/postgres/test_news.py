@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.server.watching import Watching
+from canonry.server.binding import Watching
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe
 from tests.conformance.postgres_store import URL, dropped

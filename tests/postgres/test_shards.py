@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.log.commits import ORIGIN, Appended
 from canonry.stores.postgres import MovedSpace, ShardedStore
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
@@ -36,7 +36,7 @@ from pathlib import Path
 from canonry.stores.postgres.shards import moving
 from canonry.stores.postgres.shards.servers import Directory
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 
 schema, folder, space, target, step, when, *urls = sys.argv[1:]
 owner = Directory if step == "switch" else moving

@@ -56,13 +56,12 @@ async def main(words: list[str]) -> None:
 
         await serve_stdio(gateway.catalogue.toolsets, opened, server_options=options)
         return
-    from canonry.server.http import serve_http  # noqa: PLC0415
+    from canonry.server.http import LOCAL, http_app, serve_app  # noqa: PLC0415
 
-    await serve_http(
+    await serve_app(
         gateway,
-        principal,
-        host="127.0.0.1",
-        port=0,
+        lambda: http_app(gateway, principal, server_options=options),
+        address=(LOCAL, 0),
         server_options=options,
         close=close,
         listening=lambda address: print(address, flush=True),  # noqa: T201 - the test reads it

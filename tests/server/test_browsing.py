@@ -15,9 +15,8 @@ from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
-from canonry.server.binding import bind
+from canonry.server.binding import WATCHED_EACH, bind
 from canonry.server.options import ServerOptions
-from canonry.server.watching import WATCHED_EACH
 from tests.toolsets.narrative.kit import NOWHERE, a_principal
 from tests.toolsets.narrative.stage import Stage, a_stage
 

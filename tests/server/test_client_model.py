@@ -11,7 +11,7 @@ from mcp import Client, MCPError
 from canonry.app.compose import compose_memory
 from canonry.app.filing import set_up
 from canonry.app.packages import load_toolsets
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.records.usecases.files import filing_of

@@ -15,7 +15,7 @@ from canonry.gateway.call import Gateway
 from canonry.log.items.sources import account_space
 from canonry.records.usecases.files import filing_of, given_file, sign_url
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.server.file_hosts import KnownHost, LoopbackHost, host_files
+from canonry.server.binding import KnownHost, LoopbackHost, host_files
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import HandClock, a_caller

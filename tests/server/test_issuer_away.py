@@ -11,11 +11,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from canonry.cli.inspecting import front
+from canonry.cli.serve import front
 from canonry.gateway.audit import Audit
 from canonry.models.outside_services import OutsideServices
 from canonry.server.http import http_app
-from canonry.server.issuer_keys import WAIT_SECONDS, IssuerKeys
+from canonry.server.identity import WAIT_SECONDS, IssuerKeys
 from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
 from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, a_gateway

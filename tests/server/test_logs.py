@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import orjson
 import pytest
 
-from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.stdio import LineLog, capture_library_logs
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from canonry.app.compose import compose_memory
 from canonry.assistant import CANON
-from canonry.cli.inspecting import front
+from canonry.cli.serve import front
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.inspector.app import inspector_app

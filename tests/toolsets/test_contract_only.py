@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from canonry.app.serving import gateway_for, served
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import Offer, catalogue, narrowed

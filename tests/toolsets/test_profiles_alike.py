@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.app.stores import KeptStore
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.logs import export_log

@@ -13,13 +13,15 @@ from canonry.log.entries import SceneCompleted, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Turn
 from canonry.log.schemas.narrative import EntityType
-from canonry.narrative.usecases.import_transcript import (
+from canonry.narrative.usecases.memories import Recollection, keep_memory
+from canonry.narrative.usecases.transcripts import (
     ImportReport,
     ImportRequest,
+    Summary,
+    Transcript,
+    TranscriptLine,
     import_transcripts,
 )
-from canonry.narrative.usecases.memories import Recollection, keep_memory
-from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine
 from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
 from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import InvalidInput, NotFound

@@ -8,13 +8,15 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.log.items.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
 from canonry.log.schemas.narrative import EntityType
-from canonry.narrative.usecases.import_transcript import (
+from canonry.narrative.usecases.transcripts import (
     ImportReport,
     ImportRequest,
+    Summary,
+    Transcript,
+    TranscriptLine,
     TranscriptReport,
     import_transcripts,
 )
-from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EventQuery
 from canonry.testing.worlds import a_caller

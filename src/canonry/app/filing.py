@@ -11,7 +11,8 @@ from typing import Final
 from typing_extensions import override
 
 from canonry.app.packages import is_installed, require_package
-from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
+from canonry.app.setting_table import Settings
+from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
 from canonry.language.texts.sentences import (
     Box,

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from typing_extensions import override
 
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit, AuditLine
 from canonry.gateway.call import Gateway, GatewaySettings
@@ -53,7 +53,6 @@ def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -
             limits=Limits(
                 seconds=settings.deadline, per_minute=None if rate is None else max(1, int(rate))
             ),
-            unknown_properties=settings.allow_unknown_properties,
             published_rates=settings.published_rates or settings.contract_only,
         ),
         audit=FailureAudit() if settings.log_level == "warning" else Audit(),

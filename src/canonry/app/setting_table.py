@@ -1,7 +1,8 @@
 """The table of settings: each is one field with its kind, its default and its help."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from types import UnionType
@@ -9,144 +10,260 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from canonry.app.setting_kinds import (
-    CALLERS,
-    CALLS,
-    FLAG,
-    NAMES,
-    NUMBER,
-    PATH,
-    STORE,
-    TEXT,
-    one_of,
-    parse_address,
-    row_of,
-    setting,
-    shown,
-    some_of,
-    unknown_setting,
-    wrong_value,
-)
 from canonry.server.options import ALGORITHMS
+from canonry.values.errors import InvalidInput
 from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
+
+STORE: Final = "The store"
+SERVED: Final = "What is served"
+CALLERS: Final = "Who calls"
+CALLS: Final = "Calls and their log"
+TOKENS: Final = "Bearer tokens over HTTP"
+"""The groups of settings, as they head their part of a help; more follow from the names."""
+
+_GROUPS: Final = {
+    **dict.fromkeys(("data", "durability", "files", "mongodb", "neo4j", "opensearch"), STORE),
+    **dict.fromkeys(("postgres", "qdrant", "records"), STORE),
+    **dict.fromkeys(("agent", "authorities", "spaces", "trust", "user", "world"), CALLERS),
+    **dict.fromkeys(("deadline", "error", "log", "published", "rate"), CALLS),
+    "http": "HTTP",
+    "auth": TOKENS,
+    "recall": "Finding by meaning",
+    "truth": "Documents and records",
+    "dialogue": "Characters that speak",
+}
+"""By the first word of a setting's name."""
+TABLES: Final = (
+    "auth",
+    "dialogue",
+    "files",
+    "mongodb",
+    "neo4j",
+    "opensearch",
+    "postgres",
+    "qdrant",
+    "recall",
+    "records",
+    "truth",
+)
+"""The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""
+
+_PORT_MAX: Final = 65_535
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingKind:
+    """`of_text` and `of_toml` return the value or raise ValueError; `expected` says what it is.
+
+    `metavar` stands for the value on the command line, unless the setting has a better word.
+    """
+
+    expected: str
+    of_text: Callable[[str], Any]
+    of_toml: Callable[[Any], Any]
+    metavar: str = ""
+    flag: bool = False
+
+
+def _plain_text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(value)
+    return value
+
+
+def _path(value: Any) -> Path:
+    return Path(_plain_text(value)).expanduser()
+
+
+def _flag_of_text(text: str) -> bool:
+    word = text.strip().casefold()
+    if word not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return word in _TRUE
+
+
+def _flag_of_toml(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    number = float(value)
+    if not 0 < number <= 1_000_000:  # noqa: PLR2004 - false for NaN too
+        raise ValueError(value)
+    return number
+
+
+def _names_of_text(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _names_of_toml(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return _names_of_text(value)
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError(value)
+    return tuple(value)
+
+
+TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text, metavar="NAME")
+PATH: Final = SettingKind(expected="a path", of_text=_path, of_toml=_path, metavar="DIR")
+FLAG: Final = SettingKind(
+    expected="true or false", of_text=_flag_of_text, of_toml=_flag_of_toml, flag=True
+)
+NUMBER: Final = SettingKind(
+    expected="a number above 0", of_text=_number, of_toml=_number, metavar="NUMBER"
+)
+NAMES: Final = SettingKind(
+    expected="names separated by commas",
+    of_text=_names_of_text,
+    of_toml=_names_of_toml,
+    metavar="NAME,...",
+)
+
+
+def one_of(*choices: str) -> SettingKind:
+    """One word of a closed list."""
+
+    def choose(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(value)
+        return str(value)
+
+    expected, metavar = " or ".join(choices), "|".join(choices)
+    return SettingKind(expected=expected, of_text=choose, of_toml=choose, metavar=metavar)
+
+
+def some_of(*choices: str) -> SettingKind:
+    """Any words of a closed list, separated by commas."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(choices).issuperset(names):
+            raise ValueError(names)
+        return names
+
+    return SettingKind(
+        expected=f"any of {', '.join(choices)}, separated by commas",
+        of_text=lambda text: check(_names_of_text(text)),
+        of_toml=lambda value: check(_names_of_toml(value)),
+        metavar=NAMES.metavar,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
+
+    `default` is how the default is told, empty for none; `group` is what help lists it under.
+    """
+
+    field: str
+    kind: SettingKind
+    help: str
+    metavar: str
+    default: str
+    group: str
+
+    @property
+    def key(self) -> str:
+        """The key in the file."""
+        table, _, rest = self.field.partition("_")
+        return f"{table}.{rest}" if table in TABLES else self.field
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"CANONRY_{self.field.upper()}"
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return f"--{self.field.replace('_', '-')}"
+
+
+def setting(
+    kind: SettingKind,
+    help: str,  # noqa: A002 - as `SettingRow` and click have it
+    *,
+    default: Any = None,
+    factory: Callable[[], Any] | None = None,
+    metavar: str = "",
+    told: str | None = None,
+) -> Any:
+    """A field of `Settings`; `told` is how its default is told where the value says too little."""
+    metadata = {
+        "kind": kind,
+        "help": help,
+        "metavar": metavar or kind.metavar,
+        "default": shown(default) if told is None else told,
+    }
+    if factory is not None:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def row_of(declared: "Field[Any]") -> SettingRow:
+    """The row of a field that `setting` has made."""
+    group = _GROUPS.get(declared.name.partition("_")[0], SERVED)
+    return SettingRow(field=declared.name, group=group, **declared.metadata)
+
+
+def shown(value: Any) -> str:
+    """A value as an operator reads it; nothing for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Read `HOST:PORT`, where the host may be an IPv6 address in brackets, or left out.
+
+    Raises:
+        InvalidInput: `settings.malformed`.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX:
+        raise wrong_value("http", "HOST:PORT, such as 127.0.0.1:8000", "http")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+ENDED: Final = {
+    "allow_unknown_properties": "every argument must be one of the tool's; leave others out",
+    "recall_ask_dimensions": "recall.dimensions must be what the endpoint answers by itself",
+}
+"""Settings of former versions, by their fields, and what takes their place."""
+
+
+def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput:
+    """The error for a key that is no setting: it names what took its place, or the nearest one."""
+    plain = name.lower().removeprefix("canonry_").strip("-").replace("-", "_").replace(".", "_")
+    ended = ENDED.get(plain)
+    close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    advice = f"did you mean {close[0]}?" if close else "`canonry doctor` lists all settings"
+    message = f"{where}: there is no setting {name}; {advice}"
+    if ended is not None:
+        message = f"{where}: the setting {name} has ended: {ended}"
+    return InvalidInput("settings.unknown", message, path=name)
+
+
+def wrong_value(name: str, expected: str, where: str) -> InvalidInput:
+    """The error for a value that a setting cannot have; the value itself may be a secret."""
+    return InvalidInput("settings.malformed", f"{where}: {name} must be {expected}", path=name)
 
 
 def user_data() -> Path:
     """Where the store lies unless somebody says otherwise."""
     return Path(platformdirs.user_data_dir("canonry", appauthor=False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreSettings:
-    """What an operator may decide of the store."""
-
-    data: Path = setting(
-        PATH,
-        "Folder of the store; made when missing.",
-        factory=user_data,
-        told="the user's data folder",
-        group=STORE,
-    )
-    durability: str = setting(
-        one_of("full", "normal"),
-        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
-        default="full",
-        group=STORE,
-    )
-    postgres_url: str | None = setting(
-        TEXT,
-        (
-            "Keep records and files in this PostgreSQL database, which many machines may share; "
-            "its password is PGPASSWORD."
-        ),
-        metavar="URL",
-        told="the data folder holds it",
-        group=STORE,
-    )
-    records_shards: tuple[str, ...] = setting(
-        NAMES,
-        (
-            "Divide the spaces between these PostgreSQL databases, of which the first one is "
-            "postgres.url; their passwords are PGPASSWORD, or in libpq's password file."
-        ),
-        default=(),
-        metavar="URL,...",
-        told="one database has all spaces",
-        group=STORE,
-    )
-    postgres_schema: str = setting(
-        TEXT, "The schema of the database that holds the store.", default="canonry", group=STORE
-    )
-    postgres_connections: float = setting(
-        NUMBER, "The most connections of one server to the database.", default=16, group=STORE
-    )
-    postgres_copy: bool = setting(
-        FLAG,
-        "Has no effect any more: a machine always answers from a copy in its data folder.",
-        default=False,
-        told="always",
-        group=STORE,
-    )
-    mongodb_url: str | None = setting(
-        TEXT,
-        (
-            "Keep records and documents in this MongoDB deployment, which many machines may share; "
-            "its password is CANONRY_MONGODB_PASSWORD."
-        ),
-        metavar="URL",
-        told="the data folder holds them",
-        group=STORE,
-    )
-    mongodb_database: str = setting(
-        TEXT, "The database of the deployment.", default="canonry", group=STORE
-    )
-    neo4j_url: str | None = setting(
-        TEXT,
-        (
-            "Show the state of a store on servers as a graph in this Neo4j server, such as "
-            "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD."
-        ),
-        metavar="URL",
-        told="there is no graph",
-        group=STORE,
-    )
-    opensearch_url: str | None = setting(
-        TEXT,
-        (
-            "Keep the index of words of a store on servers in this OpenSearch server, such as "
-            "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD."
-        ),
-        metavar="URL",
-        told="the copy on each machine",
-        group=STORE,
-    )
-    qdrant_url: str | None = setting(
-        TEXT,
-        (
-            "Keep the index of meaning of a store on servers in this Qdrant server; its key is "
-            "CANONRY_QDRANT_KEY."
-        ),
-        metavar="URL",
-        told="PostgreSQL; beside MongoDB the data folder of each machine",
-        group=STORE,
-    )
-    files_url: str | None = setting(
-        TEXT,
-        (
-            "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX; "
-            "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-        ),
-        metavar="URL",
-        told="PostgreSQL holds them; beside MongoDB the data folder",
-        group=STORE,
-    )
-    files_endpoint: str | None = setting(
-        TEXT,
-        "Where the object store of files.url is, if not at Amazon.",
-        metavar="URL",
-        group=STORE,
-    )
 
 
 # Every setting as one row: its type, kind, meaning and default, and where an operator gives it.
@@ -157,13 +274,92 @@ DEFAULT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(StoreSettings):
+class Settings:
     """Everything that an operator may decide; `sources` tells where each decision came from.
 
     What begins with the name of one of the `TABLES` stands in that table of the file. `told` is
     for a default that is not what it looks like.
     """
 
+    data: Path = setting(
+        PATH,
+        "Folder of the store; made when missing.",
+        factory=user_data,
+        told="the user's data folder",
+    )
+    durability: str = setting(
+        one_of("full", "normal"),
+        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
+        default="full",
+    )
+    postgres_url: str | None = setting(
+        TEXT,
+        "Keep records and files in this PostgreSQL database, which many machines may share; "
+        "its password is PGPASSWORD.",
+        metavar="URL",
+        told="the data folder holds it",
+    )
+    records_shards: tuple[str, ...] = setting(
+        NAMES,
+        "Divide the spaces between these PostgreSQL databases, of which the first one is "
+        "postgres.url; their passwords are PGPASSWORD, or in libpq's password file.",
+        default=(),
+        metavar="URL,...",
+        told="one database has all spaces",
+    )
+    postgres_schema: str = setting(
+        TEXT, "The schema of the database that holds the store.", default="canonry"
+    )
+    postgres_connections: float = setting(
+        NUMBER, "The most connections of one server to the database.", default=16
+    )
+    postgres_copy: bool = setting(
+        FLAG,
+        "Has no effect any more: a machine always answers from a copy in its data folder.",
+        default=False,
+        told="always",
+    )
+    mongodb_url: str | None = setting(
+        TEXT,
+        "Keep records and documents in this MongoDB deployment, which many machines may share; "
+        "its password is CANONRY_MONGODB_PASSWORD.",
+        metavar="URL",
+        told="the data folder holds them",
+    )
+    mongodb_database: str = setting(TEXT, "The database of the deployment.", default="canonry")
+    neo4j_url: str | None = setting(
+        TEXT,
+        "Show the state of a store on servers as a graph in this Neo4j server, such as "
+        "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD.",
+        metavar="URL",
+        told="there is no graph",
+    )
+    opensearch_url: str | None = setting(
+        TEXT,
+        "Keep the index of words of a store on servers in this OpenSearch server, such as "
+        "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD.",
+        metavar="URL",
+        told="the copy on each machine",
+    )
+    qdrant_url: str | None = setting(
+        TEXT,
+        "Keep the index of meaning of a store on servers in this Qdrant server; its key is "
+        "CANONRY_QDRANT_KEY.",
+        metavar="URL",
+        told="PostgreSQL; beside MongoDB the data folder of each machine",
+    )
+    files_url: str | None = setting(
+        TEXT,
+        "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX; "
+        "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        metavar="URL",
+        told="PostgreSQL holds them; beside MongoDB the data folder",
+    )
+    files_endpoint: str | None = setting(
+        TEXT,
+        "Where the object store of files.url is, if not at Amazon.",
+        metavar="URL",
+    )
     toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
     http: str | None = setting(
         TEXT,
@@ -176,25 +372,20 @@ class Settings(StoreSettings):
         "takes the first that may make it.",
         metavar="TYPE,...",
         told="Solo for canon over standard input and output, else none",
-        group=CALLERS,
     )
     agent_id: str | None = setting(
-        TEXT, "Name of that agent.", metavar="ID", told="the first agent type", group=CALLERS
+        TEXT, "Name of that agent.", metavar="ID", told="the first agent type"
     )
-    user: str | None = setting(
-        TEXT, "The person on whose behalf the agent acts.", metavar="UUID", group=CALLERS
-    )
+    user: str | None = setting(TEXT, "The person on whose behalf the agent acts.", metavar="UUID")
     trust_meta: bool = setting(
         FLAG,
         'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
         default=False,
-        group=CALLERS,
     )
     authorities: tuple[str, ...] | None = setting(
         some_of(*Authority),
         "Whose word the agent may claim, whatever its role; with tokens, the token says.",
         told="all for the CanonKeeper, all but gm for others",
-        group=CALLERS,
     )
     characters: tuple[str, ...] = setting(
         NAMES,
@@ -203,17 +394,12 @@ class Settings(StoreSettings):
         default=(),
     )
     spaces: tuple[str, ...] | None = setting(
-        NAMES,
-        "The only universes that the agent may see.",
-        metavar="UUID,...",
-        told="all",
-        group=CALLERS,
+        NAMES, "The only universes that the agent may see.", metavar="UUID,...", told="all"
     )
     world: str | None = setting(
         TEXT,
         "The world that world tools are about; the space of calls of canon that name none.",
         metavar="UUID",
-        group=CALLERS,
     )
     memory: bool = setting(
         FLAG, "Keep the store in memory only; it ends with the process.", default=False
@@ -233,39 +419,26 @@ class Settings(StoreSettings):
         one_of("result", "jsonrpc"),
         "How a failed call is told: as a tool result that a model can read, or as an error.",
         default="result",
-        group=CALLS,
-    )
-    allow_unknown_properties: bool = setting(
-        FLAG,
-        "Accept arguments that a tool does not have, and ignore them.",
-        default=False,
-        group=CALLS,
     )
     deadline: float | None = setting(
         NUMBER,
         "The longest that any call may take, whatever its tool needs.",
         metavar="SECONDS",
         told="30, and 120 for files",
-        group=CALLS,
     )
     rate_limit: float | None = setting(
         NUMBER,
         "The most calls in a minute of one agent, as its connection or token names it.",
         metavar="CALLS",
         told="no limit",
-        group=CALLS,
     )
     published_rates: bool = setting(
-        FLAG,
-        "Enforce the rates that a contract publishes for each user or client.",
-        default=False,
-        group=CALLS,
+        FLAG, "Enforce the rates that a contract publishes for each user or client.", default=False
     )
     log_level: str = setting(
         one_of("info", "warning"),
         "info: one structured line a call on standard error; warning: failures only.",
         default="info",
-        group=CALLS,
     )
     http_public: bool = setting(
         FLAG,
@@ -364,10 +537,8 @@ class Settings(StoreSettings):
     )
     recall_embedder: str = setting(
         one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
-        (
-            "What finds passages by meaning: onnx, multilingual (an extra), hashing, openai (any "
-            "compatible endpoint), hub; none: words alone."
-        ),
+        "What finds passages by meaning: onnx, multilingual (an extra), hashing, openai (any "
+        "compatible endpoint), hub; none: words alone.",
         default="onnx",
         metavar="NAME",
     )
@@ -397,25 +568,18 @@ class Settings(StoreSettings):
     )
     recall_patience: float = setting(
         NUMBER,
-        (
-            "The longest that a search waits for the model before it goes on by words; half of "
-            "the deadline at most."
-        ),
+        "The longest that a search waits for the model before it goes on by words; half of "
+        "the deadline at most.",
         default=10.0,
         metavar="SECONDS",
-    )
-    recall_ask_dimensions: bool = setting(
-        FLAG, "Ask the endpoint for vectors of so many dimensions.", default=False
     )
     recall_url: str | None = setting(
         TEXT, "The base address of the endpoint; its key is CANONRY_RECALL_KEY.", metavar="URL"
     )
     recall_reranker: str = setting(
         one_of("none", "cohere", "tei"),
-        (
-            "What takes a second look at the first passages found: none, or an endpoint that "
-            "speaks the protocol of cohere (also Jina, vLLM, llama.cpp) or of tei."
-        ),
+        "What takes a second look at the first passages found: none, or an endpoint that "
+        "speaks the protocol of cohere (also Jina, vLLM, llama.cpp) or of tei.",
         default="none",
         metavar="NAME",
     )
@@ -441,10 +605,8 @@ class Settings(StoreSettings):
     )
     truth_interpreter: str = setting(
         one_of("rules", "openai", "anthropic"),
-        (
-            "What finds entities in files: rules, or a language model behind an endpoint that "
-            "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY."
-        ),
+        "What finds entities in files: rules, or a language model behind an endpoint that "
+        "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY.",
         default="rules",
         metavar="NAME",
     )

@@ -8,41 +8,26 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import platformdirs
 
 from canonry.app.packages import PACKAGES, require_package
-from canonry.app.setting_kinds import SettingKind, parse_address, unknown_setting, wrong_value
-from canonry.app.setting_table import DEFAULT, POLICY, SETTINGS, Settings, policy_from, user_data
+from canonry.app.setting_table import (
+    DEFAULT,
+    POLICY,
+    SETTINGS,
+    SettingKind,
+    Settings,
+    parse_address,
+    policy_from,
+    unknown_setting,
+    wrong_value,
+)
 from canonry.server.options import EVERY_SPACE
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.policy import Policy
-
-__all__ = [
-    "CONFIG_VARIABLE",
-    "DEBUG_VARIABLE",
-    "DIALOGUE_KEY_VARIABLE",
-    "FILES_KEY_VARIABLE",
-    "KEY_VARIABLE",
-    "LOCAL",
-    "MODEL_KEY_VARIABLE",
-    "MONGODB_PASSWORD_VARIABLE",
-    "NEO4J_PASSWORD_VARIABLE",
-    "OPENSEARCH_PASSWORD_VARIABLE",
-    "QDRANT_KEY_VARIABLE",
-    "RERANK_KEY_VARIABLE",
-    "SECRETS",
-    "Settings",
-    "SettingsLayer",
-    "check_recall",
-    "check_store",
-    "load_settings",
-    "user_config",
-    "user_data",
-]
-
 
 KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
 """The key of an endpoint for embeddings: a secret stands in the environment and nowhere else."""
@@ -87,75 +72,54 @@ SECRETS: Final = frozenset(
 
 
 _CONNECTIONS_MAX: Final = 1_000
+_FIELDS: Final = {row.key: row.field for row in SETTINGS}
 _SCHEMA: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
-def check_store(settings: Settings) -> None:
-    """Refuse settings of a store that lack or exclude each other.
+_WITHOUT: Final = (
+    ("neo4j.url", ("postgres.url", "mongodb.url")),
+    ("opensearch.url", ("postgres.url", "mongodb.url")),
+    ("qdrant.url", ("postgres.url", "mongodb.url")),
+    ("files.url", ("postgres.url", "mongodb.url")),
+    ("files.endpoint", ("files.url",)),
+)
+"""What has no effect unless one of others is set."""
 
-    Raises:
-        InvalidInput: `settings.incomplete` or `settings.malformed`.
-    """
+
+def _check_store(settings: Settings) -> None:
+    for key, others in _WITHOUT:
+        if _value(settings, key) and not any(_value(settings, each) for each in others):
+            message = f"{key} has no effect without {' or '.join(others)}: set both"
+            raise _incomplete(message, others[0])
+    for key in ("postgres.schema", "mongodb.database"):
+        if not _SCHEMA.fullmatch(_value(settings, key)):
+            expected = "up to 40 small letters, digits and underscores, the first one a letter"
+            raise _wrong(settings, key, expected)
     _check_postgres(settings)
-    _check_mongodb(settings)
-    _check_beside(settings)
-    _check_files(settings)
-
-
-def _check_files(settings: Settings) -> None:
-    if settings.files_url is not None and settings.postgres_url is settings.mongodb_url is None:
-        message = "files.url has no effect without postgres.url or mongodb.url: set both"
-        raise InvalidInput("settings.incomplete", message, path="postgres.url")
-    if settings.files_endpoint is not None and settings.files_url is None:
-        message = "files.endpoint has no effect without files.url: set both"
-        raise InvalidInput("settings.incomplete", message, path="files.url")
-
-
-def _check_beside(settings: Settings) -> None:
-    for key, given, schemes in (
-        ("neo4j.url", settings.neo4j_url, ("bolt", "neo4j")),
-        ("opensearch.url", settings.opensearch_url, ("http",)),
-        ("qdrant.url", settings.qdrant_url, ("http",)),
+    for key, schemes in (
+        ("neo4j.url", ("bolt", "neo4j")),
+        ("opensearch.url", ("http",)),
+        ("qdrant.url", ("http",)),
     ):
-        if given is None:
-            continue
+        given = _value(settings, key) or schemes[0]
         if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
-            expected = f"an address like {schemes[0]}://host, without a password"
-            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
-        if settings.postgres_url is settings.mongodb_url is None:
-            message = f"{key} has no effect without postgres.url or mongodb.url: set both"
-            raise InvalidInput("settings.incomplete", message, path="postgres.url")
-
-
-def _check_mongodb(settings: Settings) -> None:
-    url, name = settings.mongodb_url, settings.mongodb_database
-    if not _SCHEMA.fullmatch(name):
-        expected = "up to 40 small letters, digits and underscores, the first one a letter"
-        raise wrong_value(
-            "mongodb.database", expected, settings.sources.get("mongodb.database", "")
-        )
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in {"mongodb", "mongodb+srv"} and parts.password is None
-    except ValueError:
-        known = False
-    if not known or parts.hostname is None:
+            raise _wrong(settings, key, f"an address like {schemes[0]}://host, without a password")
+    url = settings.mongodb_url
+    parts = None if url is None else _without_password(url, "mongodb", "mongodb+srv")
+    if url is not None and (parts is None or parts.hostname is None):
         expected = f"like mongodb://user@host; the password goes into {MONGODB_PASSWORD_VARIABLE}"
-        raise wrong_value("mongodb.url", expected, settings.sources.get("mongodb.url", DEFAULT))
-    if settings.memory or settings.postgres_url is not None:
+        raise _wrong(settings, "mongodb.url", expected)
+    if url is not None and (settings.memory or settings.postgres_url is not None):
         message = "mongodb.url, postgres.url and memory exclude each other: leave only one of them"
-        raise InvalidInput("settings.incomplete", message, path="mongodb.url")
+        raise _incomplete(message, "mongodb.url")
 
 
 def _check_postgres(settings: Settings) -> None:
-    url, schema, most = (
+    url, shards, most = (
         settings.postgres_url,
-        settings.postgres_schema,
+        settings.records_shards,
         settings.postgres_connections,
     )
-    shards = settings.records_shards
     if "postgres.copy" in settings.sources and not settings.postgres_copy:
         message = (
             "postgres.copy cannot be switched off: PostgreSQL keeps the records, and the views lie "
@@ -163,32 +127,40 @@ def _check_postgres(settings: Settings) -> None:
         )
         raise InvalidInput("settings.malformed", message, path="postgres.copy")
     for key, address in (("postgres.url", url), *(("records.shards", each) for each in shards)):
-        if address is not None and not _is_database(address):
+        parts = None if address is None else _without_password(address, "postgres", "postgresql")
+        if address is not None and (parts is None or "password" in parts.query):
             expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
-            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+            raise _wrong(settings, key, expected)
     if shards and url != shards[0]:
         message = "postgres.url is the first server of records.shards: leave it out, or name it so"
-        raise InvalidInput("settings.incomplete", message, path="records.shards")
+        raise _incomplete(message, "records.shards")
     if url is not None and settings.memory:
         message = "memory and postgres.url exclude each other: leave one of them out"
-        raise InvalidInput("settings.incomplete", message, path="postgres.url")
-    if not _SCHEMA.fullmatch(schema):
-        expected = "up to 40 small letters, digits and underscores, the first one a letter"
-        raise wrong_value("postgres.schema", expected, settings.sources.get("postgres.schema", ""))
+        raise _incomplete(message, "postgres.url")
     if not float(most).is_integer() or most > _CONNECTIONS_MAX:
-        expected = f"a whole number up to {_CONNECTIONS_MAX}"
-        raise wrong_value(
-            "postgres.connections", expected, settings.sources.get("postgres.connections", "")
-        )
+        raise _wrong(settings, "postgres.connections", f"a whole number up to {_CONNECTIONS_MAX}")
 
 
-def _is_database(text: str) -> bool:
+def _without_password(text: str, *schemes: str) -> SplitResult | None:
+    """The parts of an address of one of these schemes; None: it is none, or has a password."""
     try:
         parts = urlsplit(text)
-        named = parts.scheme in {"postgres", "postgresql"} and parts.password is None
+        fits = parts.scheme in schemes and parts.password is None
     except ValueError:
-        return False
-    return named and "password" not in parts.query
+        return None
+    return parts if fits else None
+
+
+def _value(settings: Settings, key: str) -> Any:
+    return getattr(settings, _FIELDS[key])
+
+
+def _wrong(settings: Settings, key: str, expected: str) -> InvalidInput:
+    return wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+
+
+def _incomplete(message: str, key: str) -> InvalidInput:
+    return InvalidInput("settings.incomplete", message, path=key)
 
 
 # Settings: one file, the environment and the command line become one checked value.
@@ -238,10 +210,9 @@ def load_settings(
             values[key] = value
             sources[key] = source
     policy = values.pop(POLICY, Policy())
-    rows = {row.key: row.field for row in SETTINGS}
     settings = replace(
         Settings(policy=policy, sources=sources),
-        **{rows[key]: value for key, value in values.items()},
+        **{_FIELDS[key]: value for key, value in values.items()},
     )
     if settings.records_shards and settings.postgres_url is None:
         settings = replace(settings, postgres_url=settings.records_shards[0])
@@ -333,38 +304,33 @@ def _check(settings: Settings) -> None:
     )
     for key, values in named:
         if any(value is not None and not is_uuid(value) for value in values):
-            raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
+            raise _wrong(settings, key, "UUIDs")
     if not all(map(_is_network, settings.http_trusted_proxies)):
-        where = settings.sources.get("http_trusted_proxies", DEFAULT)
-        raise wrong_value("http_trusted_proxies", "addresses or networks, as 10.0.0.0/8", where)
-    _check_packages(settings)
+        raise _wrong(settings, "http_trusted_proxies", "addresses or networks, as 10.0.0.0/8")
+    for package, brings in PACKAGES.items():  # a setting whose package is not installed
+        for key in brings.settings:
+            if key in settings.sources and _value(settings, key):
+                require_package(package, key)
     if not settings.toolsets:
-        raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
-    check_recall(settings)
-    _check_truth(settings)
-    check_store(settings)
-    _check_dialogue(settings)
+        raise _wrong(settings, "toolsets", "at least one name")
+    _check_models(settings)
+    _check_store(settings)
+    _check_auth(settings)
+
+
+def _check_auth(settings: Settings) -> None:
     if settings.auth_issuer is None:
-        given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
-        if alone := [key for key in given if key in settings.sources]:
-            message = f"{alone[0]} has no effect without auth.issuer: set both"
-            raise InvalidInput("settings.incomplete", message, path="auth.issuer")
+        if alone := [key for key in _FIELDS if key.startswith("auth.") and key in settings.sources]:
+            raise _incomplete(
+                f"{alone[0]} has no effect without auth.issuer: set both", "auth.issuer"
+            )
         return
     if settings.auth_audience is None:
         message = "auth.issuer needs auth.audience: the name that tokens for this server carry"
-        raise InvalidInput("settings.incomplete", message, path="auth.audience")
+        raise _incomplete(message, "auth.audience")
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
-        raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
-
-
-def _check_packages(settings: Settings) -> None:
-    """Refuse a setting that only has an effect with a package that is not installed."""
-    fields = {row.key: row.field for row in SETTINGS}
-    for package, brings in PACKAGES.items():
-        for key in brings.settings:
-            if key in settings.sources and getattr(settings, fields[key]):
-                require_package(package, key)
+        raise _incomplete(message, "auth.jwks_url")
 
 
 def _is_network(text: str) -> bool:
@@ -375,63 +341,39 @@ def _is_network(text: str) -> bool:
     return True
 
 
-def _check_dialogue(settings: Settings) -> None:
-    url = settings.dialogue_url
-    if url is not None and not _is_address(url):
-        where = settings.sources.get("dialogue.url", DEFAULT)
-        raise wrong_value("dialogue.url", "an http or https address without a password", where)
+def _check_models(settings: Settings) -> None:
+    """Refuse a model at an endpoint or a hub that lacks what it needs."""
+    chosen = {
+        ("recall.embedder", "openai"): ("recall.url", "recall.model", "recall.dimensions"),
+        ("recall.embedder", "hub"): ("recall.model", "recall.dimensions"),
+        ("recall.reranker", "cohere"): ("recall.rerank_url",),
+        ("recall.reranker", "tei"): ("recall.rerank_url",),
+        ("truth.interpreter", "openai"): ("truth.url", "truth.model"),
+        ("truth.interpreter", "anthropic"): ("truth.url", "truth.model"),
+    }
+    for (key, choice), needed in chosen.items():
+        for each in needed if _value(settings, key) == choice else ():
+            if _value(settings, each) is None:
+                raise _incomplete(f"{key} {choice} needs {each}: set both", each)
+    size = settings.recall_dimensions
+    if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
+        raise _wrong(settings, "recall.dimensions", f"a whole number up to {_DIMENSIONS_MAX}")
+    for key in ("recall.url", "recall.rerank_url", "truth.url", "truth.public_url", "dialogue.url"):
+        address = _value(settings, key)
+        if address is not None and not _is_address(address):
+            expected = "an http or https address without a password"
+            if key.startswith("recall."):
+                expected += ", such as http://127.0.0.1:80/v1"
+            raise _wrong(settings, key, expected)
     moderator = settings.dialogue_moderator
     remote = moderator if moderator != LOCAL else None
     asked = settings.dialogue_model or remote or settings.dialogue_intents
-    if (url is None) != (asked is None):
+    if (settings.dialogue_url is None) != (asked is None):
         message = (
             "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and they "
             "need it"
         )
-        raise InvalidInput("settings.incomplete", message, path="dialogue.url")
-
-
-def _check_truth(settings: Settings) -> None:
-    addresses = (("truth.url", settings.truth_url), ("truth.public_url", settings.truth_public_url))
-    for key, value in addresses:
-        if value is not None and not _is_address(value):
-            where = settings.sources.get(key, DEFAULT)
-            raise wrong_value(key, "an http or https address without a password", where)
-    if settings.truth_interpreter == "rules":
-        return
-    for key, value in (("truth.url", settings.truth_url), ("truth.model", settings.truth_model)):
-        if value is None:
-            message = f"truth.interpreter {settings.truth_interpreter} needs {key}: set both"
-            raise InvalidInput("settings.incomplete", message, path=key)
-
-
-def check_recall(settings: Settings) -> None:
-    """Refuse an embedder or reranker that lacks what it needs.
-
-    Raises:
-        InvalidInput: `settings.incomplete` or `settings.malformed`.
-    """
-    needed = {
-        "openai": ("recall.url", "recall.model", "recall.dimensions"),
-        "hub": ("recall.model", "recall.dimensions"),
-    }
-    embedder, rows = settings.recall_embedder, {row.key: row.field for row in SETTINGS}
-    for key in needed.get(embedder, ()):
-        if getattr(settings, rows[key]) is None:
-            message = f"recall.embedder {embedder} needs {key}: set both"
-            raise InvalidInput("settings.incomplete", message, path=key)
-    size = settings.recall_dimensions
-    if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
-        expected = f"a whole number up to {_DIMENSIONS_MAX}"
-        raise wrong_value("recall.dimensions", expected, settings.sources["recall.dimensions"])
-    if settings.recall_reranker != "none" and settings.recall_rerank_url is None:
-        message = f"recall.reranker {settings.recall_reranker} needs recall.rerank_url: set both"
-        raise InvalidInput("settings.incomplete", message, path="recall.rerank_url")
-    for key in ("recall.url", "recall.rerank_url"):
-        address = getattr(settings, rows[key])
-        if address is not None and not _is_address(address):
-            expected = "an http or https address without a password, such as http://127.0.0.1:80/v1"
-            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+        raise _incomplete(message, "dialogue.url")
 
 
 def _is_address(text: str) -> bool:

@@ -9,12 +9,12 @@ from urllib.parse import quote, urlsplit
 
 from canonry.app.filing import set_up
 from canonry.app.recalling import recall_for, reranking_for, voiced
+from canonry.app.setting_table import Settings
 from canonry.app.settings import (
     MONGODB_PASSWORD_VARIABLE,
     NEO4J_PASSWORD_VARIABLE,
     OPENSEARCH_PASSWORD_VARIABLE,
     QDRANT_KEY_VARIABLE,
-    Settings,
 )
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.vectors import Vectors

@@ -47,8 +47,8 @@ from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.stories import get_turns
+from canonry.narrative.usecases.scenes import get_turns, query_scenes
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.recall.usecases.find_things import FoundKind, holds
 from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.errors import InvalidInput

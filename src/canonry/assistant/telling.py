@@ -33,14 +33,15 @@ from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
 from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.scenes import (
-    SceneAsked,
-    SceneQuery,
+    SceneRequest,
+    TurnRequest,
+    append_turn,
     open_scene,
     opening,
     query_scenes,
     story_of_late,
 )
-from canonry.narrative.usecases.stories import TurnRequest, append_turn
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import FileIngested, ingest_file
@@ -288,12 +289,7 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     told: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
         request = TurnRequest(
-            scene_id=scene.id,
-            speaker=speaker,
-            entity_id=entity_id,
-            text=text,
-            resolution_ref=None,
-            audience=audience,
+            scene_id=scene.id, speaker=speaker, entity_id=entity_id, text=text, audience=audience
         )
         receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
         told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
@@ -360,15 +356,16 @@ async def _scene(
         found = await desk.thing(named, Scene, path="/scene")
         assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
         return found, False
-    place = arguments.get("place")
-    asked = SceneAsked(
+    place, late = arguments.get("place"), await story_of_late(desk.canon, desk.space.id)
+    asked = SceneRequest(
+        universe_id=space,
         title=checked(named, desk.canon.policy.limits.name, path="/scene"),
-        place_id=None if place is None else (await desk.entity(place, path="/place")).id,
-        at=await desk.time(arguments, "when", at=await story_of_late(desk.canon, desk.space.id)),
-        words=_words_of(arguments.get("when")),
+        location_id=None if place is None else (await desk.entity(place, path="/place")).id,
+        time_ref=await desk.time(arguments, "when", at=late),
+        time_words=_words_of(arguments.get("when")),
         audience=audience,
     )
-    return await open_scene(desk.canon, desk.caller, space, asked), True
+    return await open_scene(desk.canon, desk.caller, asked), True
 
 
 def _words_of(when: str | None) -> str | None:

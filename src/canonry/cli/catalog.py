@@ -21,7 +21,17 @@ from canonry.catalog.usecases.exchange import (
     import_catalog,
 )
 from canonry.cli.entry import complain
-from canonry.cli.options import awaited, operator, progress, settings_from, store_options
+from canonry.cli.options import (
+    IN_FILE,
+    OUT_FILE,
+    OUT_FOLDER,
+    awaited,
+    examples,
+    operator,
+    progress,
+    settings_from,
+    store_options,
+)
 from canonry.cli.screen import data_output, tell_line
 from canonry.language.texts.visible import visible
 from canonry.log.schemas.catalog_tables import TABLES, CatalogTable, Column, Form
@@ -215,7 +225,6 @@ def _unreadable(file: Path, what: str) -> InvalidInput:
     return InvalidInput("catalog.unreadable", f"{file.name} {what}", path=str(file))
 
 
-FILES: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN: Final = 20
 
 TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
@@ -242,7 +251,7 @@ def catalog() -> None:
 
 
 @catalog.command("import", epilog=IMPORT_EPILOG)
-@click.argument("files", type=FILES, nargs=-1, required=True)
+@click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--lenient", is_flag=True, help="Store what is right, and tell every refused row.")
 @click.option("--dry-run", is_flag=True, help="Check everything and store nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Tell the outcome as JSON.")
@@ -274,19 +283,17 @@ async def import_(
 
 
 @catalog.command(
-    epilog="""\
-\b
-Examples:
-  canonry catalog export catalog.json
-  canonry catalog export | gzip > catalog.json.gz
-  canonry catalog export --csv tables --project 00000000-0000-4000-a000-000000000001
-"""
+    epilog=examples(
+        "canonry catalog export catalog.json",
+        "canonry catalog export | gzip > catalog.json.gz",
+        "canonry catalog export --csv tables --project 00000000-0000-4000-a000-000000000001",
+    )
 )
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.argument("file", type=OUT_FILE, required=False)
 @click.option(
     "--csv",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUT_FOLDER,
     help="Write a CSV file for each array into this folder instead.",
 )
 @click.option("--project", "projects", multiple=True, metavar="UUID", help="Only these projects.")

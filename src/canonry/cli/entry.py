@@ -35,8 +35,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "Write the server into a client's settings.",
     ),
     "token": ("canonry.cli.token:token", "Make a bearer token for a server's own secret."),
-    "demo": ("canonry.cli.demo.command:demo", "Play a small world and see what becomes canon."),
-    "inspect": ("canonry.cli.inspecting:inspect", "Look at the canon in a browser, and decide."),
+    "demo": ("canonry.cli.demo:demo", "Play a small world and see what becomes canon."),
+    "inspect": ("canonry.cli.serve:inspect", "Look at the canon in a browser, and decide."),
     "find": (f"{_PEOPLE}:find", "Look by words and meaning, or list what there is."),
     "show": (f"{_PEOPLE}:show", "Show one thing by its name."),
     "why": (f"{_PEOPLE}:why", "Tell why something is so."),
@@ -62,7 +62,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "retain": ("canonry.cli.erase:retain", "Keep to the rules of how long things are kept."),
     "retcon": ("canonry.cli.erase:retcon", "Take back what a scene made canon."),
     "tools": ("canonry.cli.tools:tools", "List the tools, or explain one."),
-    "doctor": ("canonry.cli.doctor:doctor", "Look what is wrong, and say what helps."),
+    "doctor": ("canonry.cli.upkeep:doctor", "Look what is wrong, and say what helps."),
 }
 """Command name to where it lives and what it does."""
 
@@ -149,7 +149,8 @@ class LazyGroup(click.Group):
         except CanonryError as error:
             if ctx.params.get("debug"):
                 raise
-            _complain_of(error)
+            candidates = (f"  {each}" for each in error.details.get("candidates", ()))
+            complain(f"{error.message} ({error.code})", *candidates)
             ctx.exit(exit_code(error))
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -157,7 +158,8 @@ class LazyGroup(click.Group):
             complain("interrupted")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            _close_output()
+            # Whoever read has gone: keep the interpreter from complaining as it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except OSError as error:
             if ctx.params.get("debug"):
@@ -199,21 +201,10 @@ def exit_code(error: CanonryError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 
 
-def complain(message: str) -> None:
-    """One line on standard error."""
-    click.echo(f"canonry: {visible_line(message)}", err=True)
-
-
-def _complain_of(error: CanonryError) -> None:
-    complain(f"{error.message} ({error.code})")
-    for each in error.details.get("candidates", ()):
-        complain(f"  {each}")
-
-
-def _close_output() -> None:
-    """Whoever read our output has gone: keep the interpreter from complaining as it ends."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
+def complain(*messages: str) -> None:
+    """Print each message as one line on standard error."""
+    for each in messages:
+        click.echo(f"canonry: {visible_line(each)}", err=True)
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from canonry.app.recalling import forget_erased
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store
 from canonry.assistant.changing import says
 from canonry.canon.commands.retcon_things import (

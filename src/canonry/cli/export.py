@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from canonry.app.examination import move_store
 from canonry.app.filing import files_beside
-from canonry.app.moving import move_store
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.app.stores import KeptStore, open_kept_store, open_store_to_look
 from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.upkeep.logs import export_log
-from canonry.cli.options import awaited, progress, settings_from, store_options
+from canonry.cli.options import (
+    OUT_FILE,
+    OUT_FOLDER,
+    awaited,
+    examples,
+    progress,
+    settings_from,
+    store_options,
+)
 from canonry.cli.screen import data_output, tell_line
 from canonry.records.usecases.asking import export_account
 from canonry.records.usecases.files import export_files
@@ -27,23 +35,21 @@ if TYPE_CHECKING:
     from canonry.app.backends.postgres import PlacedSpace
 
 
-EPILOG = """\
-\b
-Examples:
-  canonry export world.jsonl
-  canonry export - | gzip > world.jsonl.gz
-  canonry export world.jsonl --files world-files
-  canonry import log world.jsonl --files world-files --data ./copy
-  canonry export mine.jsonl --account me --files my-files
-  canonry export ada.jsonl --account auth0|ada
-"""
+EPILOG = examples(
+    "canonry export world.jsonl",
+    "canonry export - | gzip > world.jsonl.gz",
+    "canonry export world.jsonl --files world-files",
+    "canonry import log world.jsonl --files world-files --data ./copy",
+    "canonry export mine.jsonl --account me --files my-files",
+    "canonry export ada.jsonl --account auth0|ada",
+)
 
 
 @click.command(epilog=EPILOG)
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.argument("file", type=OUT_FILE, required=False)
 @click.option(
     "--files",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUT_FOLDER,
     metavar="FOLDER",
     help="Copy the users' files there too; a new or empty folder.",
 )
@@ -104,16 +110,14 @@ KINDS = click.Choice(["embedded", *SERVERS])
 
 
 @click.command(
-    epilog="""\
-\b
-Examples:
-  canonry move --from embedded --to postgres --data ./world \\
-    --postgres-url postgresql://canonry@db.example/canonry
-  canonry move --from postgres --to embedded --data ./world \\
-    --postgres-url postgresql://canonry@db.example/canonry
-  canonry move --from embedded --to polyglot --data ./world \\
-    --mongodb-url mongodb://canonry@db.example
-"""
+    epilog=examples(
+        "canonry move --from embedded --to postgres --data ./world \\",
+        "  --postgres-url postgresql://canonry@db.example/canonry",
+        "canonry move --from postgres --to embedded --data ./world \\",
+        "  --postgres-url postgresql://canonry@db.example/canonry",
+        "canonry move --from embedded --to polyglot --data ./world \\",
+        "  --mongodb-url mongodb://canonry@db.example",
+    )
 )
 @click.option("--from", "source", type=KINDS, required=True, help="Where the store is now.")
 @click.option("--to", "target", type=KINDS, required=True, help="Where it is to be.")

@@ -15,17 +15,31 @@ from canonry.canon.commands.sources import GivenDocument, ImportedDocument, impo
 from canonry.canon.ports.files import DocumentLimits
 from canonry.canon.session.caller import Progress
 from canonry.canon.upkeep.logs import import_log
-from canonry.cli.options import awaited, operator, progress, settings_from, store_options
+from canonry.cli.options import (
+    AS_JSON,
+    IMPORTER,
+    IN_FILE,
+    IN_FOLDER,
+    awaited,
+    examples,
+    operator,
+    progress,
+    settings_from,
+    store_options,
+)
 from canonry.cli.screen import tell_line
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.sources import SourceType
-from canonry.narrative.usecases.import_transcript import (
+from canonry.narrative.usecases.transcripts import (
     ImportReport,
     ImportRequest,
+    Summary,
+    Transcript,
+    TranscriptLine,
     import_transcripts,
+    plain,
 )
-from canonry.narrative.usecases.transcripts import Summary, Transcript, TranscriptLine, plain
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.records.usecases.files import import_files, require_whole
 from canonry.values.calendar_dates import read_date
@@ -210,12 +224,7 @@ documents. A new edition from another place is told by --doc-id.
 
 
 @click.command("documents", epilog=EPILOG)
-@click.argument(
-    "files",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    nargs=-1,
-    required=True,
-)
+@click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
 @click.option(
     "--source-type",
@@ -233,10 +242,8 @@ documents. A new edition from another place is told by --doc-id.
 )
 @click.option("--doc-id", metavar="ID", help="What the document is known by; for one file.")
 @click.option("--charset", metavar="NAME", help="Of texts that are not in UTF-8.")
-@click.option(
-    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@IMPORTER
+@AS_JSON
 @store_options
 @awaited
 async def documents(
@@ -332,8 +339,6 @@ async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) ->
         raise type(error)(error.code, message, **error.details) from error
 
 
-FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
-
 TRANSCRIPT_EPILOG = """\
 \b
 Examples:
@@ -356,14 +361,12 @@ again adds nothing; after an interruption it goes on.
 """
 
 
-LOG_EPILOG = """\
-\b
-Examples:
-  canonry import log world.jsonl --data ./copy
-  canonry import log world.jsonl        again: skips what is there
-  canonry import log world.jsonl --files world-files
-  canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound
-"""
+LOG_EPILOG = examples(
+    "canonry import log world.jsonl --data ./copy",
+    "canonry import log world.jsonl        again: skips what is there",
+    "canonry import log world.jsonl --files world-files",
+    "canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound",
+)
 
 
 @click.group()
@@ -375,7 +378,7 @@ imports.add_command(documents)
 
 
 @imports.command(epilog=TRANSCRIPT_EPILOG)
-@click.argument("files", type=FILES, nargs=-1, required=True)
+@click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
 @click.option("--story", metavar="TITLE", help="The campaign.  [default: the universe's name]")
 @click.option(
@@ -386,10 +389,8 @@ imports.add_command(documents)
     help="Who leads the game.  [default: GM, DM, MATT]",
 )
 @click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Who plays whom.")
-@click.option(
-    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@IMPORTER
+@AS_JSON
 @store_options
 @awaited
 async def transcript(
@@ -463,10 +464,10 @@ def _print(report: ImportReport) -> None:
 
 
 @imports.command(epilog=LOG_EPILOG)
-@click.argument("file", type=FILES)
+@click.argument("file", type=IN_FILE)
 @click.option(
     "--files",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=IN_FOLDER,
     metavar="FOLDER",
     help="Where `canonry export --files` copied the users' files.",
 )

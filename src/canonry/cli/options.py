@@ -12,9 +12,16 @@ from typing import Any, Final, ParamSpec, TypeVar
 import click
 from typing_extensions import override
 
-from canonry.app.setting_kinds import STORE, TOKENS, SettingRow
-from canonry.app.setting_table import SETTINGS
-from canonry.app.settings import Settings, load_settings
+from canonry.app.setting_table import (
+    ENDED,
+    SETTINGS,
+    STORE,
+    TOKENS,
+    SettingRow,
+    Settings,
+    unknown_setting,
+)
+from canonry.app.settings import load_settings
 from canonry.canon.session.caller import Caller
 from canonry.cli.screen import wipe_line
 from canonry.readmodels.ports.view import UpkeepProgress
@@ -23,12 +30,26 @@ from canonry.values.provenance import Actor
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 
+IN_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+OUT_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+IN_FOLDER: Final = click.Path(path_type=Path, exists=True, file_okay=False)
+OUT_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+
+AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+IMPORTER: Final = click.option(
+    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
+)
 CONFIG = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Settings file in TOML; else CANONRY_CONFIG, else canonry.toml of the user.",
 )
+
+
+def examples(*lines: str) -> str:
+    """What a command's help ends with."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
 class SettingsCommand(click.Command):
@@ -73,8 +94,22 @@ def token_options(command: F) -> F:
 
 
 def all_options(command: F) -> F:
-    """`--config` and every setting."""
+    """`--config` and every setting; an option of a former version says what took its place."""
+    for name in ENDED:
+        option = f"--{name.replace('_', '-')}"
+        command = click.option(
+            f"{option}/--no-{option[2:]}",
+            default=None,
+            hidden=True,
+            expose_value=False,
+            callback=_refuse_ended,
+        )(command)
     return _with_rows(command, list(SETTINGS))
+
+
+def _refuse_ended(_: click.Context, param: click.Parameter, value: object) -> None:
+    if value is not None:
+        raise unknown_setting(param.opts[0], (), "command line")
 
 
 def _with_rows(command: F, rows: list[SettingRow]) -> F:

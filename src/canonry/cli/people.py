@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from canonry.app.serving import gateway_for
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store, open_store_to_look
 from canonry.assistant import CANON
 from canonry.cli.options import STORE_FIELDS, settings_from, store_options
@@ -190,7 +190,8 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
         try:
             result = asyncio.run(ask(settings, asked, _arguments(asked, given)))
         except CanonryError as error:
-            message = _in_words_of_the_command(error.message, called)
+            # In words of the command, where a tool's error has paths to its own arguments.
+            message = _PATH.sub(lambda found: called.get(found[1], found[0]), error.message)
             raise type(error)(error.code, message, **error.details) from error
         if as_json:
             click.echo(result.text)
@@ -198,11 +199,6 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
             tell_reply(result.body)
 
     return run
-
-
-def _in_words_of_the_command(message: str, called: Mapping[str, str]) -> str:
-    """The message with options and arguments where a tool's error has paths to its own."""
-    return _PATH.sub(lambda found: called.get(found[1], found[0]), message)
 
 
 def _argument(name: str, schema: Schema, *, required: bool, last: bool) -> click.Argument:

@@ -1,11 +1,8 @@
-"""The screen: the one place where commands print, so that no stored text can steer a terminal.
-
-It stands before standard output and standard error from the first command on. Whatever is written
-there, by us, by click or as a traceback, is made visible; only what is styled here passes as it is.
-"""
+"""The screen and files of the user: no stored text steers a terminal, and no file is left half."""
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +10,38 @@ from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
 
-from canonry.cli.whole_files import whole_file
 from canonry.language.texts.visible import visible, visible_line
+
+
+@contextmanager
+def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterator[TextIO]:
+    """A text in UTF-8 that replaces what `path` names, on the disk, when the block ends well.
+
+    It is written under a name in the same folder that nobody can guess, which must be new: a link
+    that somebody has put there beforehand leads nowhere else. A link at `path` is replaced.
+    """
+    from canonry.stores.folder.blobs import sync_folder  # noqa: PLC0415 - loads asyncio
+
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    part = Path(name)
+    try:
+        with open(handle, "w", encoding="utf-8", newline=newline) as out:  # noqa: PTH123 - a descriptor
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.chmod(mode)
+        part.replace(path)
+        sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+# The screen: the one place where commands print, so that no stored text can steer a terminal.
+#
+# It stands before standard output and standard error from the first command on. Whatever is
+# written
+# there, by us, by click or as a traceback, is made visible; only what is styled here passes as it
+# is.
 
 Styled: TypeAlias = str | tuple[str, str]
 """A text as it is, or (style, text)."""

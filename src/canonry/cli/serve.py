@@ -1,29 +1,117 @@
-"""`canonry serve`: the settings become a gateway over a store, behind stdio or HTTP."""
+"""`canonry serve` and `canonry inspect`: a gateway over a store, for agents and for browsers."""
 
 import asyncio
 import json
 import shlex
 import sys
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from canonry.app.packages import is_installed, load_faces, load_toolsets
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
+from canonry.app.settings import load_settings
 from canonry.cli.entry import complain, importing
-from canonry.cli.inspecting import front
-from canonry.cli.options import SettingsCommand, all_options, settings_from
+from canonry.cli.options import SettingsCommand, all_options, examples, settings_from, store_options
 from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from canonry.gateway.call import Gateway
+    from canonry.gateway.principal import Principal
+    from canonry.inspector.doors import Door
+    from canonry.server.http import Bearers
     from canonry.server.stdio import OpenGateway
+
+
+EPILOG = examples(
+    "canonry inspect",
+    "canonry inspect --data ./saltmere --port 8123",
+    "canonry inspect --read-only --browser",
+)
+
+
+@click.command(epilog=EPILOG)
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Else any that is free.")
+@click.option("--read-only", is_flag=True, help="Look, and decide nothing.")
+@click.option("--browser", is_flag=True, help="Open the link in the browser of this machine.")
+@store_options
+def inspect(*, port: int, read_only: bool, browser: bool, **given: Any) -> None:
+    """Look at the canon in a browser of this machine, move through time, and decide what waits.
+
+    It prints a link that works once; whoever opened it sees and decides what you may.
+    """
+    settings = replace(settings_from(given), read_only=read_only)
+    asyncio.run(_inspect(settings, port, browser=browser))
+
+
+def inspect_folder(folder: Path) -> None:
+    """The same on the store in a folder, until it is interrupted."""
+    click.echo("\nTo look at it in a browser:\n")
+    asyncio.run(_inspect(load_settings({"data": folder}), 0, browser=False))
+
+
+async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
+    with importing():
+        from canonry.app.serving import gateway_for, served  # noqa: PLC0415 - as in serve
+        from canonry.app.stores import open_store, open_store_to_look  # noqa: PLC0415 - as in serve
+        from canonry.assistant import CANON  # noqa: PLC0415 - as in serve
+        from canonry.cli.people import the_operator  # noqa: PLC0415 - as in serve
+        from canonry.inspector.app import inspector_app  # noqa: PLC0415 - as in serve
+        from canonry.inspector.doors import OneLink, link_key  # noqa: PLC0415 - as in serve
+        from canonry.server.http import LOCAL, local_pages, serve_app  # noqa: PLC0415 - as in serve
+
+    plain = replace(settings, contract_only=False, tools=None, rate_limit=None)
+    store = await (open_store_to_look(plain) if plain.read_only else open_store(plain))
+    shown = served(plain, (CANON,))
+    gateway = gateway_for(replace(plain, log_level="warning"), store.canon, shown)
+    key = link_key(store.canon.identities)
+    door = OneLink(principal=the_operator(plain, "inspector"), key=key)
+
+    def told(address: str) -> None:
+        link = f"{address}/enter?key={key}"
+        click.echo(f"open this link, which works once; it ends with Ctrl-C:\n\n  {link}\n")
+        if browser:
+            click.launch(link)
+
+    options, pages = ServerOptions(), inspector_app(gateway, door)
+    await serve_app(
+        gateway,
+        partial(local_pages, pages, options),
+        address=(LOCAL, port),
+        server_options=options,
+        close=store.close,
+        listening=told,
+    )
+
+
+def front(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
+    """The pages beside the protocol of a server; they are imported when somebody first comes."""
+    made: list[Any] = []
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if not made:
+            made.append(await asyncio.to_thread(_behind_door, gateway, principal, bearers))
+        await made[0](scope, receive, send)
+
+    return answer
+
+
+def _behind_door(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
+    from canonry.inspector.app import inspector_app  # noqa: PLC0415 - few servers are looked at
+    from canonry.inspector.doors import TokenDesk, Unlocked  # noqa: PLC0415 - as above
+
+    door: Door = TokenDesk(verify=bearers) if principal is None else Unlocked(principal=principal)
+    return inspector_app(gateway, door)
+
 
 _MIB: Final = 1024 * 1024
 
-EPILOG = """\
+SERVE_EPILOG = """\
 \b
 A client that starts its own server, for one person:
   canonry serve
@@ -44,7 +132,7 @@ The numbers that decide what becomes canon stand in the file only:
 """
 
 
-@click.command(cls=SettingsCommand, epilog=EPILOG)
+@click.command(cls=SettingsCommand, epilog=SERVE_EPILOG)
 @all_options
 def serve(**given: Any) -> None:
     """Serve agents over standard input and output, or over HTTP with --http.
@@ -84,37 +172,36 @@ async def _stdio(settings: Settings, options: ServerOptions) -> None:
 async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
     with importing():
         from canonry.server.http import (  # noqa: PLC0415 - the web stack takes a second
+            http_app,
             require_protection,
-            serve_http,
+            serve_app,
         )
 
     require_protection(host, options)
-    has_pages = is_installed("inspector") and settings.http_inspector
+    shown = is_installed("inspector") and settings.http_inspector and "canon" in settings.toolsets
     opened = await _open(settings)
-    await serve_http(
+    app = partial(http_app, opened.gateway, opened.principal, host=host, server_options=options)
+    await serve_app(
         opened.gateway,
-        opened.principal,
-        host=host,
-        port=port,
+        partial(app, front=front if shown else None),
+        address=(host, port),
         server_options=options,
         close=opened.close,
         listening=lambda address: notice(f"serving {address}/mcp; it ends with Ctrl-C"),
-        front=front if has_pages and "canon" in settings.toolsets else None,
     )
 
 
 async def _open(settings: Settings) -> "OpenGateway":
     """The tools and the store; importing both takes longer than greeting a client."""
     with importing():
-        from canonry.app.indexing import BackgroundIndexing  # noqa: PLC0415 - as below
-        from canonry.app.recalling import recall_folder  # noqa: PLC0415 - as below
+        from canonry.app.recalling import BackgroundIndexing, recall_folder  # noqa: PLC0415 - as below
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
         from canonry.server.stdio import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
         if not settings.contract_only and is_installed("inspector"):
-            from canonry.inspector.apps import with_apps  # noqa: PLC0415 - it can be left out
+            from canonry.inspector.drawing import with_apps  # noqa: PLC0415 - it can be left out
 
             toolsets = with_apps(toolsets)
         toolsets = served(settings, toolsets)

@@ -7,9 +7,9 @@ import click
 
 from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
-from canonry.app.settings import Settings
+from canonry.app.setting_table import Settings
 from canonry.app.system import SystemClock
-from canonry.cli.options import settings_from, token_options
+from canonry.cli.options import examples, settings_from, token_options
 from canonry.cli.serve import server_options
 from canonry.gateway.principal import Principal, is_name
 from canonry.log.items.sources import user_id_of
@@ -22,13 +22,11 @@ _DAY: Final = 86_400
 _DAYS_MAX: Final = 3_660
 _WORDS: Final = tuple(each.value for each in Authority)
 
-EPILOG = """\
-\b
-Examples:
-  canonry token anna --agent-type Contributor
-  canonry token archivist --agent-type Reader --space 01890a5d-ac96-774b-bcce-b302099a8057
-  canonry token table-3 --agent-type Keeper --authority gm --authority player --days 1
-"""
+EPILOG = examples(
+    "canonry token anna --agent-type Contributor",
+    "canonry token archivist --agent-type Reader --space 01890a5d-ac96-774b-bcce-b302099a8057",
+    "canonry token table-3 --agent-type Keeper --authority gm --authority player --days 1",
+)
 
 
 @click.command(epilog=EPILOG)

@@ -9,23 +9,21 @@ import click
 
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.serving import served
-from canonry.cli.options import all_options, settings_from
+from canonry.cli.options import AS_JSON, all_options, examples, settings_from
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.values.errors import NotFound
 from canonry.values.json_values import encode_json
 
-EPILOG = """\
-\b
-Examples:
-  canonry tools
-  canonry tools propose
-  canonry tools --toolsets narrative --contract-only --json
-"""
+EPILOG = examples(
+    "canonry tools",
+    "canonry tools propose",
+    "canonry tools --toolsets narrative --contract-only --json",
+)
 
 
 @click.command(epilog=EPILOG)
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@AS_JSON
 @all_options
 def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
     """List the tools with who may call them, or explain the one called NAME, of any toolset."""

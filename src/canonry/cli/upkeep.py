@@ -1,5 +1,6 @@
-"""`canonry rebuild`, `backup`, `restore` and `verify`: how an operator looks after a store."""
+"""`canonry rebuild`, `backup`, `restore`, `verify` and `doctor`: how a store is looked after."""
 
+import asyncio
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -7,15 +8,27 @@ from typing import Any
 
 import click
 
-from canonry.app.indexing import mend_index, rebuild_index
-from canonry.app.moving import restore_backup
-from canonry.app.recalling import recall_folder
-from canonry.app.settings import Settings
+from canonry.app.examination import Diagnosis, examine, restore_backup
+from canonry.app.file_modes import close_to_others, open_to_others
+from canonry.app.recalling import mend_index, rebuild_index, recall_folder
+from canonry.app.setting_table import DEFAULT, Settings
 from canonry.app.stores import open_kept_store, open_store_to_look
 from canonry.canon.upkeep.logs import Heads, heads_from, verify_store
-from canonry.cli.options import awaited, progress, settings_from, store_options
-from canonry.cli.screen import tell_line
-from canonry.cli.whole_files import whole_file
+from canonry.cli.options import (
+    AS_JSON,
+    IN_FILE,
+    IN_FOLDER,
+    OUT_FILE,
+    OUT_FOLDER,
+    SettingsCommand,
+    all_options,
+    awaited,
+    examples,
+    progress,
+    settings_from,
+    store_options,
+)
+from canonry.cli.screen import tell_line, whole_file
 from canonry.readmodels.ports.view import Verification
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.files import check_files, collect_files
@@ -23,13 +36,11 @@ from canonry.values.errors import InvalidInput
 
 
 @click.command(
-    epilog="""\
-\b
-Examples:
-  canonry rebuild
-  canonry rebuild --only vectors
-  canonry verify && echo "nothing to rebuild"
-"""
+    epilog=examples(
+        "canonry rebuild",
+        "canonry rebuild --only vectors",
+        'canonry verify && echo "nothing to rebuild"',
+    )
 )
 @click.option(
     "--only",
@@ -77,15 +88,13 @@ async def _rebuild_vectors(settings: Settings) -> int:
 
 
 @click.command(
-    epilog="""\
-\b
-Examples:
-  canonry backup ./backup-monday
-  canonry verify --against ./backup-monday/manifest.json
-  canonry restore ./backup-monday --data ./copy
-"""
+    epilog=examples(
+        "canonry backup ./backup-monday",
+        "canonry verify --against ./backup-monday/manifest.json",
+        "canonry restore ./backup-monday --data ./copy",
+    )
 )
-@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("target", type=OUT_FOLDER)
 @store_options
 @awaited
 async def backup(*, target: Path, **given: Any) -> None:
@@ -118,7 +127,7 @@ Example:
   canonry restore ./backup-monday --data ./world
 """
 )
-@click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("source", type=IN_FOLDER)
 @store_options
 @awaited
 async def restore(*, source: Path, **given: Any) -> None:
@@ -152,17 +161,14 @@ with --against also a tail that was cut off or a past that was replaced since th
 @click.command(epilog=EPILOG)
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=IN_FILE,
     metavar="FILE",
     help="Heads recorded elsewhere: a backup's manifest, an exported log, or --record.",
 )
 @click.option(
-    "--record",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the heads there, if all is well.",
+    "--record", type=OUT_FILE, metavar="FILE", help="Write the heads there, if all is well."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@AS_JSON
 @store_options
 @awaited
 async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
@@ -237,3 +243,61 @@ def _data(verification: Verification) -> dict[str, Any]:
         "heads": {space: list(head) for space, head in sorted(verification.heads.items())},
         "findings": [asdict(each) for each in verification.findings],
     }
+
+
+DOCTOR_EPILOG = examples(
+    "canonry doctor",
+    "canonry doctor --data ./world --json",
+    "canonry doctor --mend                         closes an older store to others",
+    "CANONRY_AGENT_TYPE=Narrator canonry doctor    shows where each setting comes from",
+)
+
+
+@click.command(cls=SettingsCommand, epilog=DOCTOR_EPILOG)
+@AS_JSON
+@click.option(
+    "--mend", is_flag=True, help="First close to others what an older version left open to them."
+)
+@click.option("--all", "whole", is_flag=True, help="Tell all settings, not only those given.")
+@all_options
+def doctor(*, as_json: bool, mend: bool, whole: bool, **given: Any) -> None:
+    """Look what is wrong with settings and store, and say what helps.
+
+    Without --mend nothing is changed. Exit code 1 when something is wrong; hints alone are not
+    wrong.
+    """
+    settings = settings_from(given)
+    if mend:
+        found = open_to_others(settings.data)
+        close_to_others(found)
+        click.echo(f"closed {len(found)} files and folders to others", err=True)
+    diagnosis = asyncio.run(examine(settings))
+    if as_json:
+        click.echo(json.dumps(asdict(diagnosis), sort_keys=True))
+    else:
+        _print_diagnosis(diagnosis, whole=whole)
+    if diagnosis.wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _print_diagnosis(diagnosis: Diagnosis, *, whole: bool) -> None:
+    click.echo("findings")
+    if not diagnosis.wrong and not diagnosis.hints:
+        click.echo("  none: all is well")
+    for advice in diagnosis.wrong:
+        click.echo(f"  WRONG  {advice.what}\n         {advice.help}")
+    for advice in diagnosis.hints:
+        click.echo(f"  hint   {advice.what}\n         {advice.help}")
+    click.echo("\nstore")
+    if not diagnosis.store:
+        click.echo("  none yet")
+    width = max(map(len, diagnosis.store), default=0)
+    for key, value in diagnosis.store.items():
+        tell_line(f"  {key:{width}}  {value}")
+    click.echo("\nsettings")
+    shown = [each for each in diagnosis.settings if whole or each.source != DEFAULT]
+    width = max((len(each.key) for each in shown), default=0)
+    for each in shown:
+        tell_line(f"  {each.key:{width}}  {each.value}  ({each.source})")
+    if left := len(diagnosis.settings) - len(shown):
+        click.echo(f"  {left} others are as by default; --all lists them")

@@ -45,7 +45,6 @@ class GatewaySettings:
     """What an operator may decide about the path."""
 
     limits: Limits = field(default_factory=Limits)
-    unknown_properties: bool = False
     published_rates: bool = False
     """Whether the calls a minute that a contract publishes are enforced."""
 
@@ -94,9 +93,7 @@ class Gateway:
         salt = canon.identities.salt()
         self._pseudonyms = Pseudonyms(salt)
         self._correlations = Correlations(salt)
-        self.catalogue: Catalogue = catalogue(
-            toolsets, settings.limits, unknown_properties=settings.unknown_properties
-        )
+        self.catalogue: Catalogue = catalogue(toolsets, settings.limits)
         self._seconds = canon.clock.monotonic
         self._deadline = settings.limits.seconds
         self._rates = Rates(

@@ -116,9 +116,7 @@ def narrowed(
     )
 
 
-def catalogue(
-    toolsets: Iterable[Toolset], limits: Limits, *, unknown_properties: bool = False
-) -> Catalogue:
+def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
     """What `toolsets` offer, each with the check of its schema.
 
     `limits` are the operator's, which hold where a tool has none of its own.
@@ -130,7 +128,7 @@ def catalogue(
     return Catalogue(
         toolsets=served,
         tools=_by_name(
-            (tool.name, _offered_tool(toolset, tool, limits, unknown_properties))
+            (tool.name, _offered_tool(toolset, tool, limits))
             for toolset in served
             for tool in toolset.tools
         ),
@@ -161,19 +159,14 @@ def _require_known(toolsets: Sequence[Toolset], only: Sequence[str] | None) -> N
             raise InvalidInput("tool.unknown", message, path="tools")
 
 
-def _offered_tool(
-    toolset: Toolset,
-    tool: Tool,
-    limits: Limits,
-    unknown_properties: bool,  # noqa: FBT001
-) -> Offer[Tool]:
+def _offered_tool(toolset: Toolset, tool: Tool, limits: Limits) -> Offer[Tool]:
     schema = tool.input_schema if tool.accepted_schema is None else tool.accepted_schema
     return Offer(
         kind="call",
         toolset=toolset,
         thing=tool,
         limits=limits if tool.limits is None else tool.limits.under(limits),
-        check=compiled_when_called(schema, unknown_properties=unknown_properties, exact=tool.exact),
+        check=compiled_when_called(schema, exact=tool.exact),
         run=tool.run,
         result_of=replied,
         compose=tool.compose,

@@ -40,13 +40,9 @@ _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dep
 Given = dict[str, Any]
 
 
-def compiled_when_called(
-    schema: Schema, *, unknown_properties: bool = False, exact: bool = False
-) -> Callable[[Given], Given]:
+def compiled_when_called(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
     """As `compile_arguments`, at the first call: of many tools few are ever called."""
-    compiled = cache(
-        partial(compile_arguments, schema, unknown_properties=unknown_properties, exact=exact)
-    )
+    compiled = cache(partial(compile_arguments, schema, exact=exact))
 
     def check(arguments: Given) -> Given:
         return compiled()(arguments)
@@ -54,20 +50,18 @@ def compiled_when_called(
     return check
 
 
-def compile_arguments(
-    schema: Schema, *, unknown_properties: bool = False, exact: bool = False
-) -> Callable[[Given], Given]:
+def compile_arguments(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
     """A function that checks arguments against `schema` and returns them with defaults filled in.
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
-    declare are refused unless `unknown_properties`. Where the check is `exact`, a value of another
-    type is refused and not mended. The arguments given are never changed; a default value is
-    shared between calls and must not be changed either.
+    declare are refused. Where the check is `exact`, a value of another type is refused and not
+    mended. The arguments given are never changed; a default value is shared between calls and
+    must not be changed either.
 
     The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
     with the path, the violated keyword and further `problems`.
     """
-    checked = dict(schema) if unknown_properties else closed(schema)
+    checked = closed(schema)
     validator = jsonschema_rs.validator_for(
         checked,
         formats={"uuid": is_uuid, "date-time": _is_instant},

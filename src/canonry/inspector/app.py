@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.face import load_attribute
+from canonry.inspector import pages
 from canonry.inspector.doors import AMBIGUOUS, Door, Hall, OneLink, Refused, Visit, Visitor
 from canonry.inspector.drawing import (
     GuardedHeaders,
@@ -23,7 +24,6 @@ from canonry.inspector.drawing import (
     installed_pages,
     language_of,
 )
-from canonry.inspector.pages import deciding, reading
 from canonry.values.errors import NotAllowed
 from canonry.values.ids import is_uuid
 
@@ -32,19 +32,19 @@ NEEDED: Final = "spaces"
 """The tool whose toolset the pages are drawn of; where it is not served, there are none."""
 
 _PAGES: Final[dict[str, Answering]] = {
-    "/": reading.home,
-    "/space": reading.space,
-    "/find": reading.find,
-    "/thing/{id}": reading.thing,
-    "/page/{id}/{number}": reading.page_picture,
-    "/difference": reading.difference,
-    "/difference/{id}": reading.difference,
-    "/timeline": reading.timeline,
-    "/graph": reading.graph,
-    "/log": reading.log,
-    "/health": reading.health,
-    "/review": deciding.review,
-    "/review/head": deciding.head,
+    "/": pages.home,
+    "/space": pages.space,
+    "/find": pages.find,
+    "/thing/{id}": pages.thing,
+    "/page/{id}/{number}": pages.page_picture,
+    "/difference": pages.difference,
+    "/difference/{id}": pages.difference,
+    "/timeline": pages.timeline,
+    "/graph": pages.graph,
+    "/log": pages.log,
+    "/health": pages.health,
+    "/review": pages.review,
+    "/review/head": pages.head,
 }
 _INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
@@ -57,11 +57,11 @@ def inspector_app(gateway: Gateway, door: Door) -> Starlette:
     """The pages over `gateway`, for whoever comes in by `door`."""
     host = _Reception(gateway, Hall(door, gateway.canon.clock, gateway.canon.identities))
     optional = {path: load_attribute(target) for path, target in installed_pages().items()}
-    pages: dict[str, Answering] = {**_PAGES, **optional}
+    every: dict[str, Answering] = {**_PAGES, **optional}
     return Starlette(
         routes=[
-            *(Route(path, host.page(page), methods=["GET"]) for path, page in pages.items()),
-            Route("/decide", host.page(deciding.decide), methods=["POST"]),
+            *(Route(path, host.page(page), methods=["GET"]) for path, page in every.items()),
+            Route("/decide", host.page(pages.decide), methods=["POST"]),
             Route("/enter", host.enter, methods=["GET"]),
             Route("/sign-in", host.sign_in, methods=["POST"]),
             Route("/leave", host.page(host.leave), methods=["POST"]),
@@ -103,9 +103,9 @@ class _Reception:
             except Refused as refused:
                 if refused.status == _INVALID and _names_nothing(request, refused):
                     return await self.lost(request, refused)
-                response = visit.draw("refused.html", refused.status, refused=refused, space=None)
+                response = visit.draw("refused.html", refused.status, refused=refused)
             except PermissionError:
-                response = visit.draw("stale.html", 403, space=None)
+                response = visit.draw("stale.html", 403)
             if visitor.fresh:
                 _remember(request, response, visitor)
             return response
@@ -151,7 +151,7 @@ class _Reception:
     async def language(self, visit: Visit) -> Response:
         """Speak another language from now on."""
         form = await visit.form()
-        response = visit.go(deciding.back_to(form))
+        response = visit.go(pages.back_to(form))
         chosen = language_of(form.get("language", [""])[0], "")
         response.set_cookie(
             "canonry-language",
@@ -166,14 +166,14 @@ class _Reception:
     async def lost(self, request: Request, _: Exception) -> Response:
         """There is no such page."""
         frame = self._bare(request)
-        return HTMLResponse(draw("lost.html", frame, space=None), 404)
+        return HTMLResponse(draw("lost.html", frame), 404)
 
     def _door(
         self, request: Request, visitor: Visitor | None, *, failed: bool = False, why: str = ""
     ) -> Response:
         by_link = isinstance(self._hall.door, OneLink)
         kind = "closed" if visitor is not None else "link" if by_link else "token"
-        page = draw("door.html", self._bare(request), kind=kind, failed=failed, why=why, space=None)
+        page = draw("door.html", self._bare(request), kind=kind, failed=failed, why=why)
         return HTMLResponse(page, 404 if kind == "closed" else 403 if why else 401)
 
     def _bare(self, request: Request) -> PageFrame:

@@ -87,25 +87,20 @@ def greet(
 ) -> Server:
     """An MCP server that introduces itself with `faces`, and awaits `ready` for all the rest."""
     alone = faces[0] if len(faces) == 1 else None
+    instructions = (each.instructions for each in faces if each.instructions)
     answering: dict[str, Any] = {f"on_{name}": _fenced(ready, name) for name in _HANDLED}
     server: Server = _Greeter(
         alone.server_name if alone else "canonry",
         version=__version__,
         title=(alone.title or f"Canonry: {alone.name}") if alone else "Canonry",
         description=alone.purpose if alone else "Canonical truth for AI agents",
-        instructions=_instructions(faces),
+        instructions="\n\n".join((*instructions, STORED_IS_DATA)),
         get_tool_input_schema=header_schema,
         **answering,
     )
     # Without the SDK's own: a span for each message costs, and nobody collects them.
     server.middleware[:] = (drop_what_was_said, let_tools_answer)
     return server
-
-
-def _instructions(faces: Sequence[Face]) -> str:
-    """What each toolset says of itself, and what holds for everything that any of them returns."""
-    instructions = (each.instructions for each in faces if each.instructions)
-    return "\n\n".join((*instructions, STORED_IS_DATA))
 
 
 def _fenced(ready: Ready, name: str) -> Callable[[RequestContext, Any], Awaitable[Any]]:

@@ -7,7 +7,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
-from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,16 +17,23 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.ports.world import Clock
-from canonry.server.binding import bind
-from canonry.server.bodies import InFlight, RequestBodies
-from canonry.server.file_hosts import host_files
+from canonry.server.binding import bind, host_files
 from canonry.server.listening import bounded_config, listen
-from canonry.server.logs import LineLog, capture_library_logs
-from canonry.server.middleware import PATH, HostGuard, Throttle, about, narrowed, open_to, world_in
+from canonry.server.messages import Sessions
+from canonry.server.middleware import (
+    PATH,
+    HostGuard,
+    InFlight,
+    RequestBodies,
+    about,
+    narrowed,
+    open_to,
+    throttled,
+    world_in,
+)
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
-from canonry.server.sessions import Sessions
-from canonry.server.stdio import Close
+from canonry.server.stdio import Close, LineLog, capture_library_logs
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
 
@@ -43,79 +49,28 @@ Front = Callable[[Gateway, Principal | None, Bearers], ASGIApp]
 """What answers beside the protocol: for the principal of the process, or None where tokens say."""
 
 _GUARDED_ALREADY: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-_LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+LOCAL: Final = "127.0.0.1"
+_LOCAL_NAMES: Final = (LOCAL, "localhost", "[::1]")
 
 
-async def serve_http(
-    gateway: Gateway,
-    principal: Principal,
-    *,
-    host: str,
-    port: int,
-    server_options: ServerOptions,
-    close: Close,
-    listening: Callable[[str], None] | None = None,
-    front: Front | None = None,
-) -> None:
-    """Serve until the process is asked to stop; answer what is in flight, then `close` the canon.
-
-    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them; `front` makes what
-    answers under every other path. `listening` is told the address of the server as soon as clients
-    can connect; port 0 takes a free one.
-
-    Raises:
-        InvalidInput: `http.unprotected`, for an address beyond this machine without bearer tokens.
-        Unavailable: `http.address`, if the address cannot be taken.
-    """
-
-    def app() -> ASGIApp:
-        return http_app(gateway, principal, host=host, server_options=server_options, front=front)
-
-    await _served(
-        gateway,
-        app,
-        address=(host, port),
-        server_options=server_options,
-        close=close,
-        listening=listening,
-    )
-
-
-async def serve_pages(
-    gateway: Gateway,
-    pages: ASGIApp,
-    *,
-    port: int,
-    server_options: ServerOptions,
-    close: Close,
-    listening: Callable[[str], None],
-) -> None:
-    """Serve nothing but `pages`, to browsers of this machine, until the process is asked to stop.
-
-    Raises:
-        Unavailable: `http.address`, if the port cannot be taken.
-    """
-    host = _LOCAL_NAMES[0]
-    app = _guard(host, server_options).around_pages(pages)
-    await _served(
-        gateway,
-        lambda: app,
-        address=(host, port),
-        server_options=server_options,
-        close=close,
-        listening=listening,
-    )
-
-
-async def _served(
+async def serve_app(
     gateway: Gateway,
     make: Callable[[], ASGIApp],
     *,
     address: tuple[str, int],
     server_options: ServerOptions,
     close: Close,
-    listening: Callable[[str], None] | None,
+    listening: Callable[[str], None] | None = None,
 ) -> None:
+    """Serve what `make` makes, `http_app` or `local_pages`, until the process is asked to stop.
+
+    What is in flight then is answered, and `close` closes the canon. `listening` is told the
+    address of the server as soon as clients can connect; port 0 takes a free one.
+
+    Raises:
+        InvalidInput: `http.unprotected`, for an address beyond this machine without bearer tokens.
+        Unavailable: `http.address`, if the address cannot be taken.
+    """
     log = LineLog()
     capture_library_logs(log)
     gateway.audit.write_to(log.write)
@@ -143,6 +98,11 @@ async def _served(
         log.close()
 
 
+def local_pages(pages: ASGIApp, server_options: ServerOptions) -> ASGIApp:
+    """Nothing but `pages`, for browsers of this machine."""
+    return _guard(LOCAL, server_options).around_pages(pages)
+
+
 def http_app(
     gateway: Gateway,
     principal: Principal,
@@ -152,6 +112,9 @@ def http_app(
     front: Front | None = None,
 ) -> ASGIApp:
     """The whole ASGI application.
+
+    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them; `front` makes what
+    answers under every other path.
 
     Raises:
         InvalidInput: `http.unprotected`.
@@ -172,16 +135,7 @@ def http_app(
     # The largest body alone never is too much.
     flight = InFlight(max(limits.in_flight_bytes, _largest_body(gateway, server_options)))
     apps = [
-        _mcp_app(
-            path,
-            bind(each, identify, server_options),
-            throttle=Throttle(each, identify),
-            verifier=verifier,
-            options=server_options,
-            body_bytes=_largest_body(each, server_options),
-            sessions=sessions,
-            flight=flight,
-        )
+        _mcp_app(path, each, identify, verifier, options=server_options, held=(sessions, flight))
         for path, each in gateways.items()
     ]
     pages = Pages(
@@ -216,17 +170,15 @@ def _bearers(verifier: "BearerVerifier | None", clock: Clock) -> Bearers:
 
 def _mcp_app(
     path: str,
-    server: Server,
-    *,
-    throttle: Throttle,
+    gateway: Gateway,
+    identify: Callable[[], Principal],
     verifier: "BearerVerifier | None",
+    *,
     options: ServerOptions,
-    body_bytes: int,
-    sessions: Sessions,
-    flight: InFlight,
+    held: tuple[Sessions, InFlight],
 ) -> Starlette:
-    """The application that serves `server` under `path`."""
-    auth = None
+    """The application that serves `gateway` under `path`; all paths share what is `held`."""
+    server, auth, (sessions, flight) = bind(gateway, identify, options), None, held
     if options.bearer is not None:
         from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
 
@@ -239,8 +191,8 @@ def _mcp_app(
         token_verifier=verifier,
     )
     manager = server.session_manager
-    bodies = RequestBodies(manager.asgi_app.app, body_bytes, flight)
-    bounded: Any = throttle.around(sessions.around(bodies))
+    bodies = RequestBodies(manager.asgi_app.app, _largest_body(gateway, options), flight)
+    bounded: Any = throttled(sessions.around(bodies), gateway, identify)
     manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, whose place this takes
     return app
 

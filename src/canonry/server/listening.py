@@ -197,7 +197,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= _AHEAD or self._names_many_hosts():
+        hosts = [name for name, _ in self.headers].count(b"host")
+        if len(self.pipeline) >= _AHEAD or hosts > 1:
             raise _RefusedError
         self._begun = False
         self._reading = True
@@ -239,9 +240,6 @@ class BoundedProtocol(HttpToolsProtocol):
         if not left or left != self._left:
             self._left, self._taken_at = left, now
         return now - self._taken_at > self._limits.answer_seconds
-
-    def _names_many_hosts(self) -> bool:
-        return [name for name, _ in self.headers].count(b"host") > 1
 
     def _refuse_head(self) -> NoReturn:
         self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE

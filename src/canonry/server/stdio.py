@@ -1,8 +1,9 @@
-"""Serve one client over standard input and output."""
+"""Serve one client over standard input and output, and write the log beside it."""
 
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import queue
 import signal
@@ -10,21 +11,108 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import mcp_types as types
+import orjson
 from mcp.shared.message import SessionMessage
+from typing_extensions import override
 
 from canonry.gateway.face import Face
+from canonry.language.texts.visible import visible
 from canonry.server.greeting import Handlers, greet
-from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.messages import BATCHING, Batch, BatchedLines, decode, encode, read_batch
 from canonry.server.options import ServerOptions
 
 if TYPE_CHECKING:
     from canonry.gateway.call import Gateway
     from canonry.gateway.principal import Principal
+
+
+_KEPT: Final = 10_000
+_PAUSE: Final = 0.05
+_STDERR: Final = 2
+
+
+class LineLog:
+    """Lines on their way to a file descriptor.
+
+    If nobody reads the other end, the oldest lines are dropped; nothing waits.
+    Lines appear within a twentieth of a second, so that a busy server writes many at once.
+    """
+
+    def __init__(self, descriptor: int = _STDERR) -> None:
+        """Nothing is started before the first line."""
+        self._descriptor = descriptor
+        self._lines: deque[bytes] = deque(maxlen=_KEPT)
+        self._some = threading.Event()
+        self._closing = threading.Event()
+        self._writer: threading.Thread | None = None
+
+    def write(self, line: bytes) -> None:
+        """Take one whole line; never blocks."""
+        self._lines.append(line)
+        if not self._some.is_set():
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._run, name="log", daemon=True)
+                self._writer.start()
+            self._some.set()
+
+    def close(self, seconds: float = 0.2) -> None:
+        """Write what is left, if the other end takes it in time."""
+        self._closing.set()
+        self._some.set()
+        if self._writer is not None:
+            self._writer.join(seconds)
+
+    def _run(self) -> None:
+        while not self._closing.is_set() or self._lines:
+            self._some.wait()
+            self._closing.wait(_PAUSE)
+            self._some.clear()
+            waiting = []
+            with suppress(IndexError):
+                while True:
+                    waiting.append(self._lines.popleft())
+            with suppress(OSError):
+                _write_all(
+                    self._descriptor, visible(b"".join(waiting).decode(errors="replace")).encode()
+                )
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+class _Handler(logging.Handler):
+    """Log records of libraries: where they come from and how grave they are, never their text."""
+
+    def __init__(self, log: LineLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[0] if record.exc_info else None
+        line = {
+            "event": "library",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "place": f"{record.module}:{record.lineno}",
+            "error": error.__name__ if error else None,
+        }
+        self._log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def capture_library_logs(log: LineLog) -> None:
+    """Send warnings and errors of libraries to `log`, without what they may quote of a message."""
+    root = logging.getLogger()
+    root.handlers[:] = [_Handler(log)]
+    root.setLevel(logging.WARNING)
 
 
 Close = Callable[[], Awaitable[None]]
@@ -39,12 +127,8 @@ class OpenGateway:
     close: Close
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """The same, ready to answer requests."""
-
-    handlers: Handlers
-    close: Close
+Bound = tuple[Handlers, Close]
+"""What answers requests to an open gateway, and how its canon is closed."""
 
 
 class Opening:
@@ -114,7 +198,7 @@ async def serve_stdio(
     inputs = _Input(loop, source, output, opening, server_options.drain_seconds)
 
     async def ready() -> Handlers:
-        return (await opening.result()).handlers
+        return (await opening.result())[0]
 
     server = greet(faces, ready)
     if sys.platform != "win32":  # whose loops take no handlers
@@ -125,7 +209,8 @@ async def serve_stdio(
     finally:
         await output.finish()
         try:
-            await (await opening.result()).close()
+            _, close = await opening.result()
+            await close()
         finally:
             log.close()
 
@@ -134,14 +219,13 @@ async def _bound(
     open_canon: Callable[[], Awaitable[OpenGateway]], log: LineLog, options: ServerOptions
 ) -> Bound:
     opened = await open_canon()
-    from canonry.server.binding import Binding  # noqa: PLC0415 - it imports the gateway
-    from canonry.server.file_hosts import host_files  # noqa: PLC0415 - as above
+    from canonry.server.binding import Binding, host_files  # noqa: PLC0415 - imports the gateway
 
     opened.gateway.audit.write_to(log.write)
     host_files(opened.gateway.canon, options.public_url)
     binding = Binding(opened.gateway, lambda: opened.principal, options, alone=True)
     gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
-    return Bound(handlers=binding.handlers, close=opened.close)
+    return binding.handlers, opened.close
 
 
 def _take_standard_streams() -> tuple[int, int]:
@@ -242,9 +326,7 @@ class _Output(_Stream):
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
             with contextlib.suppress(OSError):  # the client has gone; its input ends as well
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[os.write(self._descriptor, rest) :]
+                _write_all(self._descriptor, line)
             if not self._written:
                 self._call(self._begun)
             self._written += len(line)

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from neo4j import AsyncGraphDatabase
 
-from canonry.app.moving import quietly
+from canonry.app.examination import quietly
 from canonry.gateway.limits import within
 from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.view import Folded

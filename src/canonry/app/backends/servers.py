@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.app.moving import back_up
+from canonry.app.examination import back_up
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemIdentities
 from canonry.canon.session.canon import Canon

@@ -15,11 +15,20 @@ import click
 
 from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on, principal_for, served
-from canonry.app.settings import Settings
-from canonry.cli.connecting.clients import CLIENTS, ClientKind, Machine, launch
-from canonry.cli.connecting.writing import Edit, connected, disconnected, require_inside, write
+from canonry.app.setting_table import Settings
+from canonry.cli.connecting.clients import (
+    CLIENTS,
+    ClientKind,
+    Edit,
+    Machine,
+    connected,
+    disconnected,
+    launch,
+    require_inside,
+    write,
+)
 from canonry.cli.entry import importing
-from canonry.cli.options import settings_from
+from canonry.cli.options import OUT_FOLDER, examples, settings_from
 from canonry.cli.serve import serve
 from canonry.values.errors import InvalidInput, Unavailable
 
@@ -40,17 +49,15 @@ async def offered(command: Sequence[str], unheard: TextIO) -> int:
 
 _PRINTED: Final = "json"
 
-EPILOG = """\
-\b
-Examples:
-  canonry connect
-  canonry connect claude-desktop
-  canonry connect cursor --data ./saltmere --dry-run
-  canonry connect vscode --project
-  canonry connect codex -- --toolsets narrative --agent-type CanonKeeper
-  canonry connect claude-desktop --undo
-  canonry connect json
-"""
+EPILOG = examples(
+    "canonry connect",
+    "canonry connect claude-desktop",
+    "canonry connect cursor --data ./saltmere --dry-run",
+    "canonry connect vscode --project",
+    "canonry connect codex -- --toolsets narrative --agent-type CanonKeeper",
+    "canonry connect claude-desktop --undo",
+    "canonry connect json",
+)
 
 
 @click.command(epilog=EPILOG)
@@ -58,7 +65,7 @@ Examples:
 @click.argument("serving", nargs=-1, metavar="[-- OPTIONS OF SERVE]")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OUT_FOLDER,
     metavar="DIR",
     help="Folder of the store.  [default: the user's data folder]",
 )

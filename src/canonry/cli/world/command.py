@@ -1,23 +1,29 @@
 """`canonry world`: worlds come from files and go into files; they can be drawn and checked."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from textwrap import shorten
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
-from canonry.app.settings import Settings
-from canonry.app.stores import Store, open_kept_store, open_store_to_try
-from canonry.canon.session.canon import Canon
-from canonry.cli.options import operator, progress, settings_from, store_options
+from canonry.app.setting_table import Settings
+from canonry.app.stores import open_kept_store, open_store_to_try
+from canonry.cli.options import (
+    AS_JSON,
+    IN_FILE,
+    OUT_FILE,
+    awaited,
+    examples,
+    operator,
+    progress,
+    settings_from,
+    store_options,
+)
 from canonry.cli.screen import data_output, tell_line
 from canonry.gateway.validation import compile_arguments
 from canonry.language.texts.visible import visible
@@ -51,12 +57,7 @@ def parse_atlas(data: bytes) -> Atlas:
         raise InvalidInput("world.not-json", message, path="") from None
     if not isinstance(value, dict):
         raise InvalidInput("world.not-json", "a world is an object in JSON", path="")
-    return read_value(_checker()(value), Atlas)
-
-
-@cache
-def _checker() -> Callable[[dict[str, Any]], dict[str, Any]]:
-    return compile_arguments(schema_of(Atlas))
+    return read_value(compile_arguments(schema_of(Atlas))(value), Atlas)
 
 
 def atlas_bytes(atlas: Atlas) -> bytes:
@@ -69,16 +70,8 @@ def demo_atlas() -> Atlas:
     return parse_atlas(files(__package__).joinpath("demo.json").read_bytes())
 
 
-T = TypeVar("T")
-FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
-OUT: Final = click.Path(path_type=Path, dir_okay=False)
 WRONG: Final = 1
 DEMO: Final = "demo.json of Canonry"
-
-
-def examples(*lines: str) -> str:
-    """What a command's help ends with."""
-    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
 @click.group(
@@ -101,26 +94,28 @@ def world() -> None:
     name="import",
     epilog=examples("canonry world import isles.json --dry-run", "canonry world import isles.json"),
 )
-@click.argument("file", type=FILE)
+@click.argument("file", type=IN_FILE)
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@AS_JSON
 @store_options
-def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
+@awaited
+async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
     """Bring a world to what FILE says; a second time, it changes nothing.
 
     The file is checked as a whole before anything is written. What the store has and the file
     does not speak of stays, and whoever is known already stays where they are.
     """
     atlas, origin = read_atlas(file)
-    done = _import(settings_from(given), atlas, origin, dry_run=dry_run)
+    done = await _import(settings_from(given), atlas, origin, dry_run=dry_run)
     _print_import(done, dry_run=dry_run, as_json=as_json)
 
 
 @world.command(epilog=examples("canonry world demo", "canonry world demo --data ./trial"))
 @store_options
-def demo(**given: Any) -> None:
+@awaited
+async def demo(**given: Any) -> None:
     """Bring in the world that comes with Canonry, and say how to serve it."""
-    done = _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
+    done = await _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
     _print_import(done, dry_run=False, as_json=False)
     click.echo("serve it with:")
     data = f" --data {quote(str(given['data']))}" if given.get("data") else ""
@@ -128,16 +123,18 @@ def demo(**given: Any) -> None:
     click.echo(f"  {command}{data}")
 
 
-def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> ImportedWorld:
-    async def work(canon: Canon) -> ImportedWorld:
-        caller = operator("world import")
+async def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> ImportedWorld:
+    opening = open_store_to_try(settings) if dry_run else open_kept_store(settings)
+    async with await opening as store:
         with progress("importing") as told:
             return await import_world(
-                canon, caller, atlas, origin=origin, told=told, dry_run=dry_run
+                store.canon,
+                operator("world import"),
+                atlas,
+                origin=origin,
+                told=told,
+                dry_run=dry_run,
             )
-
-    opening = open_store_to_try if dry_run else open_kept_store
-    return _with_store(settings, work, opening=opening)
 
 
 def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
@@ -155,14 +152,12 @@ def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
 
 @world.command(name="list", epilog=examples("canonry world list"))
 @store_options
-def list_worlds(**given: Any) -> None:
+@awaited
+async def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
-
-    async def work(canon: Canon) -> list[str]:
-        return [f"{each.id}  {each.name}" for each in await query_worlds(canon)]
-
-    for line in _with_store(settings_from(given), work):
-        tell_line(line)
+    async with await open_kept_store(settings_from(given), existing=True) as store:
+        for each in await query_worlds(store.canon):
+            tell_line(f"{each.id}  {each.name}")
 
 
 @world.command(
@@ -172,11 +167,12 @@ def list_worlds(**given: Any) -> None:
     )
 )
 @click.argument("name", metavar="WORLD")
-@click.argument("file", type=OUT, required=False)
+@click.argument("file", type=OUT_FILE, required=False)
 @store_options
-def export(*, name: str, file: Path | None, **given: Any) -> None:
+@awaited
+async def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
-    text = atlas_bytes(_atlas(settings_from(given), name)).decode()
+    text = atlas_bytes(await _atlas(settings_from(given), name)).decode()
     with data_output(file) as out:
         out.write(text)
 
@@ -188,11 +184,12 @@ def export(*, name: str, file: Path | None, **given: Any) -> None:
     ),
 )
 @click.argument("name", metavar="WORLD|FILE")
-@click.option("--svg", type=OUT, metavar="FILE", help="Draw it there instead of in text.")
+@click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw it there instead of in text.")
 @store_options
-def draw(*, name: str, svg: Path | None, **given: Any) -> None:
+@awaited
+async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     """Draw a world: its ways, its realms, and the places that no way leads to."""
-    atlas = _atlas_of(settings_from(given), name)
+    atlas = await _atlas_of(settings_from(given), name)
     if svg is None:
         click.echo(drawn(atlas))
     else:
@@ -205,9 +202,10 @@ def draw(*, name: str, svg: Path | None, **given: Any) -> None:
 )
 @click.argument("name", metavar="WORLD|FILE")
 @store_options
-def check(*, name: str, **given: Any) -> None:
+@awaited
+async def check(*, name: str, **given: Any) -> None:
     """List what is wrong or strange in a world's structure; exit code 1 if anything is wrong."""
-    found = list(problems(_atlas_of(settings_from(given), name)))
+    found = list(problems(await _atlas_of(settings_from(given), name)))
     for problem in found:
         _tell(problem)
     wrong = sum(problem.fatal for problem in found)
@@ -224,12 +222,13 @@ def check(*, name: str, **given: Any) -> None:
 )
 @click.argument("before", metavar="WORLD|FILE")
 @click.argument("after", metavar="WORLD|FILE")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@AS_JSON
 @store_options
-def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
+@awaited
+async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     """List what AFTER says otherwise than BEFORE, part by part and field by field."""
     settings = settings_from(given)
-    found = differences(_atlas_of(settings, before), _atlas_of(settings, after))
+    found = differences(await _atlas_of(settings, before), await _atlas_of(settings, after))
     if as_json:
         click.echo(encode_json([asdict(each) for each in found]).decode())
         return
@@ -241,10 +240,10 @@ def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
 @world.command(
     epilog=examples("canonry world merge marches.json ann.json ben.json both.json"),
 )
-@click.argument("base", type=FILE)
-@click.argument("ours", type=FILE)
-@click.argument("theirs", type=FILE)
-@click.argument("file", type=OUT)
+@click.argument("base", type=IN_FILE)
+@click.argument("ours", type=IN_FILE)
+@click.argument("theirs", type=IN_FILE)
+@click.argument("file", type=OUT_FILE)
 def merge(*, base: Path, ours: Path, theirs: Path, file: Path) -> None:
     """Write to FILE what OURS and THEIRS, which both grew from BASE, amount to.
 
@@ -272,30 +271,14 @@ def _tell(problem: Problem) -> None:
     tell_line(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
 
 
-def _atlas_of(settings: Settings, name: str) -> Atlas:
-    path = Path(name)
-    return completed(read_atlas(path)[0]) if path.is_file() else _atlas(settings, name)
+async def _atlas_of(settings: Settings, name: str) -> Atlas:
+    return _atlas_in(Path(name)) or await _atlas(settings, name)
 
 
-def _atlas(settings: Settings, name: str) -> Atlas:
-    async def work(canon: Canon) -> Atlas:
-        return await export_world(canon, await world_named(canon, name))
-
-    return _with_store(settings, work)
+def _atlas_in(path: Path) -> Atlas | None:
+    return completed(read_atlas(path)[0]) if path.is_file() else None
 
 
-def _existing(settings: Settings) -> Awaitable[Store]:
-    return open_kept_store(settings, existing=True)
-
-
-def _with_store(
-    settings: Settings,
-    work: Callable[[Canon], Awaitable[T]],
-    *,
-    opening: Callable[[Settings], Awaitable[Store]] = _existing,
-) -> T:
-    async def run() -> T:
-        async with await opening(settings) as store:
-            return await work(store.canon)
-
-    return asyncio.run(run())
+async def _atlas(settings: Settings, name: str) -> Atlas:
+    async with await open_kept_store(settings, existing=True) as store:
+        return await export_world(store.canon, await world_named(store.canon, name))

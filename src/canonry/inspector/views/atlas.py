@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
@@ -13,8 +12,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.doors import Visit
-from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.inspector.views.things import LinkTo, link_of
+from canonry.inspector.views.places import Seen, place_of
+from canonry.inspector.views.things import link_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
@@ -34,58 +33,20 @@ _COLOURS: Final = 8
 _DIRECTIONS: Final = frozenset(Direction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaySeen:
-    """A way from a place to another, as it is told."""
-
-    end: LinkTo
-    direction: str
-    blocked: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceSeen:
-    """A place at its spot: its ways, the realms around it, who is there, what lies upon it."""
-
-    id: str
-    name: str
-    says: str
-    x: int
-    y: int
-    colour: int
-    ways: Sequence[WaySeen]
-    realms: Sequence[LinkTo]
-    here: Sequence[LinkTo]
-    layers: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapSeen:
-    """A world at `tick`; `now` is where its clock stands. Sizes are in units of the drawing.
-
-    `lines` are the ways as they are drawn: all of one look as one path, by what they are called.
-    """
-
-    space: SpaceSeen
-    tick: int
-    now: int
-    width: int
-    height: int
-    places: Sequence[PlaceSeen]
-    lines: Mapping[str, str]
-    more: bool
-
-
 async def atlas_page(visit: Visit) -> Response:
     """The map of a world at a tick."""
     tick = visit.asked("tick")
     given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
     seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
-    return visit.draw("map.html", seen=seen, space=seen.space, listed=TOLD)
+    return visit.draw("map.html", seen=seen, listed=TOLD)
 
 
-async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSeen:
-    """The world of a space as it was at `tick`, by default now."""
+async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The world of a space as it was at `tick`, by default now.
+
+    Sizes are in units of the drawing; `lines` are the ways as they are drawn: all of one look as
+    one path, by what they are called.
+    """
     desk = await desk_of(canon, caller, arguments)
     world = await require_world(canon, caller, desk.space.id)
     asked = arguments.get("tick")
@@ -101,44 +62,44 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     at, width, height = _drawn(known, ways, then.id_of(None))
     inside = dict.fromkeys(one.id for each in realms.values() for one in each)
     order = {realm: number % _COLOURS for number, realm in enumerate(inside)}
-    out: dict[str, list[WaySeen]] = defaultdict(list)
+    out: dict[str, list[Seen]] = defaultdict(list)
     lines: dict[str, str] = defaultdict(str)
     called = {each.id: link_of(each) for each in known.values()}
     for each in ways:
-        way = WaySeen(
-            end=called[each.to_id],
-            direction=kind_of(each),
-            blocked=str(each.properties.get("blocked") or ""),
-        )
+        way = {
+            "end": called[each.to_id],
+            "direction": kind_of(each),
+            "blocked": str(each.properties.get("blocked") or ""),
+        }
         out[each.from_id].append(way)
-        look = "way blocked" if way.blocked else "way"
+        look = "way blocked" if way["blocked"] else "way"
         look += " hiddenway" if each.properties.get("hidden") else ""
         (x1, y1), (x2, y2) = at[each.from_id], at[each.to_id]
         lines[look] += f"M{x1} {y1}L{x2} {y2}"
-    return MapSeen(
-        space=await place_of(desk),
-        tick=then.tick,
-        now=world.now,
-        width=width,
-        height=height,
-        places=[
-            PlaceSeen(
-                id=each.id,
-                name=called[each.id].name,
-                says=each.description,
-                x=at[each.id][0],
-                y=at[each.id][1],
-                colour=next((order[realm.id] for realm in realms[each.id]), _COLOURS),
-                ways=out[each.id],
-                realms=[link_of(realm) for realm in realms[each.id]],
-                here=[link_of(one) for one in here[each.id]],
-                layers=[str(one.properties.get("value", one.name)) for one in layers[each.id]],
-            )
+    return {
+        "space": await place_of(desk),
+        "tick": then.tick,
+        "now": world.now,
+        "width": width,
+        "height": height,
+        "places": [
+            {
+                "id": each.id,
+                "name": called[each.id].name,
+                "says": each.description,
+                "x": at[each.id][0],
+                "y": at[each.id][1],
+                "colour": next((order[realm.id] for realm in realms[each.id]), _COLOURS),
+                "ways": out[each.id],
+                "realms": [link_of(realm) for realm in realms[each.id]],
+                "here": [link_of(one) for one in here[each.id]],
+                "layers": [str(one.properties.get("value", one.name)) for one in layers[each.id]],
+            }
             for each in known.values()
         ],
-        lines=lines,
-        more=page.total > len(page.items),
-    )
+        "lines": lines,
+        "more": page.total > len(page.items),
+    }
 
 
 async def _edges(then: WorldAt, rel_type: str, *ids: EntityId) -> Sequence[Relation]:

@@ -1,7 +1,6 @@
-"""The log, the health of the store, and differences between moments."""
+"""The log, the health of the store, differences between moments, and the graph."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from canonry.assistant.changing import how_of, says
@@ -19,11 +18,12 @@ from canonry.canon.queries.listings import (
 from canonry.canon.queries.timeline import ChangeQuery, Written, list_changes, read_as_known
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.tool import Arguments
 from canonry.inspector.drawing import DifferenceRow
-from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.inspector.views.places import Seen, entity_types, place_of
 from canonry.log.canon import ids_of
-from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -42,58 +42,11 @@ _ABOUT: Final = 6
 _SPACES: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """One thing that a commit did."""
+async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The commits of a space up to `until`, the newest first, as far as the visitor may know.
 
-    how: str
-    kind: str
-    id: str
-    says: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitSeen:
-    """A commit as far as the visitor may know; `follows`: its hash is built on the one before."""
-
-    commit: Commit
-    done: Sequence[Done]
-    left: int
-    follows: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSeen:
-    """A page of the log, the newest first."""
-
-    space: SpaceSeen
-    commits: Sequence[CommitSeen]
-    head: int
-    older: int | None
-    newer: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceHealth:
-    """Where the log of a space stands, and how far each view has come."""
-
-    space: SpaceId
-    name: str
-    head: int
-    lag: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
-    """How the store stands; `recall`: meaning is searched beside words."""
-
-    spaces: Sequence[SpaceHealth]
-    recall: bool
-    more: bool
-
-
-async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> LogSeen:
-    """The commits of a space up to `until`, the newest first."""
+    `follows`: the hash of a commit is built on the one before.
+    """
     desk = await desk_of(canon, caller, arguments)
     space = desk.space.id
     head = await canon.ledger.head(space)
@@ -104,7 +57,7 @@ async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> LogSee
     names = await canon.seen_by(caller).roots(
         one for each in shown_ids for one in named_in(things[each])
     )
-    commits: list[CommitSeen] = []
+    commits: list[Seen] = []
     before = await _hash_at(canon, space, after)
     for written in found:
         done = _done(written, things, names)
@@ -113,14 +66,14 @@ async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> LogSee
         if not done:  # nothing in it that this visitor may know of
             continue
         left = len(written.entries) - len(done)
-        commits.append(CommitSeen(commit=written.commit, done=done, left=left, follows=follows))
-    return LogSeen(
-        space=await place_of(desk),
-        commits=commits[::-1],
-        head=head,
-        older=after if after > ORIGIN else None,
-        newer=min(until + PAGE, head) if until < head else None,
-    )
+        commits.append({"commit": written.commit, "done": done, "left": left, "follows": follows})
+    return {
+        "space": await place_of(desk),
+        "commits": commits[::-1],
+        "head": head,
+        "older": after if after > ORIGIN else None,
+        "newer": min(until + PAGE, head) if until < head else None,
+    }
 
 
 async def _newest(
@@ -139,10 +92,10 @@ async def _newest(
     return found, things
 
 
-def _done(written: Written, things: Mapping[str, Thing], names: Names) -> Sequence[Done]:
+def _done(written: Written, things: Mapping[str, Thing], names: Names) -> Sequence[Seen]:
     about = ((entry, things[ids_of(entry)[0]]) for entry in written.entries[:_ABOUT])
     return [
-        Done(how=how_of(entry), kind=kind_of(thing), id=thing.id, says=says(thing, names))
+        {"how": how_of(entry), "kind": kind_of(thing), "id": thing.id, "says": says(thing, names)}
         for entry, thing in about
     ]
 
@@ -154,22 +107,22 @@ async def _hash_at(canon: Canon, space: SpaceId, position: Position) -> str | No
     return found[0].hash if found else None
 
 
-async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> Health:
+async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     """How far the views of each space have come."""
     del arguments
     spaces = [each for each in await list_spaces(canon, caller) if each.opened is not None]
-    told: list[SpaceHealth] = []
+    told: list[Seen] = []
     for each in spaces[:_SPACES]:
         head = await canon.ledger.head(each.id)
         cursor = await canon.store_of_all.state.cursor(each.id)
         told.append(
-            SpaceHealth(space=each.id, name=each.name, head=head, lag=max(0, head - cursor))
+            {"space": each.id, "name": each.name, "head": head, "lag": max(0, head - cursor)}
         )
-    return Health(
-        spaces=told,
-        recall=canon.service(RecallServices).recall is not None,
-        more=len(spaces) > _SPACES,
-    )
+    return {
+        "spaces": told,
+        "recall": canon.service(RecallServices).recall is not None,
+        "more": len(spaces) > _SPACES,
+    }
 
 
 COMMITS_MAX: Final = 500
@@ -297,3 +250,84 @@ async def _dated(desk: Desk) -> tuple[list[Thing], bool]:
     ]
     found = [each for page in pages for each in page.items]
     return found, any(page.total > len(page.items) for page in pages)
+
+
+NODES: Final = 200
+NODES_MAX: Final = 2_000
+_PAGE: Final = 500
+_MORE: Final = 50
+_HOPS_MAX: Final = 4
+
+
+async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The graph around `about`, or of the newest relations of the space.
+
+    `nodes` are by (id, name, type), and `edges` by (id, start, end, type).
+    """
+    desk = await desk_of(canon, caller, arguments, "about")
+    hops = min(max(int(arguments.get("hops", 1)), 1), _HOPS_MAX)
+    most = min(int(arguments.get("most", NODES)), NODES_MAX)
+    centre: Entity | None = None
+    relations: Sequence[Relation]
+    more = False
+    if arguments.get("about"):
+        centre = await desk.entity(arguments["about"], path="/about")
+        found = await traverse_related(canon, caller, centre, max_hops=hops)
+        relations, more = found.relations, found.truncated
+    else:
+        relations, more = await _newest_relations(desk, most)
+    then = await as_of(desk, relations, arguments)
+    relations = tuple(each for each in then if each.level is CanonLevel.CANON)
+    entities = await canon.seen_by(caller).roots(
+        {one for each in relations for one in (each.from_id, each.to_id)}
+        | ({centre.id} if centre else set())
+    )
+    wanted = arguments.get("type")
+    named = arguments.get("rel_type")
+    edges = [
+        (each.id, entities[each.from_id].id, entities[each.to_id].id, each.rel_type)
+        for each in relations
+        if each.from_id in entities and each.to_id in entities
+    ]
+    rel_types = sorted({each for *_, each in edges})
+    kept = {each.id: each for each in entities.values()}
+    if wanted:
+        kept = {i: e for i, e in kept.items() if e.entity_type == wanted or e is centre}
+    kept = dict(list(kept.items())[:most])
+    edges = [
+        (one, start, end, rel_type)
+        for one, start, end, rel_type in edges
+        if start in kept and end in kept and (not named or rel_type == named)
+    ]
+    return {
+        "space": await place_of(desk),
+        "centre": None if centre is None else centre.id,
+        "centre_name": "" if centre is None else centre.name,
+        "nodes": [(each.id, each.name, each.entity_type) for each in kept.values()],
+        "edges": edges,
+        "known_types": sorted(await entity_types(desk)),
+        "rel_types": rel_types,
+        "hops": hops,
+        "most": most,
+        "more": more or len(entities) > most,
+    }
+
+
+async def _newest_relations(desk: Desk, most: int) -> tuple[Sequence[Relation], bool]:
+    """The newest relations, as many as tie no more than so many; and whether there are more."""
+    found: list[Relation] = []
+    tied: set[str] = set()
+    if desk.space.opened is None:
+        return found, False
+    ids = {"universe_id": desk.space.id, "entity_id": None}
+    while True:
+        limit = min(_PAGE, (most - len(tied)) // 2 + _MORE)  # most of them tie two that are new
+        asked = RelationQuery(newest_first=True, limit=limit, offset=len(found))
+        page = await query_relations(desk.canon, desk.caller, asked, **ids)
+        for each in page.items:
+            tied |= {each.from_id, each.to_id}
+            if len(tied) > most:
+                return found, True
+            found.append(each)
+        if not page.items or len(found) >= page.total:
+            return found, False

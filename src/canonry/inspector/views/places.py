@@ -1,10 +1,11 @@
-"""Places: the spaces that a visitor sees, and the one that a page is about."""
+"""The spaces that a visitor sees, the one that a page is about, and what is found in it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk, desk_of
+from canonry.assistant.desk import Desk, desk_of, known_at
 from canonry.assistant.rows import Row, rows_of
 from canonry.canon.queries.listings import (
     ChosenSpace,
@@ -17,14 +18,20 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
+from canonry.language.texts.stems import stems_of
+from canonry.log.items.entities import family_of
 from canonry.log.items.scenes import Scene, Story
-from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.stories import query_stories
+from canonry.narrative.usecases.scenes import query_scenes, query_stories
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
 SHELF: Final = 12
 """So many of each kind stand on the page of a space."""
+
+Seen = dict[str, Any]
+"""What a page shows, by the names that its template asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +50,6 @@ class SpaceSeen:
     until: Instant | None = None
     begun: Instant | None = None
     ended: Instant | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
-    """A space with how many entities it has of each type, its stories and its latest scenes."""
-
-    space: SpaceSeen
-    types: Sequence[tuple[str, int]]
-    entities: Sequence[Row]
-    total: int
-    stories: Sequence[tuple[Story, Sequence[Scene]]]
 
 
 async def place_of(desk: Desk) -> SpaceSeen:
@@ -100,12 +96,12 @@ async def one_place(canon: Canon, caller: Caller, arguments: Arguments) -> Space
     return await place_of(await desk_of(canon, caller, arguments, "of", "about"))
 
 
-async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Overview:
+async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     """What a space holds."""
     desk = await desk_of(canon, caller, arguments)
     space = await place_of(desk)
     if desk.space.opened is None:
-        return Overview(space=space, types=(), entities=(), total=0, stories=())
+        return {"space": space, "types": (), "entities": (), "total": 0, "stories": ()}
     types = await entity_types(desk)
     query = EntityQuery(limit=SHELF)
     newest = await query_entities(canon, caller, query, universe_id=desk.space.id)
@@ -116,15 +112,64 @@ async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Overvi
             asked = SceneQuery(story_id=story.id, limit=SHELF * 4)
             scenes = await query_scenes(canon, caller, asked, universe_id=desk.space.id)
             stories.append((story, scenes.items))
-    return Overview(
-        space=space,
-        types=sorted(types.items(), key=lambda each: (-each[1], each[0])),
-        entities=await rows_of(desk, newest.items),
-        total=newest.total,
-        stories=stories,
-    )
+    return {
+        "space": space,
+        "types": sorted(types.items(), key=lambda each: (-each[1], each[0])),
+        "entities": await rows_of(desk, newest.items),
+        "total": newest.total,
+        "stories": stories,
+    }
 
 
 async def entity_types(desk: Desk) -> Mapping[str, int]:
     """How many entities of each type the space of a desk has."""
     return await desk.canon.state.entity_types(frozenset((desk.space.id,)))
+
+
+FOUND_MAX: Final = 50
+
+
+async def search(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """What words find, by whatever the page narrows it."""
+    desk = await desk_of(canon, caller, arguments, "about")
+    named = arguments.get("about")
+    entity = None if named is None else await desk.entity(named, path="/about")
+    text = arguments["text"]
+    asked = frozenset(FoundKind(each) for each in arguments.get("kinds", ()) if each in _KINDS)
+    found = await find_things(
+        canon,
+        ThingSearch(
+            space=desk.space.id,
+            text=text,
+            kinds=asked or frozenset(FoundKind),
+            about=frozenset() if entity is None else family_of(entity),
+            entity_type=arguments.get("type"),
+            at=await desk.time(arguments, "at"),
+            known_at=known_at(arguments),
+            limit=FOUND_MAX,
+        ),
+    )
+    rows = await rows_of(desk, (thing for thing, _ in found.found))
+    words = {stem: word for word in text.split() for stem in stems_of(word)}
+    return {
+        "space": await place_of(desk),
+        "hits": [
+            {"row": row, "strength": round(strength * 100), "words": _shared(words, row)}
+            for row, (_, strength) in zip(rows, found.found, strict=True)
+        ],
+        "kinds": Counter(row["kind"] for row in rows).most_common(),
+        "types": Counter(row["type"] for row in rows if row["kind"] == "entity").most_common(),
+        "known_types": sorted(await entity_types(desk)),
+        "searched": found.degraded,
+        "truncated": found.truncated,
+    }
+
+
+_KINDS: Final = frozenset(FoundKind)
+
+
+def _shared(words: dict[str, str], row: Row) -> tuple[str, ...]:
+    """Those words of the question that stand in a row in any of their forms."""
+    told = " ".join(str(row.get(name, "")) for name in ("name", "says", "type", "about", "tags"))
+    there = set(stems_of(told))
+    return tuple(dict.fromkeys(word for stem, word in words.items() if stem in there))

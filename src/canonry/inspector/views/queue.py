@@ -1,9 +1,10 @@
-"""The review queue, and how its proposals are worded."""
+"""The review queue, how its proposals are worded, and what was played."""
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of
@@ -23,20 +24,22 @@ from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.log import as_of
-from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.inspector.views.log import as_of, one_as_of
+from canonry.inspector.views.places import Seen, place_of
 from canonry.inspector.views.things import NAMING, LinkTo, called, link_of, links, references_in
 from canonry.language.texts.visible import visible
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Ask, Grade, Proposal, ProposalStatus, ProposalType
+from canonry.log.items.scenes import Story
+from canonry.narrative.usecases.scenes import get_scene, get_turns, query_scenes
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.duplicates import DuplicateQuery, duplicates_within
 from canonry.records.usecases.review import Settled, list_unclear, settle_values
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, reference_of
-from canonry.values.moments import Instant
 
 # Wording: what a proposal says as the fields of a form, by the shape of its type, and back again.
 #
@@ -208,95 +211,22 @@ WHAT: Final = (*ASKS, "duplicates", "unclear")
 _SHOWN: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Against:
-    """A thing that a proposal does not go with, or perhaps not, and why."""
+async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """What of a kind waits in a space.
 
-    row: Row
-    certain: bool
-    because: str
-    evidence: Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingSeen:
-    """A proposal that waits: what it says, on which words, what the rules said, what is against."""
-
-    id: str
-    says: str
-    type: str
-    by: str
-    authority: str
-    confidence: float
-    when: Instant
-    at: str | None
-    scene: LinkTo | None
-    about: Sequence[LinkTo]
-    evidence: Sequence[Row]
-    rule: str
-    because: str
-    against: Sequence[Against]
-    judged: bool
-    decided: bool
-    wording: Sequence[WordingField]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairSeen:
-    """Two entities that may be one, field by field."""
-
-    one: LinkTo
-    other: LinkTo
-    because: str
-    fields: Sequence[tuple[str, Any, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnclearSeen:
-    """A field that a source says in a way that can be read in several ways, with examples.
-
-    Each example has what it would be by each of the `readings`.
+    `head` is where the log stood; `past`: it is what waited once; `cut`: there is more than is
+    looked through.
     """
-
-    entity_type: str
-    field: str
-    reason: str
-    count: int
-    source: LinkTo | None
-    examples: Sequence[tuple[LinkTo, Any, Mapping[str, Any]]]
-    readings: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueSeen:
-    """A page of what waits; `head` is where the log stood; `past`: it is what waited once.
-
-    `cut`: there is more than is looked through.
-    """
-
-    space: SpaceSeen
-    what: str
-    head: int
-    total: int
-    waiting: Sequence[WaitingSeen] = ()
-    pairs: Sequence[PairSeen] = ()
-    unclear: Sequence[UnclearSeen] = ()
-    past: bool = False
-    cut: bool = False
-
-
-async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> QueueSeen:
-    """What of a kind waits in a space."""
     desk = await desk_of(canon, caller, arguments)
     space = await place_of(desk)
     what = arguments.get("what") or ("all" if space.told else "duplicates")
     if what not in WHAT or (what in ASKS and not space.told):
         what = "all" if space.told else "duplicates"
-    head = await canon.ledger.head(desk.space.id)
+    seen = {"space": space, "what": what, "head": await canon.ledger.head(desk.space.id)}
     offset = arguments.get("offset", 0)
     if what == "unclear":
         unclear = await _unclear(desk)
-        return QueueSeen(space=space, what=what, head=head, total=len(unclear), unclear=unclear)
+        return {**seen, "total": len(unclear), "unclear": unclear}
     if what == "duplicates":
         query = DuplicateQuery(
             entity_id=arguments.get("about"), limit=PAGE, offset=offset, looked_at=COMPARED_MAX
@@ -304,18 +234,17 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> QueueSeen
         where = Account(user_id="", space=desk.space.id)
         found = await duplicates_within(canon, caller, where, query)
         pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
-        seen = await _pairs(desk, pairs)
-        cut = found.truncated
-        return QueueSeen(space=space, what=what, head=head, total=found.total, pairs=seen, cut=cut)
+        told = {"total": found.total, "pairs": await _pairs(desk, pairs), "cut": found.truncated}
+        return {**seen, **told}
     if "as_known_at" in arguments:
-        return await _once(desk, arguments, QueueSeen(space=space, what=what, head=head, total=0))
+        return await _once(desk, arguments, seen)
     asked = ProposalQuery(types=WAITING, asks=ASKS[what], limit=PAGE, offset=offset)
     page = await list_proposals(canon, caller, asked, universe_id=desk.space.id)
     waiting = [await waiting_of(desk, each) for each in page.items]
-    return QueueSeen(space=space, what=what, head=head, total=page.total, waiting=waiting)
+    return {**seen, "total": page.total, "waiting": waiting}
 
 
-async def _once(desk: Desk, arguments: Arguments, seen: QueueSeen) -> QueueSeen:
+async def _once(desk: Desk, arguments: Arguments, seen: Seen) -> Seen:
     """What waited once, of the newest; nobody decides in the past."""
     first = await list_proposals(
         desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
@@ -323,10 +252,10 @@ async def _once(desk: Desk, arguments: Arguments, seen: QueueSeen) -> QueueSeen:
     query = ProposalQuery(limit=PAGE_MAX, offset=max(0, first.total - PAGE_MAX))
     page = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
     then = await as_of(desk, page.items, {"as_known_at": arguments["as_known_at"]})
-    asking = [each for each in then if ASKS[seen.what].intersection(each.asks)]
+    asking = [each for each in then if ASKS[seen["what"]].intersection(each.asks)]
     offset = arguments.get("offset", 0)
     waiting = [await waiting_of(desk, each) for each in asking[offset : offset + PAGE]]
-    return replace(seen, total=len(asking), waiting=waiting, past=True)
+    return {**seen, "total": len(asking), "waiting": waiting, "past": True}
 
 
 async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:
@@ -335,7 +264,7 @@ async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:
     return await canon.ledger.head(desk.space.id)
 
 
-async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
+async def waiting_of(desk: Desk, proposal: Proposal) -> Seen:
     """A proposal with what stands behind and against it."""
     ruling = proposal.decision or proposal.review
     content = proposal.content
@@ -344,25 +273,25 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
     others = await seen.things(one for one in said if one not in named)
     scenes = [] if proposal.scene_id is None else await links(desk, (proposal.scene_id,))
     at = content.get("time_ref") or content.get("since")
-    return WaitingSeen(
-        id=proposal.id,
-        says=proposal_text(proposal, named, others).partition(": ")[2],
-        type=proposal.type.value,
-        by=proposal.proposed_by,
-        authority=proposal.authority.value,
-        confidence=proposal.confidence,
-        when=proposal.created_at,
-        at=at if isinstance(at, str) else None,
-        scene=next(iter(scenes), None),
-        about=[link_of(each) for each in {each.id: each for each in named.values()}.values()],
-        evidence=await evidence_rows(desk, proposal),
-        rule="" if ruling is None else ruling.rule,
-        because="" if ruling is None else ruling.rationale,
-        against=await _against(desk, proposal),
-        judged=ruling is not None,
-        decided=proposal.decision is not None,
-        wording=wording(proposal, {**others, **named}),
-    )
+    return {
+        "id": proposal.id,
+        "says": proposal_text(proposal, named, others).partition(": ")[2],
+        "type": proposal.type.value,
+        "by": proposal.proposed_by,
+        "authority": proposal.authority.value,
+        "confidence": proposal.confidence,
+        "when": proposal.created_at,
+        "at": at if isinstance(at, str) else None,
+        "scene": next(iter(scenes), None),
+        "about": [link_of(each) for each in {each.id: each for each in named.values()}.values()],
+        "evidence": await evidence_rows(desk, proposal),
+        "rule": "" if ruling is None else ruling.rule,
+        "because": "" if ruling is None else ruling.rationale,
+        "against": await _against(desk, proposal),
+        "judged": ruling is not None,
+        "decided": proposal.decision is not None,
+        "wording": wording(proposal, {**others, **named}),
+    }
 
 
 async def evidence_rows(desk: Desk, thing: Any) -> Sequence[Row]:
@@ -371,33 +300,33 @@ async def evidence_rows(desk: Desk, thing: Any) -> Sequence[Row]:
     return await rows_of(desk, (each.thing for each in traced if each.thing is not None))
 
 
-async def _against(desk: Desk, proposal: Proposal) -> Sequence[Against]:
+async def _against(desk: Desk, proposal: Proposal) -> Sequence[Seen]:
     ruling = proposal.decision or proposal.review
     if ruling is None:
         return ()
     graded = [one for one in ruling.all_conflicts if one.id not in proposal.waived][:_SHOWN]
     found = await desk.canon.seen_by(desk.caller).things(one.id for one in graded)
-    told: list[Against] = []
+    told: list[Seen] = []
     for one in graded:
         thing: Thing | None = found.get(one.id)
         if thing is not None:
             (row,) = await rows_of(desk, (thing,))
             behind = await evidence_rows(desk, thing) if hasattr(thing, "evidence") else ()
             certain = one.grade is Grade.CONTRADICTION
-            told.append(Against(row=row, certain=certain, because=one.reason, evidence=behind))
+            told.append({"row": row, "certain": certain, "because": one.reason, "evidence": behind})
     return told
 
 
-async def _pairs(desk: Desk, pairs: Sequence[tuple[str, str, str]]) -> Sequence[PairSeen]:
+async def _pairs(desk: Desk, pairs: Sequence[tuple[str, str, str]]) -> Sequence[Seen]:
     ids = {one for first, second, _ in pairs for one in (first, second)}
     roots = await desk.canon.seen_by(desk.caller).roots(ids)
     return [
-        PairSeen(
-            one=link_of(roots[first]),
-            other=link_of(roots[second]),
-            because=because,
-            fields=_beside(roots[first], roots[second]),
-        )
+        {
+            "one": link_of(roots[first]),
+            "other": link_of(roots[second]),
+            "because": because,
+            "fields": _beside(roots[first], roots[second]),
+        }
         for first, second, because in pairs
         if first in roots and second in roots
     ]
@@ -425,29 +354,121 @@ async def settle(canon: Canon, caller: Caller, arguments: Arguments) -> Settled:
     )
 
 
-async def _unclear(desk: Desk) -> Sequence[UnclearSeen]:
+async def _unclear(desk: Desk) -> Sequence[Seen]:
     if not desk.is_account:
         return ()
     found, _ = await list_unclear(desk.canon, desk.caller)
-    told: list[UnclearSeen] = []
+    told: list[Seen] = []
     for each in found[:PAGE]:
         source = [] if each.source_id is None else await links(desk, (each.source_id,))
         told.append(
-            UnclearSeen(
-                entity_type=each.entity_type,
-                field=each.name,
-                reason=each.reason,
-                count=each.count,
-                source=next(iter(source), None),
-                examples=[
+            {
+                "entity_type": each.entity_type,
+                "field": each.name,
+                "reason": each.reason,
+                "count": each.count,
+                "source": next(iter(source), None),
+                "examples": [
                     (link_of(one.entity), one.unclear.fragment.value, one.unclear.readings)
                     for one in each.examples
                 ],
-                readings=[
+                "readings": [
                     name
                     for name in NOTATIONS
                     if any(name in one.unclear.readings for one in each.examples)
                 ],
-            )
+            }
         )
     return told
+
+
+TURNS: Final = 100
+SCENES: Final = 200
+_LOOKED_AT: Final = 1_000
+"""So many proposals of the space are looked through for what cites a turn."""
+
+
+async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The scene that `of` names, with a page of its turns.
+
+    `loose` is what was proposed on no turn of this page.
+    """
+    desk = await desk_of(canon, caller, arguments, "of")
+    reading = await get_scene(canon, caller, arguments["of"], turns=0)
+    scene = await one_as_of(desk, reading.scene, arguments)
+    page = await get_turns(
+        canon, caller, scene.id, after=int(arguments.get("offset", 0)) - 1, limit=TURNS
+    )
+    turns = await as_of(desk, page.turns, arguments)
+    shown = {turn.id for turn in turns}
+    outcomes: dict[str | None, list[Seen]] = {}
+    where: dict[str, tuple[str | None, Proposal]] = {
+        each.id: (each.turn_id, each) for each in reading.proposals.items
+    }
+    where |= await _citing(desk, shown)
+    proposals = await as_of(desk, (each for _, each in where.values()), arguments)
+    made = [str(p.decision.canonical_id) for p in proposals if p.decision]
+    things = (await canon.seen_by(caller).things(made)).values()
+    stood = [each.id for each in await as_of(desk, things, arguments)]
+    became = {each.id: each for each in await links(desk, stood)}
+    for proposal in proposals:
+        outcome = _outcome(proposal, await waiting_of(desk, proposal), became)
+        outcomes.setdefault(where[proposal.id][0], []).append(outcome)
+    found = {each.id: each for each in await links(desk, (scene.story_id, *scene.participants))}
+    place = await links(desk, () if scene.location_ref is None else (scene.location_ref,))
+    return {
+        "space": await place_of(desk),
+        "scene": scene,
+        "story": found.get(scene.story_id),
+        "place": next(iter(place), None),
+        "present": [found[each] for each in scene.participants if each in found],
+        "turns": [
+            {
+                "turn": turn,
+                "speaker": page.names.get(turn.entity_id or "", ""),
+                "outcomes": outcomes.get(turn.id, ()),
+            }
+            for turn in turns
+        ],
+        "loose": [o for turn, each in outcomes.items() if turn not in shown for o in each],
+        "total": page.total,
+        "following": None if page.following is None else page.following + 1,
+    }
+
+
+async def _citing(desk: Desk, turns: AbstractSet[str]) -> Mapping[str, tuple[str | None, Proposal]]:
+    """Of the newest proposals of no scene those that cite one of the turns, with which."""
+    found: dict[str, tuple[str | None, Proposal]] = {}
+    first = await list_proposals(
+        desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
+    )
+    for offset in range(max(0, first.total - _LOOKED_AT), first.total, PAGE_MAX):
+        query = ProposalQuery(limit=PAGE_MAX, offset=offset)
+        page = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+        for proposal in page.items:
+            cited = (each.ref for each in proposal.evidence if each.ref in turns)
+            turn = None if proposal.scene_id is not None else next(cited, None)
+            if turn is not None:
+                found[proposal.id] = turn, proposal
+    return found
+
+
+def _outcome(proposal: Proposal, seen: Seen, became: Mapping[str, LinkTo]) -> Seen:
+    decision = proposal.decision
+    canonical = None if decision is None else decision.canonical_id
+    status = proposal.status.value
+    if proposal.decision is None and proposal.review is not None:
+        status = "needs_review"
+    return {"proposal": seen, "status": status, "became": became.get(canonical or "")}
+
+
+async def seen_story(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The story that `of` names."""
+    desk = await desk_of(canon, caller, arguments, "of")
+    story = await desk.thing(arguments["of"], Story, path="/of")
+    assert isinstance(story, Story)  # noqa: S101 - the kind was asked for
+    query = SceneQuery(story_id=story.id, limit=SCENES)
+    page = await query_scenes(canon, caller, query, universe_id=story.space)
+    scenes = await as_of(desk, page.items, arguments)
+    story = await one_as_of(desk, story, arguments)
+    return {"space": await place_of(desk), "story": story, "scenes": scenes, "total": page.total}

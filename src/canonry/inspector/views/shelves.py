@@ -1,32 +1,20 @@
 """Shelves: the rows of a catalog's project, by words and kinds."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
 
 from canonry.assistant.desk import desk_of
-from canonry.assistant.rows import Row, rows_of
+from canonry.assistant.rows import rows_of
 from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.usecases.browse_catalog import search_catalog
 from canonry.gateway.tool import Arguments
 from canonry.inspector.doors import Visit
-from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
+from canonry.inspector.views.places import Seen, entity_types, place_of
 
 PAGE: Final = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfSeen:
-    """A page of a catalog's rows, and which kinds there are."""
-
-    space: SpaceSeen
-    rows: Sequence[Row]
-    kinds: Sequence[str]
-    total: int
 
 
 async def catalog_page(visit: Visit) -> Response:
@@ -39,10 +27,10 @@ async def catalog_page(visit: Visit) -> Response:
         type=visit.asked("type"),
         offset=visit.offset,
     )
-    return visit.draw("catalog.html", seen=seen, space=seen.space, offset=visit.offset, step=PAGE)
+    return visit.draw("catalog.html", seen=seen, offset=visit.offset, step=PAGE)
 
 
-async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> ShelfSeen:
+async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     """The rows of a project whose text has the words, or all of them."""
     desk = await desk_of(canon, caller, arguments)
     text, kind = arguments.get("text"), arguments.get("type")
@@ -58,6 +46,9 @@ async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> Shel
         query = EntityQuery(entity_type=kind, limit=PAGE, offset=offset)
         page = await query_entities(canon, caller, query, universe_id=desk.space.id)
         items, total = page.items, page.total
-    return ShelfSeen(
-        space=await place_of(desk), rows=await rows_of(desk, items), kinds=kinds, total=total
-    )
+    return {
+        "space": await place_of(desk),
+        "rows": await rows_of(desk, items),
+        "kinds": kinds,
+        "total": total,
+    }

@@ -22,7 +22,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.log import as_of, one_as_of
-from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.inspector.views.places import Seen, place_of
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.items.entities import Entity
@@ -33,10 +33,9 @@ from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.recall.usecases.find_things import about
-from canonry.records.notation.labels import WrittenPlace, places_of
+from canonry.records.notation.labels import places_of
 from canonry.records.usecases.identity import DIFFERENT_FROM
 from canonry.records.usecases.review import picture_of, reading_of
-from canonry.values.audience import Audience
 from canonry.values.ids import ObservationId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
@@ -69,58 +68,16 @@ class RibbonMark:
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieSeen:
-    """A relation of an entity, from where it stands: by which relation, to whom."""
-
-    id: str
-    rel_type: str
-    other: LinkTo
-    outward: bool
-    since: Instant | None
-    until: Instant | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldSaid:
-    """A field with the observation that its value is from: by whose word, when, on what."""
-
-    name: str
-    value: Any
-    authority: str
-    when: Instant
-    evidence: Sequence[LinkTo]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThingSeen:
-    """A thing on its page; `explained`: the tool `why` has something to say of it.
+async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The thing that `of` names; `explained`: the tool `why` has something to say of it.
 
     `apart`: it says of two that they are two, which is taken back in an account as well.
     """
-
-    space: SpaceSeen
-    id: str
-    kind: str
-    name: str
-    within: LinkTo | None
-    about: Sequence[LinkTo]
-    audience: Audience
-    explained: bool
-    apart: bool
-    citation: str
-    marks: Sequence[RibbonMark]
-    ties: Sequence[TieSeen]
-    fields: Sequence[FieldSaid]
-
-
-async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> ThingSeen:
-    """The thing that `of` names."""
     desk = await desk_of(canon, caller, arguments, "of")
     thing = await desk.thing(arguments["of"], path="/of")
     marks: list[RibbonMark] = [_mark(thing, "new")]
-    ties: Sequence[TieSeen] = ()
-    fields: Sequence[FieldSaid] = ()
+    ties: Sequence[Seen] = ()
+    fields: Sequence[Seen] = ()
     if isinstance(thing, _EXPLAINED):
         found = await explain(canon, caller, thing.id)
         seen = {each.id: each for each in found.observations}
@@ -133,21 +90,21 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Thin
             at, entry = found.fall.commit.recorded_at, found.fall.entry
             why = getattr(entry, "reason", "")
             marks.append(RibbonMark(when=at, how="ended", says=why, id=thing.id))
-    return ThingSeen(
-        space=await place_of(desk),
-        id=thing.id,
-        kind=kind_of(thing),
-        name=called(thing),
-        within=await _within(desk, thing),
-        about=await links(desk, _named(thing)),
-        audience=audience_of(thing),
-        explained=isinstance(thing, _EXPLAINED),
-        apart=isinstance(thing, Relation) and thing.rel_type == DIFFERENT_FROM,
-        citation=f"{kind_of(thing)}:{thing.id}",
-        marks=sorted(marks, key=lambda each: each.when)[-MARKS_MAX:],
-        ties=ties,
-        fields=fields,
-    )
+    return {
+        "space": await place_of(desk),
+        "id": thing.id,
+        "kind": kind_of(thing),
+        "name": called(thing),
+        "within": await _within(desk, thing),
+        "about": await links(desk, _named(thing)),
+        "audience": audience_of(thing),
+        "explained": isinstance(thing, _EXPLAINED),
+        "apart": isinstance(thing, Relation) and thing.rel_type == DIFFERENT_FROM,
+        "citation": f"{kind_of(thing)}:{thing.id}",
+        "marks": sorted(marks, key=lambda each: each.when)[-MARKS_MAX:],
+        "ties": ties,
+        "fields": fields,
+    }
 
 
 def called(thing: Thing) -> str:
@@ -212,8 +169,8 @@ async def _within(desk: Desk, thing: Thing) -> LinkTo | None:
 
 async def _fields(
     desk: Desk, entity: Entity, seen: Mapping[ObservationId, Observation]
-) -> Sequence[FieldSaid]:
-    found: list[FieldSaid] = []
+) -> Sequence[Seen]:
+    found: list[Seen] = []
     properties = entity.properties
     for name, behind in entity.provenance.items():
         said = seen.get(behind)
@@ -221,18 +178,18 @@ async def _fields(
         if said is None or bare == name or bare not in properties:
             continue
         found.append(
-            FieldSaid(
-                name=bare,
-                value=properties[bare],
-                authority=said.authority.value,
-                when=said.recorded_at,
-                evidence=await links(desk, (each.ref for each in said.evidence[:3])),
-            )
+            {
+                "name": bare,
+                "value": properties[bare],
+                "authority": said.authority.value,
+                "when": said.recorded_at,
+                "evidence": await links(desk, (each.ref for each in said.evidence[:3])),
+            }
         )
     return found
 
 
-async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Sequence[TieSeen]]:
+async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Sequence[Seen]]:
     canon, caller = desk.canon, desk.caller
     if desk.space.opened is None:
         return (), ()
@@ -244,14 +201,14 @@ async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Seq
     ends = {one for each in relations.items for one in (each.from_id, each.to_id)} - own
     others = {each.id: each for each in await links(desk, ends)}
     ties = [
-        TieSeen(
-            id=each.id,
-            rel_type=each.rel_type,
-            other=others[far],
-            outward=each.from_id in own,
-            since=each.since,
-            until=each.until,
-        )
+        {
+            "id": each.id,
+            "rel_type": each.rel_type,
+            "other": others[far],
+            "outward": each.from_id in own,
+            "since": each.since,
+            "until": each.until,
+        }
         for each in relations.items
         if (far := each.to_id if each.from_id in own else each.from_id) in others and each.current
     ]
@@ -291,49 +248,12 @@ class PassagePiece:
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageSeen:
-    """A passage in pieces, and what rests on it."""
+async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
+    """The document that `of` names, a page of its passages, and the values that it gave.
 
-    snippet: Snippet
-    pieces: Sequence[PassagePiece]
-    resting: Sequence[LinkTo]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueRead:
-    """A value that a document gave: of whom, which field, and where it stands in a file."""
-
-    entity: LinkTo
-    field: str
-    value: str
-    found: bool
-    places: Sequence[WrittenPlace]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentSeen:
-    """A document with a page of its passages, beside the values that it gave.
-
-    `parts` are what is read in a file that has no passages, each with its page, and `spots` where
-    in it the value stands that is asked for. `pictures` are by the numbers of the pages that can
-    be drawn, with the boxes of what was read out of each.
+    `parts` are what is read in a file without passages, each with its page; `spots` where the
+    asked value stands; `pictures`, by the pages that can be drawn, the boxes of what was read.
     """
-
-    space: SpaceSeen
-    source: Source
-    title: str
-    passages: Sequence[PassageSeen]
-    parts: Sequence[tuple[int | None, Sequence[PassagePiece]]]
-    pictures: Mapping[int, Sequence[Box]]
-    spots: Sequence[WrittenPlace]
-    values: Sequence[ValueRead]
-    resting: Sequence[LinkTo]
-    total: int
-
-
-async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> DocumentSeen:
-    """The document that `of` names."""
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
     assert isinstance(source, Source)  # noqa: S101 - the kind was asked for
@@ -351,43 +271,42 @@ async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> D
     parts = () if reading is None or texts else reading.parts[offset : offset + PAGE]
     texts += [each.text for each in parts]
     spots = places_of(reading, {}, value) if reading is not None and value else ()
-    values = [
-        ValueRead(
-            entity=LinkTo(id=entity.id, name=entity.name, kind="entity"),
-            field=field,
-            value=str(each),
-            found=any(str(each) in text for text in texts),
-            places=() if reading is None else places_of(reading, fields, each)[:1],
-        )
+    values: list[Seen] = [
+        {
+            "entity": link_of(entity),
+            "field": field,
+            "value": str(each),
+            "found": any(str(each) in text for text in texts),
+            "places": () if reading is None else places_of(reading, fields, each)[:1],
+        }
         for entity, fields in said
         for field, each in fields.items()
     ]
-    places = [*spots, *(place for each in values for place in each.places)]
-    drawn = reading is not None and reading.kind is FileType.PDF
+    places = [*spots, *(place for each in values for place in each["places"])]
     numbers = [*(each.page for each in passages), *(each.page for each in parts)]
-    return DocumentSeen(
-        space=await place_of(desk),
-        source=source,
-        title=source.title or source.file_name or source.source_type.value,
-        passages=[
-            PassageSeen(
-                snippet=each,
-                pieces=pieces(each.text, marked),
-                resting=await links(desk, resting.get(each.id, ())),
-            )
+    drawn = reading is not None and reading.kind is FileType.PDF
+    shown = [page for page in numbers if page is not None] if drawn else []
+    return {
+        "space": await place_of(desk),
+        "source": source,
+        "title": source.title or source.file_name or source.source_type.value,
+        "passages": [
+            {
+                "snippet": each,
+                "pieces": pieces(each.text, marked),
+                "resting": await links(desk, resting.get(each.id, ())),
+            }
             for each in passages
         ],
-        parts=[(each.page, pieces(each.text[:PART_MAX], marked)) for each in parts],
-        pictures={
-            page: [one.box for one in places if one.box and one.page == page]
-            for page in (numbers if drawn else ())
-            if page is not None
+        "parts": [(each.page, pieces(each.text[:PART_MAX], marked)) for each in parts],
+        "pictures": {
+            page: [one.box for one in places if one.box and one.page == page] for page in shown
         },
-        spots=spots,
-        values=values,
-        resting=await links(desk, resting.get(source.id, ())),
-        total=page.total or (0 if reading is None else len(reading.parts)),
-    )
+        "spots": spots,
+        "read": values,
+        "resting": await links(desk, resting.get(source.id, ())),
+        "total": page.total or (0 if reading is None else len(reading.parts)),
+    }
 
 
 def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiece]:

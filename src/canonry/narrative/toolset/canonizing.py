@@ -101,7 +101,7 @@ from canonry.narrative.toolset.shapes import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.usecases.stories import update_story
+from canonry.narrative.usecases.scenes import update_story
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SceneId, SpaceId
@@ -498,18 +498,17 @@ _LOOSE_EVIDENCE: Final = array(Shape(type=enum("snippet", "source", "rule"), ref
 
 
 def _suggestion_of(arguments: Arguments) -> Suggestion:
-    cited = checked_list(arguments["evidence"], "evidence")
+    cited = (
+        Evidence(kind=EvidenceKind(each["type"]), ref=uuid_of(each, "ref_id"))
+        for each in checked_list(arguments["evidence"], "evidence")
+    )
     return Suggestion(
         type=ProposalType(arguments["type"]),
         content=arguments["content"],
-        evidence=tuple(dict.fromkeys(map(_evidence_of, cited))),
+        evidence=tuple(dict.fromkeys(cited)),
         confidence=float(arguments["confidence"]),
         authority=Authority(arguments["authority"]),
     )
-
-
-def _evidence_of(given: Arguments) -> Evidence:
-    return Evidence(kind=EvidenceKind(given["type"]), ref=uuid_of(given, "ref_id"))
 
 
 def _canonical_id_of(arguments: Arguments) -> str | None:

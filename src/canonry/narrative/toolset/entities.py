@@ -77,7 +77,6 @@ from canonry.narrative.toolset.shapes import (
     optional_text,
     optional_uuid,
     page_of,
-    page_shape,
     tags_of,
     text_of,
     texts_of,
@@ -391,7 +390,7 @@ _CREATED_MULTIVERSE: Final = Shape(
     multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
 )
 _DECLARED: Final = Shape(universe_id=given(UUID), declared_at=INSTANT.of("recorded_at"))
-_UNIVERSES: Final = page_shape("universes", SPACE)
+_UNIVERSES: Final = Shape(universes=array(SPACE).of("items"), total=COUNT)
 
 
 async def _universes_create(

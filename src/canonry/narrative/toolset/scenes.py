@@ -28,6 +28,14 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Cached, Reply
+from canonry.log.entries import (
+    SaidAt,
+    SceneDated,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+)
 from canonry.log.folding import proposals_key, thing_key, turns_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
@@ -79,34 +87,30 @@ from canonry.narrative.toolset.shapes import (
     uuid_of,
     uuids_of,
 )
-from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
-from canonry.narrative.usecases.gather_narrative import ThreadKind
-from canonry.narrative.usecases.scenes import (
-    Notes,
-    PlayedAt,
-    SceneChange,
-    SceneQuery,
-    SceneRequest,
-    SceneSetting,
-    Staging,
-    Time,
-    WrittenSummary,
-    create_scene,
-    get_scene,
-    query_scenes,
-    update_scene,
+from canonry.narrative.usecases.context import (
+    ContextRequest,
+    SceneContext,
+    ThreadKind,
+    assemble_context,
 )
-from canonry.narrative.usecases.stories import (
+from canonry.narrative.usecases.scenes import (
     NewStory,
+    SceneChange,
+    SceneRequest,
     TurnRequest,
     append_turn,
+    create_scene,
     create_story,
+    get_scene,
     get_turns,
+    query_scenes,
     query_stories,
+    update_scene,
 )
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.recall.domain.context import NAMED_MAX, Told
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import SpaceId, StoryId
+from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
 
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0
@@ -245,23 +249,26 @@ async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
     destructive=True,
 )
 async def _update_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id = uuid_of(arguments, "scene_id")
-    changes: list[SceneChange] = []
+    scene_id = SceneId(uuid_of(arguments, "scene_id"))
+    limits, changes = canon.policy.limits, list[SceneChange]()
     if "gm_notes" in arguments:
-        changes.append(Notes(optional_text(arguments, "gm_notes", canon.policy.limits.turn)))
+        text = optional_text(arguments, "gm_notes", limits.turn)
+        changes.append(SceneNoted(scene_id=scene_id, gm_notes=text))
     if "time_ref" in arguments:
-        words = time_words_of(arguments, "time_ref")
-        changes.append(Time(instant_of(arguments, "time_ref"), words))
+        time, words = instant_of(arguments, "time_ref"), time_words_of(arguments, "time_ref")
+        changes.append(SceneDated(scene_id=scene_id, time_ref=time, time_words=words))
     if "said_at" in arguments:
-        changes.append(PlayedAt(instant_of(arguments, "said_at")))
+        changes.append(SaidAt(thing_id=scene_id, said_at=instant_of(arguments, "said_at")))
     if "summary" in arguments:
-        text = optional_text(arguments, "summary", canon.policy.limits.summary)
-        changes.append(WrittenSummary(text))
+        text = optional_text(arguments, "summary", limits.summary)
+        changes.append(SceneSummarised(scene_id=scene_id, summary=text))
     if "location_ref" in arguments:
-        changes.append(SceneSetting(optional_uuid(arguments, "location_ref")))
+        place = optional_id(arguments, "location_ref", EntityId)
+        changes.append(ScenePlaced(scene_id=scene_id, location_ref=place))
     if "joining_entities" in arguments or "leaving_entities" in arguments:
-        joining = uuids_of(arguments, "joining_entities")
-        changes.append(Staging(joining, uuids_of(arguments, "leaving_entities")))
+        joined = tuple(map(EntityId, uuids_of(arguments, "joining_entities")))
+        left = tuple(map(EntityId, uuids_of(arguments, "leaving_entities")))
+        changes.append(SceneStaged(scene_id=scene_id, joined=joined, left=left))
     return _UPDATED(await update_scene(canon, caller, scene_id, changes), scene_id=scene_id)
 
 

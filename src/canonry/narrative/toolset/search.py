@@ -63,9 +63,9 @@ from canonry.narrative.toolset.shapes import (
     uuid_of,
 )
 from canonry.narrative.usecases.memories import Recollection, keep_memory, recall_memories
-from canonry.narrative.usecases.scenes import SceneQuery, query_scenes
-from canonry.narrative.usecases.stories import TurnPage, get_turns
+from canonry.narrative.usecases.scenes import TurnPage, get_turns, query_scenes
 from canonry.readmodels.passages import Collection, Passage
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ranking import Why
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING, FoundPassage
 from canonry.recall.usecases.search import (

@@ -515,11 +515,6 @@ MEMORY: Final = Shape(
 """What one character believes."""
 
 
-def page_shape(name: str, items: Field) -> Shape:
-    """A page of things under `name`, with the number of all that match."""
-    return Shape(**{name: array(items).of("items")}, total=COUNT)
-
-
 def canon_created(id_name: str) -> Shape:
     """The new thing's id and level, when it was recorded, and what the keeper should know."""
     return Shape(

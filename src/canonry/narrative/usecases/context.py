@@ -1,8 +1,9 @@
-"""The context of a scene: what holds, and what is recalled."""
+"""The context of a scene: what holds, what was said, what came before, and what is recalled."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +15,8 @@ from canonry.canon.session.paging import newest_match
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.scenes import Memory, Scene, Turn
+from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.narrative.usecases.as_of_scene import (
     events_until,
     facts_at,
@@ -23,14 +25,10 @@ from canonry.narrative.usecases.as_of_scene import (
     relations_at,
     tags_at,
 )
-from canonry.narrative.usecases.gather_narrative import (
-    Narrative,
-    Thread,
-    gather_narrative,
-    promises,
-)
 from canonry.narrative.usecases.memories import rank_for
+from canonry.narrative.usecases.scenes import names_of
 from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
@@ -48,6 +46,7 @@ from canonry.recall.domain.context import (
     fit,
     head_cost,
     head_of,
+    loose_ends,
     rank_facts,
     rank_relations,
     sheet_cost,
@@ -63,6 +62,117 @@ from canonry.recall.usecases.search import degraded_of
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
+
+THREADS_MAX: Final = 10
+"""The most open threads of each kind."""
+
+
+class ThreadKind(StrEnum):
+    """Why something is still open."""
+
+    PROPOSAL = "unresolved_proposal"
+    EVENT = "event_without_effect"
+    FACT = "promised_fact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """Something that the story has not settled: the thing, and what it says."""
+
+    kind: ThreadKind
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrative:
+    """`turns` in the order of play, `scenes` the completed ones before, newest last."""
+
+    turns: Sequence[Turn] = ()
+    total_turns: int = 0
+    scenes: Sequence[Scene] = ()
+    threads: Sequence[Thread] = ()
+    names: Mapping[str, str]
+
+
+async def gather_narrative(canon: Canon, scene: Scene, events: Sequence[Event]) -> Narrative:
+    """The last turns of the scene, the summaries of the last scenes of its story, open threads.
+
+    An open thread is a proposal of this scene that nobody has decided, or a canon event of those
+    present that names no effect yet. Promised facts, which only begin after the scene's own time,
+    are added where the canonical part is gathered.
+    """
+    turns, scenes, proposals = await asyncio.gather(
+        last_turns(canon, scene),
+        _last_scenes(canon, scene),
+        _pending(canon, scene),
+    )
+    unresolved = [thread_of_proposal(each) for each in proposals]
+    open_events = loose_ends(events_until(moment_of(scene), events))[:THREADS_MAX]
+    loose = [Thread(kind=ThreadKind.EVENT, id=e.id, text=e.title) for e in open_events]
+    return Narrative(
+        turns=turns,
+        total_turns=max(scene.turn_count, turns[-1].index + 1 if turns else 0),
+        scenes=scenes,
+        threads=(*unresolved, *loose),
+        names=await names_of(canon, turns),
+    )
+
+
+def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
+    """The threads that facts open which have not begun to hold."""
+    return [
+        Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
+        for fact in facts[:THREADS_MAX]
+    ]
+
+
+async def last_turns(canon: Canon, scene: Scene) -> Sequence[Turn]:
+    """The last turns of the scene, as many as a context may hold."""
+    return await canon.documents.turns(scene.id, last=canon.policy.context.turns)
+
+
+def thread_of_proposal(proposal: Proposal) -> Thread:
+    """The thread that an undecided proposal is."""
+    content: Mapping[str, Any] = proposal.content
+    if proposal.type is ProposalType.STATE_CHANGE:
+        changes = content["state_tag_changes"]
+        gone = (f"no longer {tag}" for tag in changes["remove"])
+        words = ", ".join((*changes["add"], *gone))
+    else:
+        told = ("statement", "title", "name", "rel_type")
+        words = next((str(content[key]) for key in told if key in content), "")
+    return Thread(kind=ThreadKind.PROPOSAL, id=proposal.id, text=f"{proposal.type}: {words}")
+
+
+async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
+    """The last completed scenes that come before this one, in the order of their story."""
+    most = canon.policy.context.scenes
+    asked = SceneQuery(
+        spaces=frozenset((scene.space,)),
+        story_id=scene.story_id,
+        status=SceneStatus.COMPLETED,
+        limit=most + 1,
+    )
+    end = (await canon.documents.scenes(replace(asked, limit=1))).total
+    found: list[Scene] = []
+    while end > 0 and len(found) < most:
+        start = max(0, end - asked.limit)
+        page = await canon.documents.scenes(replace(asked, limit=end - start, offset=start))
+        found = [each for each in page.items if precedes(each, scene)] + found
+        end, asked = start, replace(asked, limit=PAGE_MAX)
+    return found[-most:]
+
+
+async def _pending(canon: Canon, scene: Scene) -> Sequence[Proposal]:
+    query = ProposalQuery(
+        spaces=frozenset((scene.space,)),
+        scene_id=scene.id,
+        status=ProposalStatus.PENDING,
+        limit=THREADS_MAX,
+    )
+    return (await canon.documents.proposals(query)).items
+
 
 NEIGHBOURS_MAX: Final = 100
 """The most entities one relation away that a context looks at."""
@@ -296,12 +406,13 @@ async def gather_recalled(
     told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id))
     similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
     known = {**scenes.things, **excerpts.things, **lore.things}
-    wanted = {i for hit in (*similar, *rules) for i in _gather_recalled_ids_of(hit)} - known.keys()
+    passages = (hit.passage for hit in (*similar, *rules))
+    named = {i for each in passages for i in (each.id, each.scene_id, each.source_id) if i}
     return Recollections(
         scenes=similar,
         memories=memories,
         rules=rules,
-        things={**known, **await canon.within(scene.space).things(wanted)},
+        things={**known, **await canon.within(scene.space).things(named - known.keys())},
         degraded=degraded_of(scenes.degraded, excerpts.degraded, lore.degraded, no_memories),
     )
 
@@ -309,11 +420,6 @@ async def gather_recalled(
 def _once(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
     """The hits in order, without those that say the same as an earlier one."""
     return without_repeats(hits, lambda hit: normalised_name(hit.passage.text))
-
-
-def _gather_recalled_ids_of(hit: FoundPassage) -> tuple[str, ...]:
-    passage = hit.passage
-    return tuple(i for i in (passage.id, passage.scene_id, passage.source_id) if i is not None)
 
 
 async def _memories(
@@ -523,6 +629,18 @@ def _sections(
     def memory_cost(each: Remembrance) -> int:
         return cost_of(each.memory.text, each.owner.name, *each.terms, ids=3, fields=12)
 
+    def fact_cost(fact: Fact) -> int:
+        return cost_of(fact.statement, ids=1 + len(fact.involved), fields=6)
+
+    def event_cost(event: Event) -> int:
+        return cost_of(event.title, event.description, ids=1 + len(event.involved), fields=7)
+
+    def scene_cost(scene: Scene) -> int:
+        return cost_of(scene.title, scene.summary, ids=1, fields=5)
+
+    def thread_cost(thread: Thread) -> int:
+        return cost_of(thread.text, thread.kind, ids=1, fields=3)
+
     def shorter_turn(turn: Turn, room: int) -> Turn:
         return replace(turn, text=cut(turn.text, room - turn_cost(replace(turn, text=""))))
 
@@ -532,12 +650,12 @@ def _sections(
         Section(name="sheets", weight=4, items=sheets, cost=sheet_cost, trim=trimmed, sharing=True),
         Section(name="around", weight=2, items=around, cost=told_cost),
         Section(name="prior_turns", weight=4, items=turns, cost=turn_cost, trim=shorter_turn),
-        Section(name="facts", weight=4, items=canonical.facts, cost=_fact_cost),
+        Section(name="facts", weight=4, items=canonical.facts, cost=fact_cost),
         Section(name="relations", weight=3, items=canonical.relations, cost=relation_cost),
-        Section(name="events", weight=2, items=canonical.events, cost=_event_cost),
-        Section(name="previous_scenes", weight=1, items=scenes, cost=_scene_cost),
+        Section(name="events", weight=2, items=canonical.events, cost=event_cost),
+        Section(name="previous_scenes", weight=1, items=scenes, cost=scene_cost),
         Section(name="character_memories", weight=1, items=memories, cost=memory_cost),
-        Section(name="open_threads", weight=1, items=threads, cost=_thread_cost),
+        Section(name="open_threads", weight=1, items=threads, cost=thread_cost),
         Section(
             name="rule_excerpts", weight=1, items=recalled.rules, cost=_hit_cost, trim=_shorter_hit
         ),
@@ -556,23 +674,6 @@ def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
     own = {"sheets", "around", _NOTES}
     left = {name: n for name, n in fitted.omitted.items() if name not in own}
     return {"entities": first.omitted["present"] + fitted.omitted["around"], **left}
-
-
-def _fact_cost(fact: Fact) -> int:
-    return cost_of(fact.statement, ids=1 + len(fact.involved), fields=6)
-
-
-def _event_cost(event: Event) -> int:
-    words = (event.title, event.description)
-    return cost_of(*words, ids=1 + len(event.involved), fields=7)
-
-
-def _scene_cost(scene: Scene) -> int:
-    return cost_of(scene.title, scene.summary, ids=1, fields=5)
-
-
-def _thread_cost(thread: Thread) -> int:
-    return cost_of(thread.text, thread.kind, ids=1, fields=3)
 
 
 def _hit_cost(hit: FoundPassage) -> int:

@@ -1,11 +1,11 @@
-"""Scenes: create, open, read, list and update them."""
+"""Stories, scenes and turns: create, read, list and update them."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
@@ -33,6 +33,7 @@ from canonry.log.entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
+    StoryMoved,
 )
 from canonry.log.folding import scenes_key, thing_key
 from canonry.log.items.entities import Entity, family_of
@@ -41,55 +42,257 @@ from canonry.log.items.scenes import (
     Scene,
     SceneDraft,
     SceneStatus,
+    Speaker,
     Story,
     StoryDraft,
     StoryStatus,
     StoryType,
     Turn,
+    TurnDraft,
 )
-from canonry.narrative.usecases.stories import NewStory, create_story
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
-from canonry.values.audience import EVERYBODY, Audience
+from canonry.values.audience import EVERYBODY, Audience, covers
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.fields import revised
-from canonry.values.ids import EntityId, NewId, SceneId, SpaceId, StoryId
+from canonry.values.ids import EntityId, NewId, SceneId, SpaceId, StoryId, TurnId
 from canonry.values.moments import Instant
 
-__all__ = [
-    "STORY",
-    "Notes",
-    "PlayedAt",
-    "SceneAsked",
-    "SceneChange",
-    "SceneQuery",
-    "SceneReading",
-    "SceneRequest",
-    "SceneSetting",
-    "Staging",
-    "Time",
-    "WrittenSummary",
-    "create_scene",
-    "get_scene",
-    "open_scene",
-    "opening",
-    "query_scenes",
-    "story_of_late",
-    "update_scene",
-]
+PARENTS: Final = {
+    StoryType.CAMPAIGN: frozenset[StoryType](),
+    StoryType.ARC: frozenset((StoryType.CAMPAIGN, StoryType.ARC)),
+    StoryType.EPISODE: frozenset((StoryType.CAMPAIGN, StoryType.ARC)),
+    StoryType.ONE_SHOT: frozenset[StoryType](),
+}
+"""Which stories may contain a story of each type; a campaign and a one-shot stand alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewStory:
+    """What a story is about."""
+
+    space: SpaceId
+    title: str
+    story_type: StoryType
+    theme: str | None = None
+    premise: str | None = None
+    parent_id: StoryId | None = None
+    start_time_ref: Instant | None = None
+
+
+async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
+    """Plan the story; its parent exists before it does, so the tree has no cycle.
+
+    Raises:
+        NotFound: `universe.unknown` or `story.unknown` (the parent).
+        Conflict: `space.foreign` or `story.parent-mismatch`.
+    """
+    await require_universe(canon, caller, new.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads: frozenset[str] = frozenset()
+        if new.parent_id is not None:
+            await _require_parent(canon, caller, new, new.parent_id)
+            reads = frozenset((thing_key(new.parent_id),))
+        story = StoryDraft(
+            id=StoryId(new_id("story")),
+            space=new.space,
+            title=new.title,
+            story_type=new.story_type,
+            theme=new.theme,
+            premise=new.premise,
+            parent_id=new.parent_id,
+            start_time_ref=new.start_time_ref,
+            status=StoryStatus.PLANNED,
+        )
+        return Change(entries=(Made(thing=story),), reads=reads)
+
+    return await commit_change(canon, caller, new.space, prepare)
+
+
+async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id: StoryId) -> None:
+    parent = await require(canon, caller, Story, parent_id)
+    require_same_space(new.space, [parent], path="/parent_story_id")
+    if parent.story_type not in PARENTS[new.story_type]:
+        message = "campaigns and one-shots stand alone; arcs and episodes lie in campaigns or arcs"
+        raise Conflict(
+            "story.parent-mismatch", message, path="/parent_story_id", conflicts=[parent.id]
+        )
+
+
+async def query_stories(
+    canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
+) -> Page[Story]:
+    """Stories by (created_at, id).
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    return await canon.state.stories(space, limit=limit, offset=offset)
+
+
+async def update_story(canon: Canon, caller: Caller, story_id: str, status: StoryStatus) -> Story:
+    """Move the story; one that is so already is not written again.
+
+    A story without scenes that is taken up again is planned.
+
+    Raises:
+        NotFound: `story.unknown`.
+        Conflict: `story.scenes-open`, it has scenes that are not completed.
+    """
+    space = (await require(canon, caller, Story, story_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        story = await require(canon, caller, Story, story_id)
+        reads = frozenset((thing_key(story.id), scenes_key(story.id)))
+        wanted = status
+        if status is StoryStatus.ACTIVE and not story.scene_count:
+            wanted = StoryStatus.PLANNED
+        if story.status is wanted:
+            return Change(entries=(), reads=reads)
+        if wanted is StoryStatus.COMPLETED:
+            await _require_scenes_done(canon, story)
+        return Change(entries=(StoryMoved(story_id=story.id, status=wanted),), reads=reads)
+
+    await commit_change(canon, caller, space, prepare)
+    return await require(canon, caller, Story, story_id)
+
+
+async def _require_scenes_done(canon: Canon, story: Story) -> None:
+    here = frozenset((story.space,))
+    for status in (SceneStatus.ACTIVE, SceneStatus.FINALIZING):
+        query = SceneQuery(spaces=here, story_id=story.id, status=status)
+        page = await canon.documents.scenes(query)
+        if page.items:
+            message = "this story has scenes that are not completed; canonize or finalize them"
+            conflicts = [scene.id for scene in page.items]
+            raise Conflict("story.scenes-open", message, conflicts=conflicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """A turn as it is asked for; `entity_id` stands exactly where an entity speaks.
+
+    Nobody reads it who may not see its scene, whoever its `audience` is.
+    """
+
+    scene_id: str
+    speaker: Speaker
+    entity_id: str | None
+    text: str
+    resolution_ref: str | None = None
+    audience: Audience = EVERYBODY
+
+
+async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Receipt:
+    """Append the turn; its index is given by the log. Who speaks has come into the scene.
+
+    The first read only tells the space, which never changes; the verdict rests on what is read
+    after the head of that space, which is why the scene is read again.
+
+    Raises:
+        NotFound: `scene.unknown` or `entity.unknown`.
+        Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
+            `entity.not-an-instance` or `entity.retconned`.
+    """
+    space = (await require(canon, caller, Scene, request.scene_id)).space
+    wanted = [request.scene_id]
+    if request.entity_id is not None:
+        wanted.append(request.entity_id)
+
+    async def prepare(new_id: NewId) -> Change:
+        found = await canon.seen_by(caller).things(wanted)
+        scene = found.get(request.scene_id)
+        if not isinstance(scene, Scene):
+            raise unknown("scene", request.scene_id)
+        require_active(scene)
+        reads = {thing_key(scene.id)}
+        speaker: EntityId | None = None
+        entries: list[Entry] = []
+        if request.entity_id is not None:
+            entity = found.get(request.entity_id)
+            if not isinstance(entity, Entity):
+                raise unknown("entity", request.entity_id)
+            if entity.merged_into is not None:
+                entity = await require(canon, caller, Entity, request.entity_id)
+            require_instances(space, (entity,), path="/entity_id")
+            reads |= {thing_key(request.entity_id), thing_key(entity.id)}
+            speaker = entity.id
+            heard = covers(request.audience, scene.audience)  # a whisper shows nobody there
+            if heard and not family_of(entity) & {*scene.participants, scene.location_ref}:
+                entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
+        turn = TurnDraft(
+            id=TurnId(new_id("turn")),
+            space=space,
+            scene_id=scene.id,
+            speaker=request.speaker,
+            entity_id=speaker,
+            text=request.text,
+            resolution_ref=request.resolution_ref,
+            audience=request.audience,
+        )
+        return Change(entries=(*entries, Made(thing=turn)), reads=frozenset(reads))
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPage:
+    """Turns in the order of play; `following` is the index to go on after, None at the end."""
+
+    scene: Scene
+    turns: Sequence[Turn]
+    total: int
+    following: int | None
+    names: Mapping[str, str]
+
+
+async def get_turns(
+    canon: Canon, caller: Caller, scene_id: str, *, after: int, limit: int
+) -> TurnPage:
+    """Up to `limit` turns past the index `after`.
+
+    Raises:
+        NotFound: `scene.unknown`.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    found = await canon.documents.turns(scene.id, after=after, limit=limit + 1)
+    turns = found[:limit]
+    names = await names_of(canon, turns)
+    total = max(scene.turn_count, found[-1].index + 1 if found else 0)
+    more = len(found) > limit
+    return TurnPage(
+        scene=scene,
+        turns=turns,
+        total=total,
+        following=turns[-1].index if more else None,
+        names=names,
+    )
+
+
+async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
+    """The current names of the entities that speak in these turns."""
+    speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
+    roots = await canon.within(*{turn.space for turn in turns}).roots(speakers)
+    return {given: root.name for given, root in roots.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneRequest:
-    """A scene as it is asked for; `order` None puts it after all others of its story."""
+    """A scene as it is asked for; `order` None puts it after all others of its story.
+
+    Where nobody says in which story, `open_scene` does.
+    """
 
     universe_id: str
-    story_id: str
+    story_id: str = ""
     title: str
-    purpose: str | None
-    order: int | None
-    location_id: str | None
-    participant_ids: Sequence[str]
+    purpose: str | None = None
+    order: int | None = None
+    location_id: str | None = None
+    participant_ids: Sequence[str] = ()
     time_ref: Instant | None = None
     time_words: str | None = None
     audience: Audience = EVERYBODY
@@ -192,40 +395,15 @@ STORY: Final = "What is played"
 _CLOSED: Final = frozenset({StoryStatus.COMPLETED, StoryStatus.ABANDONED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneAsked:
-    """A scene with what it begins with; nobody needs to say in which story."""
-
-    title: str
-    place_id: str | None = None
-    participant_ids: Sequence[str] = ()
-    at: Instant | None = None
-    words: str | None = None
-    audience: Audience = EVERYBODY
-
-
-async def open_scene(
-    canon: Canon, caller: Caller, universe_id: str, asked: SceneAsked
-) -> SceneDraft:
-    """The new scene, after all others of its story.
+async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> SceneDraft:
+    """The new scene, after all others of the story that takes new scenes.
 
     Raises:
         NotFound: `universe.unknown` or `entity.unknown`.
         Conflict: as a scene is created.
     """
-    space = (await require_universe(canon, caller, universe_id)).id
-    request = SceneRequest(
-        universe_id=space,
-        story_id=await _story(canon, caller, space),
-        title=asked.title,
-        purpose=None,
-        order=None,
-        location_id=asked.place_id,
-        participant_ids=asked.participant_ids,
-        time_ref=asked.at,
-        time_words=asked.words,
-        audience=asked.audience,
-    )
+    space = (await require_universe(canon, caller, asked.universe_id)).id
+    request = replace(asked, story_id=await _story(canon, caller, space))
     return the_made(await create_scene(canon, opening(caller), request), SceneDraft)
 
 
@@ -243,15 +421,7 @@ async def story_of_late(canon: Canon, space: SpaceId) -> Story | None:
 async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
     if (story := await story_of_late(canon, space)) is not None:
         return story.id
-    new = NewStory(
-        space=space,
-        title=STORY,
-        story_type=StoryType.CAMPAIGN,
-        theme=None,
-        premise=None,
-        parent_id=None,
-        start_time_ref=None,
-    )
+    new = NewStory(space=space, title=STORY, story_type=StoryType.CAMPAIGN)
     return the_made(await create_story(canon, step(caller, "story"), new), StoryDraft).id
 
 
@@ -269,51 +439,10 @@ async def query_scenes(
     return await canon.documents.scenes(revised(query, spaces=spaces))
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """The notes replaced; None clears them."""
-
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSummary:
-    """The summary written; None takes it back, and one is made when the scene is closed."""
-
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """The time replaced, and the words that told it; None takes it back."""
-
-    at: Instant | None
-    words: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedAt:
-    """When it was played, which a closed scene takes as well; None takes it back."""
-
-    said_at: Instant | None
-
-
-@dataclass(frozen=True, slots=True)
-class SceneSetting:
-    """The place moved; None leaves it open."""
-
-    place_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Staging:
-    """Those who come in and those who go; who is there already, or is not, stays so."""
-
-    joining: Sequence[str]
-    leaving: Sequence[str]
-
-
-SceneChange: TypeAlias = Notes | WrittenSummary | Time | PlayedAt | SceneSetting | Staging
+SceneChange: TypeAlias = (
+    SceneNoted | SceneSummarised | SceneDated | SaidAt | ScenePlaced | SceneStaged
+)
+"""What changes, as the entry that says so; of entities it has the ids that the caller named."""
 
 
 async def update_scene(
@@ -342,7 +471,7 @@ async def update_scene(
 
     async def prepare(_: NewId) -> Change:
         scene = await require(canon, caller, Scene, scene_id)
-        if not all(isinstance(change, PlayedAt) for change in changes):
+        if not all(isinstance(change, SaidAt) for change in changes):
             require_unfinished(scene)
         entries: list[Entry] = []
         reads = {thing_key(scene.id)}
@@ -360,62 +489,46 @@ async def update_scene(
 def _named(change: SceneChange) -> tuple[str, ...]:
     """The entities that a change names."""
     match change:
-        case SceneSetting(place_id=place_id) if place_id is not None:
-            return (place_id,)
-        case Staging(joining=joining, leaving=leaving):
-            return (*joining, *leaving)
+        case ScenePlaced(location_ref=place) if place is not None:
+            return (place,)
+        case SceneStaged(joined=joined, left=left):
+            return (*joined, *left)
         case _:
             return ()
 
 
-def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> Entry | None:
+def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneChange | None:
+    """The change with those whom it names; None: it stands so already."""
     match change:
-        case Notes(text=text):
+        case SceneNoted(gm_notes=text):
             same = scene.gm_notes == text
-            return None if same else SceneNoted(scene_id=scene.id, gm_notes=text)
-        case WrittenSummary(text=text):
+        case SceneSummarised(summary=text):
             same = scene.summary == text
-            return None if same else SceneSummarised(scene_id=scene.id, summary=text)
-        case Time() | PlayedAt():
-            return _dated(scene, change)
-        case SceneSetting():
-            return _placed(scene, named[0] if named else None)
-        case Staging(joining=joining):
-            return _update_scene_staged(scene, named[: len(joining)], named[len(joining) :])
-
-
-def _placed(scene: Scene, place: Entity | None) -> Entry | None:
-    if place is not None:
-        require_location(scene.space, place)
-    where = None if place is None else place.id
-    if scene.location_ref == where:
+        case SaidAt(said_at=at):
+            same = scene.said_at == at
+        case SceneDated(time_ref=at):
+            same = scene.time_ref == at
+        case ScenePlaced():
+            for each in named:
+                require_location(scene.space, each)
+            change = replace(change, location_ref=named[0].id if named else None)
+            same = scene.location_ref == change.location_ref
+        case SceneStaged(joined=joined):
+            change = _moved(scene, named[: len(joined)], named[len(joined) :])
+            same = not change.joined and not change.left
+    if same:
         return None
-    require_active(scene)
-    return ScenePlaced(scene_id=scene.id, location_ref=where)
+    if isinstance(change, SceneDated | ScenePlaced | SceneStaged):
+        require_active(scene)
+    return change
 
 
-def _dated(scene: Scene, change: Time | PlayedAt) -> Entry | None:
-    if isinstance(change, PlayedAt):
-        same = scene.said_at == change.said_at
-        return None if same else SaidAt(thing_id=scene.id, said_at=change.said_at)
-    if scene.time_ref == change.at:
-        return None
-    require_active(scene)
-    return SceneDated(scene_id=scene.id, time_ref=change.at, time_words=change.words)
-
-
-def _update_scene_staged(
-    scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]
-) -> SceneStaged | None:
+def _moved(scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]) -> SceneStaged:
+    """Who comes in and who goes; who is there already, or is not, stays so."""
     require_instances(scene.space, joining, path="/joining_entities")
     present = frozenset(scene.participants)
-    new = [each.id for each in joining if not family_of(each) & present]
-    gone = [i for each in leaving for i in sorted(family_of(each) & present)]
-    if not new and not gone:
-        return None
-    require_active(scene)
-    return SceneStaged(scene_id=scene.id, joined=_once(new), left=_once(gone))
-
-
-def _once(ids: Sequence[EntityId]) -> tuple[EntityId, ...]:
-    return tuple(dict.fromkeys(ids))
+    new = (each.id for each in joining if not family_of(each) & present)
+    gone = (i for each in leaving for i in sorted(family_of(each) & present))
+    return SceneStaged(
+        scene_id=scene.id, joined=tuple(dict.fromkeys(new)), left=tuple(dict.fromkeys(gone))
+    )

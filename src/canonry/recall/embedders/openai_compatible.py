@@ -123,7 +123,6 @@ class Posting:
 class Endpoint:
     """Where the model is and how it is asked.
 
-    `ask_dimensions` sends the number of dimensions along, for models that can shorten theirs;
     `timeout` is the longest that one attempt may take, `patience` the longest wait between two;
     times are in seconds. `most_bytes` bounds an answer.
     """
@@ -133,7 +132,6 @@ class Endpoint:
     dimensions: int
     version: str = "1"
     key: str | None = field(default=None, repr=False)
-    ask_dimensions: bool = False
     prefixes: Prefixes = field(default_factory=Prefixes)
     batch: int = 64
     timeout: float = 30.0
@@ -189,8 +187,6 @@ class OpenAICompatibleEmbedder(Embedder):
 
     async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
-        if self._endpoint.ask_dimensions:
-            body["dimensions"] = self._model.dimensions
         return self._vectors(await self._posting.post(body, probe=probe), len(texts))
 
     def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:

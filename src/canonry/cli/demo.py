@@ -1,22 +1,27 @@
-"""A small world that `canonry demo` plays through a real server."""
+"""`canonry demo`: a small world that is played through a real server."""
 
 import asyncio
 import json
 import os
+import shlex
 import sys
+import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import click
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
-from canonry.cli.screen import tell
-from canonry.cli.whole_files import whole_file
+from canonry.app.packages import is_installed, require_package
+from canonry.cli.connecting.clients import launch
+from canonry.cli.options import OUT_FOLDER, examples
+from canonry.cli.screen import tell, whole_file
+from canonry.cli.serve import inspect_folder
 from canonry.values.errors import BrokenInvariant, Unavailable
 
 START_SECONDS = 60.0
@@ -59,13 +64,15 @@ async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
     Raises:
         Unavailable: `demo.no-server`, one did not start.
     """
-    server = _Server(data=data, settings=_no_settings(data))
+    settings = _no_settings(data)
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     ready: dict[str, asyncio.Future[Client]] = {role: loop.create_future() for role in roles}
-    with _log(data) as log:
+    path = data / "servers.log"
+    path.unlink(missing_ok=True)
+    with path.open("x", encoding="utf-8") as log:
         hosts = [
-            asyncio.create_task(_host(server.parameters(role), ready[role], over, log))
+            asyncio.create_task(_host(_server(role, data, settings), ready[role], over, log))
             for role in roles
         ]
         try:
@@ -80,25 +87,18 @@ async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
             await asyncio.gather(*hosts, return_exceptions=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Server:
-    """How the server of a role is started."""
-
-    data: Path
-    settings: Path
-
-    def parameters(self, role: str) -> StdioServerParameters:
-        return StdioServerParameters(
-            command=sys.executable,
-            args=[
-                *("-m", "canonry.cli", "serve", "--toolsets", "narrative"),
-                *("--config", str(self.settings)),
-                *("--data", str(self.data)),
-                *("--agent-type", role),
-                *("--agent-id", f"{role.lower()}-1"),
-            ],
-            env={key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ},
-        )
+def _server(role: str, data: Path, settings: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable,
+        args=[
+            *("-m", "canonry.cli", "serve", "--toolsets", "narrative"),
+            *("--config", str(settings)),
+            *("--data", str(data)),
+            *("--agent-type", role),
+            *("--agent-id", f"{role.lower()}-1"),
+        ],
+        env={key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ},
+    )
 
 
 def _no_settings(data: Path) -> Path:
@@ -108,12 +108,6 @@ def _no_settings(data: Path) -> Path:
     with whole_file(path) as out:
         out.write('authorities = ["source", "gm", "player", "system"]\n')
     return path
-
-
-def _log(data: Path) -> TextIO:
-    path = data / "servers.log"
-    path.unlink(missing_ok=True)
-    return path.open("x", encoding="utf-8")
 
 
 async def _host(
@@ -231,8 +225,8 @@ async def play(agents: Troupe) -> None:
     world = DemoWorld(agents, teller)
     await world.open()
     await world.try_to_cheat()
-    await world.night_at_the_lighthouse()
-    await world.morning_at_the_quay()
+    await world.play_scene(0)
+    await world.play_scene(1)
     await world.ask_why()
     await world.ask_about_the_retcon()
     await world.remember()
@@ -324,105 +318,19 @@ class DemoWorld:
         )
         self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
 
-    async def night_at_the_lighthouse(self) -> None:
-        """The first scene: a death, a find, a rumour, and a new place."""
-        self._tell.heading("3. A scene is played: night at the lighthouse")
-        await self._open_scene("Night at the lighthouse", "Marrow Lighthouse")
-        await self._turn("fall", "gm", "The rail gives way. Odo Brand falls into the black water.")
-        await self._turn(
-            "lantern", "Ilsa Vane", "I take the silver lantern and run down the stairs."
-        )
-        await self._turn("ghost", "user", "Maybe a ghost pushed him?")
-        ilsa, odo = self._ids["Ilsa Vane"], self._ids["Odo Brand"]
-        await self._propose(
-            "Odo Brand is dead",
-            "fall",
-            "state_change",
-            "gm",
-            0.95,
-            entity_id=odo,
-            add=["dead"],
-            remove=["alive"],
-        )
-        await self._propose(
-            "Odo Brand falls from the gallery",
-            "fall",
-            "event",
-            "gm",
-            0.95,
-            title="Odo Brand falls from the gallery",
-            involved_entity_ids=[odo],
-            severity=8,
-        )
-        await self._propose(
-            "Ilsa carries the silver lantern",
-            "lantern",
-            "fact",
-            "player",
-            0.9,
-            statement="Ilsa Vane carries the silver lantern",
-            involved_entity_ids=[ilsa],
-        )
-        await self._propose(
-            "A ghost haunts the lighthouse (a guess of the machine)",
-            "ghost",
-            "fact",
-            "system",
-            0.6,
-            statement="A ghost haunts Marrow Lighthouse",
-            involved_entity_ids=[self._ids["Marrow Lighthouse"]],
-        )
-        await self._propose_place(
-            "Ilsa is at the lighthouse at nine", "lantern", "gm", "Marrow Lighthouse"
-        )
-        await self._canonize("4. The CanonKeeper canonizes the scene")
-
-    async def morning_at_the_quay(self) -> None:
-        """The second scene: a dead man acts, players contradict, the game master retcons."""
-        self._tell.heading("5. A second scene: morning at the quay")
-        await self._open_scene("Morning at the quay", "The Quay")
-        await self._turn("door", "user", "Odo kicks in the door of the tavern!")
-        await self._turn("elsewhere", "user", "And at nine, Ilsa was here at the quay.")
-        await self._turn("brass", "gm", "Look closer: the lantern was brass all along.")
-        ilsa, odo = self._ids["Ilsa Vane"], self._ids["Odo Brand"]
-        await self._propose(
-            "Odo, who is dead, kicks in a door",
-            "door",
-            "event",
-            "player",
-            0.9,
-            title="Odo Brand kicks in the tavern door",
-            actor_ids=[odo],
-            involved_entity_ids=[odo],
-        )
-        await self._propose(
-            "A player declares Odo alive, against the game master",
-            "door",
-            "fact",
-            "player",
-            0.9,
-            statement="Odo Brand is not dead",
-            involved_entity_ids=[odo],
-        )
-        await self._propose_place(
-            "At that same hour Ilsa was at the Quay, says a player",
-            "elsewhere",
-            "player",
-            "The Quay",
-        )
-        old = await self._fact("Ilsa Vane carries the silver lantern")
-        await self._propose(
-            "The game master retcons: the lantern is brass",
-            "brass",
-            "fact",
-            "gm",
-            0.9,
-            statement="Ilsa Vane carries a brass lantern",
-            involved_entity_ids=[ilsa],
-            replaces=old,
-        )
-        self._ids["lantern fact"] = old
-        await self._canonize("6. The CanonKeeper canonizes the second scene")
+    async def play_scene(self, number: int) -> None:
+        """What is said in one of the scenes, what is proposed, and what becomes canon."""
+        scene = json.loads(_SCENES)[number]
+        self._tell.heading(scene["heading"])
+        await self._open_scene(scene["title"], scene["place"])
+        for turn in scene["turns"]:
+            await self._turn(*turn)
+        if number:
+            silver = await self._fact("Ilsa Vane carries the silver lantern")
+            self._ids["lantern fact"] = silver
+        for proposal in scene["proposals"]:
+            await self._propose(*proposal)
+        await self._canonize(scene["end"])
 
     async def ask_why(self) -> None:
         """What is true, and why, down to the words at the table; and what was true before."""
@@ -497,8 +405,14 @@ class DemoWorld:
         names = {"gm": "game master", "user": "player"}
         self._tell.said(names.get(speaker, speaker), text)
 
-    async def _propose(
-        self, label: str, turn: str, kind: str, authority: str, confidence: float, **content: Any
+    async def _propose(  # noqa: PLR0917 - a row of the scene
+        self,
+        label: str,
+        turn: str,
+        authority: str,
+        confidence: float,
+        kind: str,
+        content: Mapping[str, Any],
     ) -> None:
         proposal = await self._agents.do(
             "Narrator",
@@ -506,25 +420,19 @@ class DemoWorld:
             scene_id=self._scene,
             turn_id=self._turns[turn],
             type=kind,
-            content=content,
+            content={key: self._with_ids(value) for key, value in content.items()},
             evidence=[{"type": "turn", "ref_id": self._turns[turn]}],
             confidence=confidence,
             authority=authority,
         )
         self._proposed[proposal["proposal_id"]] = label
 
-    async def _propose_place(self, label: str, turn: str, authority: str, place: str) -> None:
-        await self._propose(
-            label,
-            turn,
-            "relationship",
-            authority,
-            0.9,
-            from_entity_id=self._ids["Ilsa Vane"],
-            to_entity_id=self._ids[place],
-            rel_type="LOCATED_IN",
-            since=_NINE,
-        )
+    def _with_ids(self, value: Any) -> Any:
+        """The value with ids where it has names."""
+        if isinstance(value, list):
+            return [self._with_ids(each) for each in value]
+        named = isinstance(value, str) and value.startswith("@")
+        return self._ids[value[1:]] if named else value
 
     async def _canonize(self, heading: str) -> None:
         self._tell.heading(heading)
@@ -544,10 +452,112 @@ class DemoWorld:
         return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
 
 
-_NINE = "1207-11-03T21:00:00Z"
+_SCENES: Final = r"""[
+{"heading": "3. A scene is played: night at the lighthouse",
+ "title": "Night at the lighthouse", "place": "Marrow Lighthouse",
+ "turns": [["fall", "gm", "The rail gives way. Odo Brand falls into the black water."],
+           ["lantern", "Ilsa Vane", "I take the silver lantern and run down the stairs."],
+           ["ghost", "user", "Maybe a ghost pushed him?"]],
+ "proposals": [
+  ["Odo Brand is dead", "fall", "gm", 0.95, "state_change",
+   {"entity_id": "@Odo Brand", "add": ["dead"], "remove": ["alive"]}],
+  ["Odo Brand falls from the gallery", "fall", "gm", 0.95, "event",
+   {"title": "Odo Brand falls from the gallery", "involved_entity_ids": ["@Odo Brand"],
+    "severity": 8}],
+  ["Ilsa carries the silver lantern", "lantern", "player", 0.9, "fact",
+   {"statement": "Ilsa Vane carries the silver lantern", "involved_entity_ids": ["@Ilsa Vane"]}],
+  ["A ghost haunts the lighthouse (a guess of the machine)", "ghost", "system", 0.6, "fact",
+   {"statement": "A ghost haunts Marrow Lighthouse",
+    "involved_entity_ids": ["@Marrow Lighthouse"]}],
+  ["Ilsa is at the lighthouse at nine", "lantern", "gm", 0.9, "relationship",
+   {"from_entity_id": "@Ilsa Vane", "to_entity_id": "@Marrow Lighthouse",
+    "rel_type": "LOCATED_IN", "since": "1207-11-03T21:00:00Z"}]],
+ "end": "4. The CanonKeeper canonizes the scene"},
+{"heading": "5. A second scene: morning at the quay",
+ "title": "Morning at the quay", "place": "The Quay",
+ "turns": [["door", "user", "Odo kicks in the door of the tavern!"],
+           ["elsewhere", "user", "And at nine, Ilsa was here at the quay."],
+           ["brass", "gm", "Look closer: the lantern was brass all along."]],
+ "proposals": [
+  ["Odo, who is dead, kicks in a door", "door", "player", 0.9, "event",
+   {"title": "Odo Brand kicks in the tavern door", "actor_ids": ["@Odo Brand"],
+    "involved_entity_ids": ["@Odo Brand"]}],
+  ["A player declares Odo alive, against the game master", "door", "player", 0.9, "fact",
+   {"statement": "Odo Brand is not dead", "involved_entity_ids": ["@Odo Brand"]}],
+  ["At that same hour Ilsa was at the Quay, says a player", "elsewhere", "player", 0.9,
+   "relationship", {"from_entity_id": "@Ilsa Vane", "to_entity_id": "@The Quay",
+                    "rel_type": "LOCATED_IN", "since": "1207-11-03T21:00:00Z"}],
+  ["The game master retcons: the lantern is brass", "brass", "gm", 0.9, "fact",
+   {"statement": "Ilsa Vane carries a brass lantern", "involved_entity_ids": ["@Ilsa Vane"],
+    "replaces": "@lantern fact"}]],
+ "end": "6. The CanonKeeper canonizes the second scene"}]"""
+"""What is said and proposed in each scene; `@` begins what has an id."""
 _THINGS = (
     ("Ilsa Vane", "character", "A ferrywoman who knows every stair in town."),
     ("Odo Brand", "character", "The harbour master, who knows every secret."),
     ("Marrow Lighthouse", "location", "A tower whose lamp went dark."),
     ("The Quay", "location", "Wet stones, ropes and gulls."),
 )
+
+
+ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
+
+EPILOG = examples(
+    "canonry demo",
+    "canonry demo --keep ./saltmere && canonry verify --data ./saltmere",
+)
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--keep",
+    type=OUT_FOLDER,
+    metavar="DIR",
+    help="Keep the store in this new folder; else it is thrown away.",
+)
+@click.option(
+    "--inspect/--no-inspect",
+    "inspects",
+    default=None,
+    help="End with a link to the pages of what was played; else where a person looks on.",
+)
+def demo(*, keep: Path | None, inspects: bool | None) -> None:
+    """Play a small world through real MCP clients, and see what becomes canon and what does not.
+
+    It starts one server process for each agent, all on the same folder, as desktop clients do.
+    """
+    if inspects is None:
+        inspects = sys.stdout.isatty() and is_installed("inspector")
+    if inspects:
+        require_package("inspector", "--inspect")
+    if keep is not None and keep.exists() and any(keep.iterdir()):
+        raise click.UsageError(f"{keep} is not empty; name a new folder")
+    started = time.monotonic()
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
+            asyncio.run(_run(Path(folder)))
+            _next_steps(time.monotonic() - started, keep)
+            if inspects:
+                inspect_folder(Path(folder))
+    else:
+        asyncio.run(_run(keep))
+        _next_steps(time.monotonic() - started, keep)
+        if inspects:
+            inspect_folder(keep)
+
+
+async def _run(data: Path) -> None:
+    async with troupe(data, ROLES) as agents:
+        await play(agents)
+
+
+def _next_steps(seconds: float, keep: Path | None) -> None:
+    command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
+    kept = "" if keep is None else f" --data {shlex.quote(str(keep.absolute()))}"
+    click.echo(f"\nThat took {seconds:.1f} s. To see which MCP clients it can connect, run:\n")
+    click.echo(f"  {command} connect")
+    click.echo("\nand to give one of them this server, with its own empty store or one you name:\n")
+    click.echo(f"  {command} connect claude-desktop{kept}")
+    if keep is not None and is_installed("inspector"):
+        click.echo("\nTo look at what was played in a browser, and to decide there:\n")
+        click.echo(f"  {command} inspect{kept}")

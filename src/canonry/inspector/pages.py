@@ -1,18 +1,26 @@
-"""Reading: the pages that only tell."""
+"""Pages: what each address answers; one request, one look through the gateway, one template."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from canonry.inspector.doors import Refused, Visit
 from canonry.inspector.drawing import differences, has_asset
-from canonry.inspector.views.finding import search
-from canonry.inspector.views.graph import seen_graph
-from canonry.inspector.views.log import seen_differences, seen_health, seen_log
-from canonry.inspector.views.places import all_places, one_place, overview
-from canonry.inspector.views.played import TURNS, seen_scene, seen_story
+from canonry.inspector.views.log import seen_differences, seen_graph, seen_health, seen_log
+from canonry.inspector.views.places import all_places, one_place, overview, search
+from canonry.inspector.views.queue import (
+    PAGE,
+    TURNS,
+    WHAT,
+    head_of,
+    queue,
+    restate,
+    seen_scene,
+    seen_story,
+    settle,
+)
 from canonry.inspector.views.things import PAGE as PASSAGES
 from canonry.inspector.views.things import VALUE_MAX, picture, seen_document, seen_thing
 
@@ -31,14 +39,16 @@ _TIMELESS: Final = frozenset({"scene", "story", "turn", "space", "passage"})
 async def home(visit: Visit) -> Response:
     """The spaces, or what an empty store is."""
     places = await visit.show("spaces", all_places)
-    return visit.draw("home.html", places=places, space=None)
+    return visit.draw("home.html", places=places)
 
 
 async def space(visit: Visit) -> Response:
     """One space: what is in it, and what happened last."""
     seen = await visit.show("find", overview, space=visit.asked("space"))
-    changes = await visit.call("changes", space=seen.space.id, limit=5) if seen.space.opened else {}
-    return visit.draw("space.html", seen=seen, space=seen.space, changes=changes.get("changes", ()))
+    changes = (
+        await visit.call("changes", space=seen["space"].id, limit=5) if seen["space"].opened else {}
+    )
+    return visit.draw("space.html", seen=seen, changes=changes.get("changes", ()))
 
 
 async def find(visit: Visit) -> Response:
@@ -55,10 +65,10 @@ async def find(visit: Visit) -> Response:
     if not (about["space"] or about["about"]):
         places = [each for each in await visit.show("spaces", all_places) if each.opened]
         if len(places) != 1:
-            return visit.draw("which.html", places=places, text=text, space=None)
+            return visit.draw("which.html", places=places, text=text)
     if text:
         seen = await visit.show("find", search, text=text, **about)
-        return visit.draw("find.html", seen=seen, space=seen.space, kinds=_KINDS, asked_kinds=kinds)
+        return visit.draw("find.html", seen=seen, kinds=_KINDS, asked_kinds=kinds)
     place = await visit.show("find", one_place, space=about["space"], about=about["about"])
     about["space"] = place.id
     listed = await visit.call("find", limit=ROWS, cursor=str(visit.offset), **about)
@@ -76,25 +86,22 @@ async def thing(visit: Visit) -> Response:
     """One thing of any kind, on the page that its kind has."""
     of = visit.request.path_params["id"]
     seen = await visit.show("get", seen_thing, of=of)
-    if seen.id != of:
-        return visit.go(visit.frame.to(f"/thing/{seen.id}"))
-    own = _OWN.get(seen.kind)
+    if seen["id"] != of:
+        return visit.go(visit.frame.to(f"/thing/{seen['id']}"))
+    own = _OWN.get(seen["kind"])
     if own is not None:
         look, template, step = own
         value = visit.asked("value")[:VALUE_MAX]
         more = await visit.show("get", look, of=of, offset=visit.offset, value=value, **visit.times)
-        return visit.draw(
-            template, seen=seen, more=more, space=seen.space, offset=visit.offset, step=step
-        )
-    times = {} if seen.kind in _TIMELESS else visit.times
+        return visit.draw(template, seen=seen, more=more, offset=visit.offset, step=step)
+    times = {} if seen["kind"] in _TIMELESS else visit.times
     now = await visit.call("get", of=of, full=True, limit=ROWS, **times)
-    why = await visit.call("why", of=of, full=True, limit=ROWS) if seen.explained else {}
+    why = await visit.call("why", of=of, full=True, limit=ROWS) if seen["explained"] else {}
     told: Mapping[str, Any] = {}
-    if seen.kind == "entity" and seen.space.told:
+    if seen["kind"] == "entity" and seen["space"].told:
         told = await visit.call("timeline", about=of, limit=20)
     return visit.draw(
         "thing.html", seen=seen, now=now, why=why, timeline=told.get("timeline", ()),
-        space=seen.space,
     )  # fmt: skip
 
 
@@ -110,7 +117,7 @@ async def page_picture(visit: Visit) -> Response:
     params = visit.request.path_params
     number = params["number"]
     if not (number.isascii() and number.isdecimal() and len(number) < 6):  # noqa: PLR2004
-        return visit.draw("lost.html", 404, space=None)
+        return visit.draw("lost.html", 404)
     boxes = [box for each in visit.request.query_params.getlist("box") if (box := _box(each))]
     drawn = await visit.show("get", picture, of=params["id"], page=int(number), boxes=boxes)
     return Response(drawn, media_type="image/png")
@@ -139,10 +146,10 @@ async def difference(visit: Visit) -> Response:
         place = await visit.show("find", one_place, space=visit.asked("space"))
     else:
         seen = await visit.show("get", seen_thing, of=of)
-        place = seen.space
+        place = seen["space"]
         told = tuple(await asyncio.gather(*(_then(visit, of, side) for side in sides)))
     rows = differences(*(each.get("row", {}) for each in told)) if told else []
-    if seen is None or seen.kind == "scene":
+    if seen is None or seen["kind"] == "scene":
         both = {"sides": sides, "space": place.id}
         brought, more = await visit.show("find", seen_differences, of=of, **both)
         rows += brought
@@ -191,13 +198,10 @@ async def graph(visit: Visit) -> Response:
         most=int(most) if most in _SIZES else int(_SIZES[0]),
         **visit.times,
     )
-    edges = [(each.id, each.start, each.end, each.rel_type) for each in seen.edges]
     return visit.draw(
         "graph.html",
         seen=seen,
-        space=seen.space,
-        edges=edges,
-        names={node: name for node, name, _ in seen.nodes},
+        names={node: name for node, name, _ in seen["nodes"]},
         drawn=has_asset(GRAPH_DRAWER),
         listed=LISTED,
         sizes=_SIZES,
@@ -209,7 +213,7 @@ async def log(visit: Visit) -> Response:
     until = visit.asked("until")
     given = {"until": until} if until.isascii() and until.isdecimal() and len(until) < 16 else {}  # noqa: PLR2004
     seen = await visit.show("changes", seen_log, space=visit.asked("space"), **given)
-    return visit.draw("log.html", seen=seen, space=seen.space)
+    return visit.draw("log.html", seen=seen)
 
 
 async def health(visit: Visit) -> Response:
@@ -217,6 +221,96 @@ async def health(visit: Visit) -> Response:
     seen = await visit.show("changes", seen_health)
     clock = await visit.gateway.clock_fault()
     ready = await visit.gateway.ready()
-    return visit.draw(
-        "health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall), space=None
+    return visit.draw("health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall))
+
+
+VERDICTS: Final = ("judge", "accept", "reject", "waive", "merge", "separate", "retcon", "end")
+_SAID: Final = "said."
+"""Begins the name of each field in which something is said better."""
+_TOLD_MAX: Final = 30
+
+
+async def review(visit: Visit) -> Response:
+    """What waits in a space."""
+    seen = await visit.show(
+        "review",
+        queue,
+        space=visit.asked("space"),
+        what=visit.asked("what"),
+        about=visit.asked("about"),
+        offset=visit.offset,
+        **visit.times,
     )
+    done = visit.asked("done")
+    return visit.draw(
+        "review.html",
+        seen=seen,
+        whats=WHAT,
+        offset=visit.offset,
+        step=PAGE,
+        done=done if done in (*VERDICTS, "edit", "settle") else "",
+        done_ids=visit.asked("ids").split(",")[:_TOLD_MAX] if visit.asked("ids") else (),
+    )
+
+
+async def head(visit: Visit) -> Response:
+    """Where the log stands, for a page that waits for what others decide."""
+    return JSONResponse({"head": await visit.show("review", head_of, space=visit.asked("space"))})
+
+
+async def decide(visit: Visit) -> Response:
+    """Do what a form says, and go back to where it stood."""
+    form = await visit.form()
+    verdict, of = _first(form, "verdict"), form.get("of", [])
+    back = back_to(form)
+    if verdict == "edit":
+        ids = await _restated(visit, form, of)
+    elif verdict == "settle":
+        ids = of[:1]
+        asked = {name: _first(form, name) for name in ("field", "read_as")}
+        await visit.show("decide", settle, of=_first(form, "of"), **asked)
+    else:
+        done = await visit.call(
+            "decide",
+            verdict=verdict,
+            of=of,
+            reason=_first(form, "reason").strip(),
+            other=_first(form, "other"),
+            when=_first(form, "when").strip(),
+            space=_first(form, "space"),
+            **({"along": True} if "along" in form else {}),
+        )
+        ids = _made(done, of)
+    parts = f"done={verdict}&ids={','.join(ids[:_TOLD_MAX])}"
+    return visit.go(f"{back}{'&' if '?' in back else '?'}{parts}")
+
+
+async def _restated(visit: Visit, form: Mapping[str, list[str]], of: list[str]) -> list[str]:
+    """Have what is proposed accepted in better words."""
+    said = {name[len(_SAID) :]: given[0] for name, given in form.items() if name.startswith(_SAID)}
+    reason = _first(form, "reason").strip()
+    done = await visit.show("decide", restate, of=next(iter(of), ""), said=said, reason=reason)
+    return list(done)
+
+
+def _made(done: Mapping[str, Any], of: list[str]) -> list[str]:
+    """What a decision is about from now on: what was made, or else what was decided."""
+    rows = done.get("verdicts", ())
+    ids = [str(row.get("id") or row.get("proposal") or "") for row in rows]
+    if done.get("merged"):  # the one that is kept, and the one that is separated to undo it
+        return of
+    return [each for each in ids if each] or [str(done.get("id") or next(iter(of), ""))]
+
+
+def _first(form: Mapping[str, list[str]], name: str) -> str:
+    return next(iter(form.get(name, ())), "")
+
+
+def back_to(form: Mapping[str, list[str]]) -> str:
+    """The page of ours on which a form stood; anything else would send the browser elsewhere."""
+    path = _first(form, "back")
+    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    kept = path.partition("#")[0] if ours else "/"
+    bare, _, asked = kept.partition("?")
+    pairs = [each for each in asked.split("&") if each and not each.startswith(("done=", "ids="))]
+    return f"{bare}?{'&'.join(pairs)}" if pairs else bare
