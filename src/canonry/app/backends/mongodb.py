@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from canonry.app.backends.servers import (
     BesideServers,
-    Machine,
     ServerRecords,
     ServerStore,
+    ThisMachine,
     open_on_server,
 )
 from canonry.app.filing import shared_filing
@@ -63,7 +63,9 @@ async def open_mongodb(
             documents=store.documents,
             mending_documents=mending,
         )
-        machine = Machine(folder=folder, clock=the_clock, identities=the_identities, policy=policy)
+        machine = ThisMachine(
+            folder=folder, clock=the_clock, identities=the_identities, policy=policy
+        )
         return await open_on_server(store, records, machine, beside or BesideServers(), opening)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from canonry.app.backends.servers import (
     BesideServers,
-    Machine,
     ServerRecords,
     ServerStore,
+    ThisMachine,
     open_on_server,
 )
 from canonry.app.filing import shared_filing
@@ -131,7 +131,9 @@ async def open_postgres(
             filing=_filing(store, objects, folder, the_identities),
             vectors=lambda: PostgresVectors(store.database),
         )
-        machine = Machine(folder=folder, clock=the_clock, identities=the_identities, policy=policy)
+        machine = ThisMachine(
+            folder=folder, clock=the_clock, identities=the_identities, policy=policy
+        )
         opened = await open_on_server(store, records, machine, beside or BesideServers(), opening)
     if isinstance(store, ShardedStore):
         return replace(opened, mover=SpaceMover(shards=store.shards, canon=opened.canon))

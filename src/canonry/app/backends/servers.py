@@ -1,7 +1,7 @@
 """A store whose records lie on a server, with views in a local copy and on servers beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,7 +26,13 @@ from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.passages import passages_of
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.vectors import Vectors
-from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.readmodels.ports.view import (
+    Finding,
+    TouchedThere,
+    Upkeep,
+    UpkeepProgress,
+    Verification,
+)
 from canonry.records.usecases.services import Filing, RecordServices
 from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText
 from canonry.stores.following.join import join
@@ -238,10 +244,6 @@ class OpenedWords:
         """Fill it again from the log."""
         await self.text.drop()
         await self.projector.catch_up()
-
-
-TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
-"""What the commits of a space past a position touch, so many of them."""
 
 
 class RecordsMending(Protocol):
@@ -464,7 +466,7 @@ class ServerStore(KeptStore, Generic[S]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class ThisMachine:
     """What a machine brings to a store on a server: its folder, clock, and what it may do."""
 
     folder: Path
@@ -492,7 +494,7 @@ class ServerRecords:
 async def open_on_server(
     store: S,
     records: ServerRecords,
-    machine: Machine,
+    machine: ThisMachine,
     beside: BesideServers,
     opening: AsyncExitStack,
 ) -> ServerStore[S]:

@@ -1,7 +1,7 @@
 """The ports of an engine: its views, pages of their answers, and its upkeep."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -82,6 +82,9 @@ def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
 
 UpkeepProgress = Callable[[int, int | None], None]
 """Told (done, total or None) now and then."""
+
+TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
+"""What the commits of a space past a position touch, so many of them, as a copy folded them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

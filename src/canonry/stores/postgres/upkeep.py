@@ -1,6 +1,6 @@
 """Upkeep of PostgreSQL: migrate, check and erase."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from itertools import groupby
@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, errors, sql
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.encoding import ENCODING_VERSION, MIN_READER
 from canonry.log.folding import ANY, key_hash
-from canonry.readmodels.ports.view import Finding
+from canonry.readmodels.ports.view import Finding, TouchedThere
 from canonry.stores.postgres.database import (
     Database,
     PgConnection,
@@ -112,9 +112,6 @@ async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
 #
 # What the server keeps besides (its write-ahead log, replicas and their backups) belongs to whoever
 # runs it; erasing rewrites the table, and no more can be said from here.
-
-TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
-"""What the commits of a space past a position touch, so many of them, as a copy folded them."""
 
 _PAGE: Final = 200
 _ERASED: Final = "space.erased"
