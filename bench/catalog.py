@@ -21,7 +21,7 @@ from bench.report import Row, median, percentile
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.session.caller import Caller
 from canonry.catalog.toolset import CATALOG
-from canonry.catalog.usecases.exchange import CatalogImportRequest, import_catalog
+from canonry.catalog.usecases.exchange import import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.stores.sqlite import Durability
@@ -130,8 +130,7 @@ async def _fill(store: Embedded, count: int) -> float:
 
 async def _store(store: Embedded, arrays: dict[str, list[dict[str, Any]]]) -> float:
     started = time.perf_counter()
-    request = CatalogImportRequest(arrays=arrays)
-    report = await import_catalog(store.canon, CALLER, request, lambda _done, _total: None)
+    report = await import_catalog(store.canon, CALLER, arrays, lambda _done, _total: None)
     if (os.environ.get("CANONRY_BENCH_TELL")) is not None:
         sys.stderr.write(f"{dict(report.made)} {time.perf_counter() - started:.1f} s\n")
     return time.perf_counter() - started

@@ -12,7 +12,7 @@ from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
 from canonry.canon.session.canon import Canon
 from canonry.records.usecases.files import filing_of, read_local
-from canonry.records.usecases.interpret_source import plan_run
+from canonry.records.usecases.record_source import plan_run
 from canonry.values.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.anyio

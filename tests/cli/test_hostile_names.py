@@ -22,7 +22,7 @@ import uvicorn
 from typing_extensions import override
 
 from canonry.app.embedded import open_embedded
-from canonry.catalog.usecases.exchange import CatalogImportRequest, import_catalog
+from canonry.catalog.usecases.exchange import import_catalog
 from canonry.cli import main
 from canonry.cli.entry import COMMANDS, DEFECT
 from canonry.cli.options import operator
@@ -111,8 +111,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await import_world(
                 opened.canon, caller, evil_atlas(), origin=EVIL, told=lambda *_: None
             )
-            request = CatalogImportRequest(arrays=evil_catalog())
-            await import_catalog(opened.canon, caller, request, lambda *_: None)
+            await import_catalog(opened.canon, caller, evil_catalog(), lambda *_: None)
         finally:
             await opened.close()
 

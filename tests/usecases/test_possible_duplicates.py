@@ -1,13 +1,15 @@
 """Possible duplicates: what is found is told, and so is that not everything was looked at."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller
 from canonry.log.items.sources import DEFAULT_USER
-from canonry.records.usecases import duplicates as module
-from canonry.records.usecases.duplicates import DuplicateQuery, possible_duplicates
+from canonry.records.usecases import identity as module
+from canonry.records.usecases.identity import DuplicateQuery, duplicates_within
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.toolsets.truth.kit import Desk, a_desk
@@ -38,12 +40,12 @@ async def test_all_pairs_are_told_by_default() -> None:
 async def test_it_is_told_when_not_all_entities_were_compared() -> None:
     desk = a_desk()
     ids = await people_of_one_name(desk, 6)
-    few = await possible_duplicates(desk.canon, the_caller(), DuplicateQuery(looked_at=3))
+    told = partial(duplicates_within, desk.canon, the_caller(), account_of(the_caller()))
+    few = await told(DuplicateQuery(looked_at=3))
     assert (few.total, few.truncated) == (3, True)
-    all_of_them = await possible_duplicates(desk.canon, the_caller(), DuplicateQuery(looked_at=6))
+    all_of_them = await told(DuplicateQuery(looked_at=6))
     assert (all_of_them.total, all_of_them.truncated) == (15, False)
-    query = DuplicateQuery(entity_id=ids[-1], looked_at=3)
-    of_the_last = await possible_duplicates(desk.canon, the_caller(), query)
+    of_the_last = await told(DuplicateQuery(entity_id=ids[-1], looked_at=3))
     assert of_the_last.total == 5, "an entity is compared with all that bear its keys"
 
 

@@ -12,7 +12,6 @@ from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
 from canonry.log.items.sources import account_space, source_id_of
-from canonry.records.domain.file_links import link_to, storage_key
 from canonry.records.usecases.files import (
     GivenFile,
     decoded,
@@ -24,7 +23,8 @@ from canonry.records.usecases.files import (
     store_file,
 )
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.interpret_source import interpret_file, plan_run
+from canonry.records.usecases.record_source import interpret_file, plan_run
+from canonry.records.usecases.services import link_to, storage_key
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.moments import SECOND, Instant
@@ -96,7 +96,7 @@ async def test_a_file_is_kept_under_its_hash_and_real_kind() -> None:
     stored = await store_file(canon, ADA, given, bucket="tables")
 
     assert stored.kind is FileType.CSV
-    assert str(stored.key) == f"tables/{ADA}/{stored.digest}"
+    assert str(stored.key) == f"tables/{ADA}/{stored.key.digest}"
     assert stored == await store_file(canon, ADA, given, bucket="tables")
 
 

@@ -22,9 +22,8 @@ from canonry.language.texts.sentences import (
 from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
-from canonry.records.domain.file_links import KEY_BYTES
 from canonry.records.ports.interpreter import Interpreter
-from canonry.records.usecases.services import Filing, UserFiles
+from canonry.records.usecases.services import KEY_BYTES, Filing, UserFiles
 from canonry.stores.folder import FolderBlobs, FolderLocalFiles, kept_key
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import is_uuid

@@ -31,8 +31,9 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
-from canonry.records.usecases.records import TimelineQuery, list_timeline, survivors_of
-from canonry.records.usecases.review import locate_field
+from canonry.readmodels.ports.state import TimelineQuery
+from canonry.records.usecases.corrections import locate_field
+from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
 from canonry.values.moments import Instant, render_instant
 from canonry.values.observations import Observation

@@ -16,21 +16,22 @@ from canonry.log.schemas.narrative import DESCRIPTION
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
 from canonry.readmodels.keywords import sought_in
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.domain.asking import sought, texts_in, words_in
 from canonry.records.domain.assertions import Warned
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.asking import excerpt_of, own_records
-from canonry.records.usecases.correct_field import Correction, correct_field
+from canonry.records.usecases.corrections import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_source import (
     GivenRecords,
     ingest_records,
 )
-from canonry.records.usecases.records import EntityQuery, list_entities
-from canonry.records.usecases.relationships import NewRelationship, relate_entities
-from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.records.usecases.records import list_entities
+from canonry.records.usecases.relationships import relate_entities
+from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.services import ROWS_MAX
 from canonry.values.errors import Conflict, InvalidInput, NotFound, NotSupported
 from canonry.values.json_values import encode_json, folded
@@ -259,16 +260,11 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: i
     path, caller = f"/claims/{number}", step(desk.caller, f"claim {number}")
     if claim["kind"] == "relation":
         from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
-        new = NewRelationship(
-            rel_type=_edge(claim),
-            from_id=from_.id,
-            to_id=to.id,
-            metadata={
-                **({"when": claim["when"]} if "when" in claim else {}),
-                **claim.get("fields", {}),
-            },
-        )
-        return (await relate_entities(desk.canon, caller, new)).relation.id
+        when = {"when": claim["when"]} if "when" in claim else {}
+        metadata = {**when, **claim.get("fields", {})}
+        ends = (from_.id, to.id)
+        made, _ = await relate_entities(desk.canon, caller, _edge(claim), ends, metadata)
+        return made.id
     entity = await desk.entity(claim["of"], path=f"{path}/of")
     wrong = Correction(
         entity_id=entity.id,

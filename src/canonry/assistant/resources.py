@@ -10,7 +10,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.browsing import beginning
 from canonry.gateway.tool import Resource, Shelf, Shelved
-from canonry.records.usecases.records import EntityQuery, list_entities
+from canonry.readmodels.ports.state import EntityQuery
+from canonry.records.usecases.records import list_entities
 from canonry.values.json_values import encode_json
 
 

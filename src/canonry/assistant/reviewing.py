@@ -44,14 +44,15 @@ from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalT
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.records.notation.numbers import NOTATIONS
-from canonry.records.usecases.duplicates import (
+from canonry.records.usecases.corrections import list_unclear, settle_values
+from canonry.records.usecases.identity import (
+    DIFFERENT_FROM,
     DuplicateQuery,
     duplicates_within,
+    keep_apart,
     merge_records,
     unmerge_records,
 )
-from canonry.records.usecases.identity import DIFFERENT_FROM, keep_apart
-from canonry.records.usecases.review import list_unclear, settle_values
 from canonry.values.audience import EVERYBODY as ALL
 from canonry.values.errors import InvalidInput, NotSupported
 from canonry.values.provenance import Authority

@@ -16,7 +16,6 @@ import click
 from canonry.app.stores import open_kept_store, open_store_to_try
 from canonry.catalog.usecases.exchange import (
     CatalogImported,
-    CatalogImportRequest,
     export_catalog,
     import_catalog,
 )
@@ -266,13 +265,13 @@ async def import_(
     """
     settings = settings_from(given)
     found = read_files(files)
-    request = CatalogImportRequest(arrays=found.arrays, lenient=lenient, dry_run=dry_run)
+    how = {"lenient": lenient, "dry_run": dry_run}
     try:
         opening = open_store_to_try(settings) if dry_run else open_kept_store(settings)
         async with await opening as store:
             with progress("importing rows") as told:
                 caller = operator("canonry catalog import")
-                report = await import_catalog(store.canon, caller, request, told)
+                report = await import_catalog(store.canon, caller, found.arrays, told, **how)
     except InvalidInput as error:
         _complain(error, found)
         raise

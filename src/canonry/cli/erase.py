@@ -18,7 +18,7 @@ from canonry.canon.commands.retcon_things import (
     list_resting_on_scene,
     retcon_scene,
 )
-from canonry.canon.session.account import account_of
+from canonry.canon.session.account import account_of, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import every_item
@@ -226,7 +226,8 @@ async def undo(
         if source is None:
             await _list(store.canon, caller)
             return
-        asked = partial(withdraw_source, store.canon, caller, None, source.lower())
+        where = (within_account(caller), account_of(caller))
+        asked = partial(withdraw_source, store.canon, *where, source.lower())
         told = await asked(reason=reason, dry_run=not yes)
     _tell(told, done=yes)
 

@@ -19,8 +19,8 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.face import load_attribute
 from canonry.gateway.principal import Principal, require_complete
-from canonry.records.domain.file_links import BUCKET
 from canonry.records.usecases.files import LinkedFile, open_link
+from canonry.records.usecases.services import BUCKET
 from canonry.server.middleware import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.values.errors import CanonryError, NotAllowed, NotFound

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.documents.extraction.answers import MODEL, Document, completed
+from canonry.documents.interpreters.answering import MODEL, Document, completed
 from canonry.records.domain.interpretations import Found, Interpretation, Unread
 
 TEXT = "Rechnung A-7 vom 3. Mai 2024\nBitte zahlen Sie 1.250,00 € bis 05/06/2024. Offen: 12,50"

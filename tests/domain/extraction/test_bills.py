@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading, Record
-from canonry.documents.extraction.layout import arranged, tables_in
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import arranged, interpret, tables_in
 from canonry.language.texts.sentences import Part
 from tests.domain.extraction.papers import SCHEMAS
 

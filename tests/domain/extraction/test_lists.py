@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.documents.extraction.layout import items_in
+from canonry.documents.extraction.rules import items_in
 from tests.domain.extraction.papers import from_objects
 
 

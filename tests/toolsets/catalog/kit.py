@@ -10,7 +10,7 @@ import jsonschema_rs
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.catalog.toolset import CATALOG
-from canonry.catalog.usecases.exchange import CatalogImported, CatalogImportRequest, import_catalog
+from canonry.catalog.usecases.exchange import CatalogImported, import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
@@ -221,5 +221,5 @@ async def filled(arrays: Mapping[str, Sequence[Any]], canon: Canon | None = None
 
 async def put(canon: Canon, arrays: Mapping[str, Sequence[Any]], **how: bool) -> CatalogImported:
     """Import these rows."""
-    request = CatalogImportRequest(arrays=arrays, **how)
-    return await import_catalog(canon, a_caller("Operator"), request, lambda _done, _total: None)
+    caller = a_caller("Operator")
+    return await import_catalog(canon, caller, arrays, lambda _done, _total: None, **how)

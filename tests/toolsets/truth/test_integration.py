@@ -194,10 +194,7 @@ async def test_it_007_upload_queue_retry() -> None:
 class Silent(Interpreter):
     """An interpreter whose model answers to nothing."""
 
-    @property
-    @override
-    def provider(self) -> str:
-        return "silent"
+    provider = "silent"
 
     @override
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:

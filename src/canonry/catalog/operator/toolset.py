@@ -8,7 +8,6 @@ from canonry.canon.session.canon import Canon
 from canonry.catalog.domain.rows import IDS_MAX
 from canonry.catalog.operator import FACE
 from canonry.catalog.usecases.rows import (
-    SavedRow,
     StatusMove,
     move_catalog_entity,
     save_catalog_row,
@@ -60,13 +59,12 @@ _FORMS: Final[Mapping[Form, Field]] = {
 _REASON: Final = TEXT.but(maxLength=TEXT_MAX)
 
 
-def _outcome(saved: SavedRow) -> str:
-    if saved.same:
-        return "unchanged"
-    return "created" if saved.made else "changed"
-
-
-_SAVED: Final = Shape(id=UUID, outcome=enum("created", "changed", "unchanged").of(_outcome))
+_SAVED: Final = Shape(
+    id=UUID,
+    outcome=enum("created", "changed", "unchanged").of(
+        lambda saved: "unchanged" if saved.same else "created" if saved.made else "changed"
+    ),
+)
 
 
 def _save_tool(table: CatalogTable, description: str) -> Tool:

@@ -8,12 +8,11 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.toolset import FACE
 from canonry.catalog.toolset.contract import contract_tool, entries
-from canonry.catalog.usecases.browse_catalog import (
-    get_catalog_entity,
-    get_catalog_graph,
+from canonry.catalog.usecases.rows import (
     list_items,
     list_projects,
     project_of,
+    require_project,
     search_catalog,
 )
 from canonry.gateway.browsing import beginning
@@ -34,6 +33,7 @@ from canonry.gateway.tool import (
 )
 from canonry.log.items.entities import Entity
 from canonry.readmodels.catalog import item_row, project_row
+from canonry.readmodels.ports.documents import GraphQuery
 from canonry.values.errors import CanonryError, NotFound
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
@@ -89,21 +89,22 @@ async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Everything about one entity."""
-    entity_id = arguments["entityId"].lower()
-    entry = await get_catalog_entity(canon, caller, _project(arguments), entity_id)
+    project = _project(arguments)
+    await require_project(canon, caller, project)
+    entry = await canon.catalog.entry(project, arguments["entityId"].lower())
     return {"entity": {**_WHOLE(entry.entity), "relationshipCounts": _COUNTS(entry)}}
 
 
 async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """What surrounds one entity."""
-    graph = await get_catalog_graph(
-        canon,
-        caller,
-        _project(arguments),
-        arguments["entityId"].lower(),
+    query = GraphQuery(
+        project=_project(arguments),
+        entity_id=arguments["entityId"].lower(),
         depth=int(arguments["depth"]),
-        rel_types=arguments.get("relationshipTypes", ()),
+        rel_types=frozenset(arguments.get("relationshipTypes", ())),
     )
+    await require_project(canon, caller, query.project)
+    graph = await canon.catalog.graph(query)
     reply = {
         "nodes": [{**_NODE(each.entity), "depth": each.depth} for each in graph.nodes],
         "edges": [_EDGE(each) for each in graph.edges],

@@ -16,7 +16,6 @@ from canonry.catalog.usecases.judging import (
     Ahead,
     RowVerdict,
     judge_rows,
-    of_one_project,
     relation_row,
 )
 from canonry.catalog.usecases.rows import (
@@ -78,11 +77,10 @@ async def export_catalog(
     done = 0
     for space in projects:
         yield PROJECTS.array, project_row(space)
-    for rows in (_item_rows(canon, projects), _relation_rows(canon, projects)):
-        async for each in rows:
-            yield each
-            done += 1
-            told(done, None)
+    async for each in _rows(canon, projects):
+        yield each
+        done += 1
+        told(done, None)
     for project, head in heads.items():
         if await canon.ledger.head(project) != head:
             message = (
@@ -92,14 +90,12 @@ async def export_catalog(
             raise Unavailable("catalog.moved", message)
 
 
-async def _item_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
+async def _rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
+    """The items, and then the relations."""
     for array, kinds in _ARRAYS.items():
         for space, kind in product(projects, kinds):
             async for entity in _items(canon, space.id, kind):
                 yield array, item_row(entity)
-
-
-async def _relation_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
     for space, kind in product(projects, ITEM_KINDS):
         async for entity in _items(canon, space.id, kind):
             async for row in _relations(canon, entity):
@@ -167,15 +163,6 @@ KEPT_MAX: Final = 200_000
 """Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogImportRequest:
-    """What to import; `lenient` stores what is right, a `dry_run` nothing."""
-
-    arrays: Mapping[str, Sequence[Any]]
-    lenient: bool = False
-    dry_run: bool = False
-
-
 @dataclass(slots=True, kw_only=True)
 class CatalogImported:
     """What became of the rows, counted by array, and why some were refused."""
@@ -222,10 +209,6 @@ class _Work:
         if space not in self.heads:
             self.heads[space] = await self.canon.ledger.head(space)
 
-    async def is_ours(self, space: SpaceId) -> bool:
-        """Whether nobody else has written."""
-        return self.heads.get(space) == await self.canon.ledger.head(space)
-
     def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
         """Our own commit moved the head, unless others moved it too or it says something else."""
         expected = self.heads.pop(space, None)
@@ -236,26 +219,35 @@ class _Work:
 
 
 async def import_catalog(
-    canon: Canon, caller: Caller, request: CatalogImportRequest, told: UpkeepProgress
+    canon: Canon,
+    caller: Caller,
+    arrays: Mapping[str, Sequence[Any]],
+    told: UpkeepProgress,
+    *,
+    lenient: bool = False,
+    dry_run: bool = False,
 ) -> CatalogImported:
     """Store the rows, each under its id: what is there is brought up to the row.
+
+    `lenient` stores what is right, a `dry_run` nothing.
 
     Raises:
         InvalidInput: `catalog.malformed` or `catalog.invalid`, with array, row and field of what
             is wrong; nothing was written.
         Unavailable: as for every write; run it again to go on.
     """
-    read = read_catalog_arrays(request.arrays)
+    rows_of, problems = read_catalog_arrays(arrays)
+    total = sum(map(len, rows_of.values()))
     now = stamp(canon.clock.now())
-    report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
-    steps = read.total if request.dry_run else 2 * read.total
+    report = CatalogImported(dry_run=dry_run, problems=problems)
+    steps = total if dry_run else 2 * total
     work = _Work(canon=canon, caller=caller, now=now, report=report)
     ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
     for table in TABLES:
-        async for chunk in _chunks(work, read.rows[table]):
+        async for chunk in _chunks(work, rows_of[table]):
             verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
             report.problems += verdict.problems
-            if request.dry_run:
+            if dry_run:
                 _count(report, verdict)
             elif verdict.rows:
                 right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
@@ -263,13 +255,13 @@ async def import_catalog(
                 chunks.append(_RowChunk(rows=rows, verdict=right if done < KEPT_MAX else None))
             done += len(chunk.rows)
             told(done, steps)
-    if report.problems and not request.lenient:
+    if report.problems and not lenient:
         raise _invalid(report.problems)
     for chunk in chunks:
         _count(report, await _store(work, chunk))
         done += len(chunk.rows)
         told(done, steps)
-    if not request.dry_run:
+    if not dry_run:
         told(steps, steps)
     return report
 
@@ -295,8 +287,10 @@ async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        if chunk.verdict is not None and await work.is_ours(space):
-            verdict = chunk.verdict
+        kept = chunk.verdict
+        # It holds as long as nobody else has written.
+        if kept is not None and work.heads.get(space) == await work.canon.ledger.head(space):
+            verdict = kept
         else:
             verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
         return verdict.change(new_id)
@@ -314,7 +308,10 @@ async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_Row
         for start in range(0, len(rows), CHUNK):
             yield _RowChunk(rows=rows[start : start + CHUNK])
         return
-    for project, group in of_one_project(rows).items():
+    of_project: dict[str, list[CatalogRow]] = {}
+    for row in rows:
+        of_project.setdefault(row.project, []).append(row)
+    for project, group in of_project.items():
         await work.learn(SpaceId(project))
         arranged, borne = await arrange_catalog_rows(work.canon, group)
         for some in arranged:

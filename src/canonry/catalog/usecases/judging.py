@@ -1,6 +1,6 @@
 """Judge rows and relations of catalogs before they are saved."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -108,11 +108,10 @@ async def judge_projects(
     leaving = {row.id for row in rows if _leaves(row, before[row.id])}
     right, verdict.problems = settle(rows, leaving, ahead, problem_of)
     for row in right:
-        was = before[row.id]
-        values = stamped(row, was, now)
+        was, values = before[row.id], stamped(row, before[row.id], now)
         ahead.projects[row.id] = row.word
         verdict.reads.add(thing_key(row.id))
-        make = None if was == values else _project(values, fresh=was is None)
+        make = None if was == values else partial(_project_entries, values, was is None)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
@@ -135,8 +134,13 @@ async def judge_items(
     """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
     verdict, project = RowVerdict(), rows[0].project
     thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
-    about_of = {row.id: _primary(row) for row in rows}
-    ids, primary = thing_of.values(), [each for each in about_of.values() if each]
+    # The things behind the entities that publications elsewhere are about.
+    about_of = {
+        row.id: item_id(project, row.values["primaryEntityType"], row.values["primaryEntityId"])
+        for row in rows
+        if "primaryEntityId" in row.values
+    }
+    ids, primary = thing_of.values(), list(about_of.values())
     things = await canon.state.things((project, *ids, *primary))
     unique = bool(rows[0].table.unique)
     if borne is None:
@@ -154,7 +158,7 @@ async def judge_items(
         return (
             _misfit(row, things.get(thing_of[row.id]))
             or _taken(row, None if bearer in leaving else bearer, coming)
-            or _baseless(row, about_of[row.id], things, ahead)
+            or _baseless(row, about_of.get(row.id), things, ahead)
         )
 
     held = {row.id: things.get(thing_of[row.id]) for row in rows}
@@ -162,11 +166,9 @@ async def judge_items(
     leaving = {row.id for row in rows if unique and _leaves(row, before[row.id])}
     right, verdict.problems = settle(rows, leaving, ahead, problem_of)
     for row in right:
-        thing_id, was = thing_of[row.id], before[row.id]
+        thing_id, was, values = thing_of[row.id], before[row.id], stamped(row, before[row.id], now)
         ahead.items[thing_id] = row.kind
-        values = stamped(row, was, now)
-        same = was is not None and was == values
-        make = None if same else partial(_item_entries, row, thing_id, was, values)
+        make = None if was == values else partial(_item_entries, row, thing_id, was, values)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
@@ -225,13 +227,6 @@ def no_project(row: CatalogRow) -> RowProblem:
     return row.problem("projectId", "project.unknown", "there is no project with this id")
 
 
-def _primary(row: CatalogRow) -> str | None:
-    """The thing behind the entity that a publication elsewhere is about."""
-    if "primaryEntityId" not in row.values:
-        return None
-    return item_id(row.project, row.values["primaryEntityType"], row.values["primaryEntityId"])
-
-
 def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     if held is None:
         return None
@@ -282,29 +277,18 @@ def kind_of(held: Thing | None) -> str | None:
     return None if item is None else item.kind
 
 
-def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
+def _project_entries(values: Mapping[str, Any], fresh: bool, _: NewId) -> tuple[Entry, ...]:  # noqa: FBT001
+    """What stores a project."""
     name, description = values["name"], values["description"] or ""
     space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
-    properties = {key: values[key] for key in kept}
-
-    def make(_: NewId) -> tuple[Entry, ...]:
-        if not fresh:
-            return (
-                SpaceRevised(
-                    space_id=space, name=name, description=description, properties=properties
-                ),
-            )
-        made = SpaceDraft(
-            id=space,
-            kind=SpaceKind.PROJECT,
-            name=name,
-            description=description,
-            parent=None,
-            properties=properties,
-        )
-        return (Made(thing=made),)
-
-    return make
+    said: dict[str, Any] = {
+        "name": name,
+        "description": description,
+        "properties": {k: values[k] for k in kept},
+    }
+    if not fresh:
+        return (SpaceRevised(space_id=space, **said),)
+    return (Made(thing=SpaceDraft(id=space, kind=SpaceKind.PROJECT, parent=None, **said)),)
 
 
 def _item_entries(
@@ -356,14 +340,6 @@ def _changed(
 def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     own = {PROPERTY_PREFIX + key: value for key, value in properties.items()}
     return {NAME: name, DESCRIPTION: description, **own}
-
-
-def of_one_project(rows: Iterable[CatalogRow]) -> Mapping[str, list[CatalogRow]]:
-    """Rows by their project, in their order."""
-    found: dict[str, list[CatalogRow]] = {}
-    for row in rows:
-        found.setdefault(row.project, []).append(row)
-    return found
 
 
 # Judge catalog relations: both ends are there, of the kinds that the type joins, and once only.
@@ -436,7 +412,12 @@ async def _judge_relations(
     for row in right:
         current, next_id = held[row.id]
         verdict.reads.add(thing_key(next_id if current is None else current.id))
-        verdict.rows.append(_judged(row, triples[row.id], held[row.id], now))
+        before = None if current is None else relation_row(current)
+        values, triple = stamped(row, before, now), triples[row.id]
+        same = current is not None and current_triple(current) == triple
+        same = same and before == {name: values[name] for name in KEPT}
+        make = None if same else partial(_entries, row, triple, held[row.id], values)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
     return verdict
 
 
@@ -449,16 +430,6 @@ async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ah
         if (kind := kind_of(thing)) is not None:
             ahead.there[end] = kind
     return project in ahead.projects or is_project(things.get(project))
-
-
-def _judged(row: CatalogRow, triple: Triple, held: HeldRelation, now: str) -> JudgedRow:
-    current, _ = held
-    before = None if current is None else relation_row(current)
-    values = stamped(row, before, now)
-    make: Make | None = partial(_entries, row, triple, held, values)
-    if current is not None and current_triple(current) == triple:
-        make = None if before == {name: values[name] for name in KEPT} else make
-    return JudgedRow(row=row, make=make, fresh=before is None)
 
 
 async def standing_relations(
@@ -519,13 +490,5 @@ def _entries(
     )
     if current is None:
         return (made,)
-    return (ended(current, superseded_by=next_id, reason=REVISED), made)
-
-
-def ended(
-    relation: Relation, *, superseded_by: RelationId | None = None, reason: str
-) -> RelationEnded:
-    """The entry that ends a relation."""
-    return RelationEnded(
-        relation_id=relation.id, until=None, superseded_by=superseded_by, reason=reason
-    )
+    ended = RelationEnded(relation_id=current.id, until=None, superseded_by=next_id, reason=REVISED)
+    return (ended, made)

@@ -1,27 +1,26 @@
-"""Read, save, move and arrange rows of catalogs."""
+"""Browse catalogs, and read, save, move and arrange their rows."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.judging.making import make_observation
-from canonry.canon.session.caller import Caller
+from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, read_row, triple_of
-from canonry.catalog.usecases.browse_catalog import require_project
 from canonry.catalog.usecases.judging import (
     Ahead,
     RowVerdict,
     backing_of,
     bearers_of,
-    ended,
     judge_rows,
     relation_row,
     standing_relations,
 )
+from canonry.log.entries import RelationEnded
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
@@ -52,9 +51,88 @@ from canonry.readmodels.catalog import (
     relation_id,
     stamp,
 )
-from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
+from canonry.readmodels.ports.documents import (
+    PLACE_BEFORE_ALL,
+    CatalogFound,
+    CatalogQuery,
+)
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
-from canonry.values.ids import EntityId, NewId, Space, SpaceDraft, SpaceId
+from canonry.values.ids import NewId, Space, SpaceDraft, SpaceId
+from canonry.values.provenance import CanonLevel
+
+PROJECTS_MAX: Final = 100
+
+
+async def list_projects(canon: Canon, caller: Caller) -> tuple[Sequence[Space], bool]:
+    """The first hundred projects that the caller may see, by name, and whether there are more."""
+    found = await canon.catalog.projects(caller.spaces, limit=PROJECTS_MAX + 1)
+    return found[:PROJECTS_MAX], len(found) > PROJECTS_MAX
+
+
+async def search_catalog(
+    canon: Canon, caller: Caller, project: SpaceId, text: str, *, kinds: Iterable[str], limit: int
+) -> CatalogFound:
+    """Entities of a project whose text contains `text`; no `kinds` means all.
+
+    Raises:
+        NotFound: `project.unknown`.
+    """
+    await require_project(canon, caller, project)
+    query = CatalogQuery(project=project, text=text, kinds=frozenset(kinds), limit=limit)
+    return await canon.catalog.search(query)
+
+
+async def list_items(
+    canon: Canon, caller: Caller, pattern: str | None, *, limit: int, offset: int
+) -> tuple[Sequence[Entity], int]:
+    """Content of the projects that the caller may see, kind by kind, and how much there is.
+
+    With a `pattern`, that whose titles fit it.
+    """
+    spaces = frozenset(each.id for each in (await list_projects(canon, caller))[0])
+    found: list[Entity] = []
+    total, skip = 0, offset
+    for kind in CONTENT_KINDS if spaces else ():
+        left = limit - len(found)
+        query = EntityQuery(
+            spaces=spaces,
+            entity_type=kind,
+            level=CanonLevel.CANON,
+            name_pattern=pattern,
+            limit=max(left, 1),
+            offset=skip,
+        )
+        page = await canon.state.entities(query)
+        found += page.items[: max(left, 0)]
+        total, skip = total + page.total, max(0, skip - page.total)
+    return found, total
+
+
+async def project_of(canon: Canon, caller: Caller, entity_id: str) -> SpaceId:
+    """The project that holds this content, the first by name of those that the caller may see.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    projects, _ = await list_projects(canon, caller)
+    ids = {item_id(each.id, CONTENT_KINDS[0], entity_id): each.id for each in projects}
+    known = await canon.seen_by(caller).things(ids)
+    for thing_id, project in ids.items():
+        if thing_id in known:
+            return project
+    raise unknown("entity", entity_id)
+
+
+async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> None:
+    """Refuse a project that the caller may not see, exactly as if it did not exist.
+
+    Raises:
+        NotFound: `project.unknown`.
+    """
+    if not await canon.seen_by(caller).sees(project):
+        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+
 
 # Arrange catalog rows for their commits: whoever takes another's place goes with the other.
 #
@@ -161,21 +239,12 @@ def _together(
     return found
 
 
-@dataclass(slots=True, kw_only=True)
-class CatalogRows:
-    """The rows that are right by themselves, by array, and what is wrong with the others."""
+def read_catalog_arrays(
+    arrays: Mapping[str, Sequence[Any]],
+) -> tuple[Mapping[str, list[CatalogRow]], list[RowProblem]]:
+    """The rows that are right by themselves, by array, and what is wrong with the others.
 
-    rows: dict[str, list[CatalogRow]] = field(default_factory=dict)
-    problems: list[RowProblem] = field(default_factory=list)
-
-    @property
-    def total(self) -> int:
-        """How many rows are right by themselves."""
-        return sum(map(len, self.rows.values()))
-
-
-def read_catalog_arrays(arrays: Mapping[str, Sequence[Any]]) -> CatalogRows:
-    """Check every row by itself, and that none repeats another.
+    None of the rows repeats another.
 
     Raises:
         InvalidInput: `catalog.malformed`, an array has an unknown name or is none.
@@ -187,10 +256,9 @@ def read_catalog_arrays(arrays: Mapping[str, Sequence[Any]]) -> CatalogRows:
         if not isinstance(rows, list | tuple):
             message = f"{name} is an array of objects"
             raise InvalidInput("catalog.malformed", message, path=f"/{name}")
-    found = CatalogRows()
-    for name, table in TABLES.items():
-        found.rows[name] = _read_table(table, arrays.get(name, ()), found.problems)
-    return found
+    problems: list[RowProblem] = []
+    read = {n: _read_table(table, arrays.get(n, ()), problems) for n, table in TABLES.items()}
+    return read, problems
 
 
 def _read_table(
@@ -268,9 +336,13 @@ async def save_catalog_row(
         held = await _held(canon, table, project, contract_id, given)
         wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
         wanted[CREATED_AT] = held.get(CREATED_AT)
-        if any(column.name == UPDATED_AT for column in table.columns):
+        if UPDATED_AT in table.names:
             wanted[UPDATED_AT] = None
-        return _read(table, wanted)
+        row, problems = read_row(table, 0, wanted)
+        if row is None:
+            first = problems[0]
+            raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
+        return row
 
     async with canon.ledger.exclusive() if table is PROJECTS else nullcontext():
         made, same = await store_row(canon, caller, project, read, now)
@@ -343,21 +415,11 @@ def _implied(
     """What follows from what is given: a plain concept, and when a status was reached."""
     status = given.get(STATUS)
     found = {}
-    if status != held.get(STATUS) and status in _REACHED:
-        found = {
-            name: now for name in (_REACHED[status],) if name in {c.name for c in table.columns}
-        }
+    if status != held.get(STATUS) and status in _REACHED and _REACHED[status] in table.names:
+        found[_REACHED[status]] = now
     if table is ENTITIES and not held and given.get("entityType") == "concept":
         found["conceptKind"] = CONCEPT_KINDS[0]
     return found
-
-
-def _read(table: CatalogTable, values: Mapping[str, Any]) -> CatalogRow:
-    row, problems = read_row(table, 0, values)
-    if row is None:
-        first = problems[0]
-        raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
-    return row
 
 
 async def withdraw_catalog_relation(
@@ -375,7 +437,7 @@ async def withdraw_catalog_relation(
         if current is None or not await canon.seen_by(caller).sees(project):
             message = "the project has no relation with this id"
             raise NotFound("relation.unknown", message, path="/relationId")
-        entry = ended(current, reason=reason)
+        entry = RelationEnded(relation_id=current.id, until=None, superseded_by=None, reason=reason)
         return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
 
     await commit_change(canon, caller, project, prepare)
@@ -424,7 +486,10 @@ async def move_catalog_entity(
     before, after = _STEPS[move]
 
     async def prepare(new_id: NewId) -> Change:
-        entity = await _require(canon, caller, thing_id)
+        entity = await canon.seen_by(caller).thing(thing_id)
+        if not isinstance(entity, Entity) or item_of(entity) is None:
+            message = "the project has no entity with this id"
+            raise NotFound("entity.unknown", message, path="/entityId")
         row = item_row(entity)
         if row["status"] not in before:
             message = f"{move} leads from {', '.join(sorted(before))}; it is {row['status']}"
@@ -440,14 +505,6 @@ async def move_catalog_entity(
 
     await commit_change(canon, caller, project, prepare)
     return after
-
-
-async def _require(canon: Canon, caller: Caller, thing_id: EntityId) -> Entity:
-    found = await canon.seen_by(caller).thing(thing_id)
-    if not isinstance(found, Entity) or item_of(found) is None:
-        message = "the project has no entity with this id"
-        raise NotFound("entity.unknown", message, path="/entityId")
-    return found
 
 
 async def _require_finished(
@@ -478,14 +535,12 @@ async def _explains(canon: Canon, guide: Entity) -> bool:
     return False
 
 
-def _lacks_address(kind: str, row: Mapping[str, Any]) -> bool:
-    return kind == "project" and not str(row["repoUrl"] or "").startswith(("https://", "http://"))
-
-
 _LACKS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], bool]]] = {
     "title": lambda _, row: not row["title"].strip(),
     "slug": lambda _, row: not row["slug"].strip(),
-    "repoUrl": _lacks_address,
+    "repoUrl": lambda kind, row: (
+        kind == "project" and not str(row["repoUrl"] or "").startswith(("https://", "http://"))
+    ),
     "contentRef": lambda kind, row: kind in {"guide", "news"} and not row["contentRef"],
 }
 _NEEDED: Final[Mapping[StatusMove, tuple[str, ...]]] = {

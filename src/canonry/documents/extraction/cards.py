@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
-from canonry.documents.extraction.context import shortened
+from canonry.documents.extraction.writings import shortened
 from canonry.log.schemas.truth_types import PLURALS
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import plain
@@ -52,7 +52,8 @@ def of_cards(records: Sequence[Record]) -> Iterator[Found]:
             case "vtodo":
                 yield _task(record.fields, number)
             case "vevent" | "vjournal":
-                yield _event(record.fields, number)
+                fields = {name: record.fields[name] for name in _EVENT if record.fields.get(name)}
+                yield _entry(record.fields, fields, number, "event")
             case _:
                 continue
 
@@ -127,11 +128,6 @@ def _task(entry: Mapping[str, Any], number: int) -> Found:
     if entry.get("tags"):
         fields["tags"] = ", ".join(entry["tags"])
     return _entry(entry, fields, number, "task")
-
-
-def _event(entry: Mapping[str, Any], number: int) -> Found:
-    fields = {name: entry[name] for name in _EVENT if entry.get(name)}
-    return _entry(entry, fields, number, "event")
 
 
 def _entry(
@@ -246,14 +242,12 @@ def _meaning(name: str) -> str | None:
             if text in language.contacts:
                 return language.contacts[text]
     mail = " ".join(words).startswith(("e mail", "email"))
-    return "email" if mail else _reached(words)
-
-
-def _reached(words: Sequence[str]) -> str | None:
-    known = {
-        word for each in languages().values() for word, m in each.contacts.items() if m == "phone"
-    }
-    return "phone" if known & set(words) else None
+    if mail:
+        return "email"
+    phone = any(
+        each.contacts.get(word) == "phone" for each in languages().values() for word in words
+    )
+    return "phone" if phone else None
 
 
 def _address_books_contact(

@@ -3,28 +3,40 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 from canonry.canon.ports.files import Table
-from canonry.documents.extraction.bills import only_date_in, sender_in
-from canonry.documents.extraction.context import DocumentContext, context_of, shortened, tidy
-from canonry.documents.extraction.items import forms_in, items_of, with_goods_unlabelled
-from canonry.documents.extraction.kinds import Kind, ibans_in, mails_in, phones_in, tax_ids_in
+from canonry.documents.extraction.kinds import (
+    Kind,
+    forms_in,
+    heads_a_document,
+    ibans_in,
+    items_of,
+    mails_in,
+    phones_in,
+    tax_ids_in,
+    with_goods_unlabelled,
+)
 from canonry.documents.extraction.writings import (
     BETWEEN,
     NEXT,
+    DocumentContext,
+    context_of,
     dateline_of,
     days_of,
-    is_letter,
     listed_in,
     mentioned,
     parties_of,
+    shortened,
     subject_of,
+    tidy,
 )
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import LabelledLine, plain
 from canonry.records.notation.numbers import currency_in, is_no_sum
 from canonry.records.notation.parties import is_company
+from canonry.values.calendar_dates import dates_in
 
 _DATES: Final = frozenset(
     {"date", "issued", "due", "effective", "expiration", "signed", "updated", "starts"}
@@ -102,13 +114,20 @@ _NUMBERED: Final = {
 }
 _RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
 _WORD: Final = re.compile(r"[\w-]{2,}")
+_EMPTY_WORDS: Final = frozenset(
+    ("the", "and", "of", "for", "und", "der", "die", "de", "la", "el", "y")
+)
 _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
 
 
 @dataclass(slots=True)
 class _Draft:
-    """An entity on its way."""
+    """An entity on its way, and the document that it is read from."""
 
+    lines: Sequence[LabelledLine]
+    tables: Sequence[Table]
+    context: DocumentContext
+    text: str
     fields: dict[str, Any] = field(default_factory=dict)
     unread: dict[str, Unread] = field(default_factory=dict)
 
@@ -119,19 +138,21 @@ def document_of(
     """The document as an entity, and the entities that it plainly lists."""
     lines = with_goods_unlabelled(lines)
     context = context_of(list(lines))
-    draft = _Draft()
+    draft = _Draft(lines, tables, context, text)
     used = set()
     for name, notions in _FIELDS[kind.entity_type].items():
         for notion in notions:
             line = _best(lines, notion)
-            if line is not None and name not in draft.fields and _take(draft, name, line, context):
+            if line is not None and name not in draft.fields and _take(draft, name, line):
                 used.add(line)
                 break
-    _numbered(draft, kind.entity_type, text)
-    finish = _FINISH[kind.entity_type]
-    finish(draft, lines, tables, context, text)
+    pattern, name = _NUMBERED.get(kind.entity_type), f"{kind.entity_type}_number"
+    # The number may stand within a sentence.
+    if pattern and name not in draft.fields and (numbered := pattern.search(text)):
+        draft.fields[name] = numbered[1]
+    _FINISH[kind.entity_type](draft)
     if kind.entity_type != "note":
-        _extras(draft, lines, used)
+        _extras(draft, used)
     title = str(draft.fields.get("title", ""))
     mentions = mentioned(lines, context, title) if kind.entity_type == "note" else ()
     main = Found(
@@ -144,80 +165,65 @@ def document_of(
     return (main, *mentions)
 
 
-def _numbered(draft: _Draft, entity_type: str, text: str) -> None:
-    """The document's number where it stands within a sentence."""
-    pattern, name = _NUMBERED.get(entity_type), f"{entity_type}_number"
-    if pattern is not None and name not in draft.fields:
-        found = pattern.search(text)
-        if found is not None:
-            draft.fields[name] = found[1]
-
-
 def _best(lines: Sequence[LabelledLine], notion: str) -> LabelledLine | None:
     """The line with the notion: the last total, as sums stand below what they sum; else the first.
 
     A number must have a digit: the word alone is a heading.
     """
     found = [line for line in lines if line.notion == notion and (line.value or line.block)]
-    if notion in _NUMBERS:
-        found = [line for line in found if any(char.isdigit() for char in line.value)]
-    if notion in _DATES:
+    if notion in _NUMBERS | _DATES:
         found = [line for line in found if any(char.isdigit() for char in line.value)]
     if not found:
         return None
     return found[-1] if notion in {"total", "amount_due"} else found[0]
 
 
-def _take(draft: _Draft, name: str, line: LabelledLine, context: DocumentContext) -> bool:
+def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
     """Read a line's value as its notion wants it; whether it says anything of the field."""
     if line.notion in _DATES:
-        return _take_date(draft, name, line.value, context)
+        return _take_date(draft, name, line.value)
     if line.notion in _MONEY:
-        return _take_money(draft, name, line, context)
+        return _take_money(draft, name, line)
     value = line.value or "\n".join(line.block)
     if line.notion in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
     elif line.notion in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.notion == "parties":
-        value = BETWEEN.join(listed_in(value, context))
+        value = BETWEEN.join(listed_in(value, draft.context))
     elif line.notion == "currency":
-        value = context.currency_of(value) or value
+        value = draft.context.currency_of(value) or value
     elif line.notion == "status":
         value = value.lower()
     value = tidy(value)
-    if not value:
-        return False
-    draft.fields[name] = value
-    return True
+    if value:
+        draft.fields[name] = value
+    return bool(value)
 
 
-def _take_date(draft: _Draft, name: str, text: str, context: DocumentContext) -> bool:
-    seen = context.date(text)
-    if seen is None:
-        return False
-    if seen.value is None:
+def _take_date(draft: _Draft, name: str, text: str) -> bool:
+    seen = draft.context.date(text)
+    if seen is not None and seen.value is not None:
+        draft.fields[name] = seen.value
+        return True
+    if seen is not None:
         draft.unread[name] = Unread(value=text, reason=seen.reason)
-        return False
-    draft.fields[name] = seen.value
-    return True
+    return False
 
 
-def _take_money(draft: _Draft, name: str, line: LabelledLine, context: DocumentContext) -> bool:
-    text, label = line.value, line.label
+def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
+    text, context = line.value, draft.context
     # A rate may stand before the amount: "VAT 19 %: 190.00".
     bare = _RATE.sub("", text)
     seen = context.number(bare)
     if seen is None:
         return False
-    if is_no_sum(bare):
-        draft.unread[name] = Unread(value=text, reason="a number with a unit, which is no sum")
-        return False
-    if seen.value is None:
-        draft.unread[name] = Unread(value=text, reason=seen.reason)
+    if is_no_sum(bare) or seen.value is None:
+        reason = "a number with a unit, which is no sum" if is_no_sum(bare) else seen.reason
+        draft.unread[name] = Unread(value=text, reason=reason)
         return False
     draft.fields[name] = seen.plain
-    if name == "tax_amount" and (rate := _RATE.search(f"{label} {text}")):
+    if name == "tax_amount" and (rate := _RATE.search(f"{line.label} {text}")):
         draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
     currency = currency_in(text, context.dollar) or line.currency or context.currency
     if currency and name in {"amount_due", "amount_total", "amount"}:
@@ -225,78 +231,53 @@ def _take_money(draft: _Draft, name: str, line: LabelledLine, context: DocumentC
     return True
 
 
-def _invoice(
-    draft: _Draft,
-    lines: Sequence[LabelledLine],
-    tables: Sequence[Table],
-    context: DocumentContext,
-    text: str,
-) -> None:
-    if context.currency:
-        draft.fields.setdefault("currency", context.currency)
-    _items(draft, lines, tables, context)
-    name = sender_in(lines, draft.fields.get("customer_name"))
-    if "vendor_name" not in draft.fields and name:
-        draft.fields["vendor_name"] = name
+def _finish_bill(draft: _Draft, sender: str, receiver: str) -> None:
+    """The currency, the items, and whose letterhead it is, where its labels do not say so."""
+    if draft.context.currency:
+        draft.fields.setdefault("currency", draft.context.currency)
+    if items := items_of(draft.lines, draft.tables, draft.context):
+        draft.fields["items"] = items
+    name = sender_in(draft.lines, draft.fields.get(receiver))
+    if sender not in draft.fields and name:
+        draft.fields[sender] = name
+
+
+def _finish_invoice(draft: _Draft) -> None:
+    _finish_bill(draft, "vendor_name", "customer_name")
     identifiers = {
-        "iban": ibans_in(text),
-        "tax_id": tax_ids_in(text),
-        "email": mails_in(text),
-        "phone": phones_in(text),
+        "iban": ibans_in(draft.text),
+        "tax_id": tax_ids_in(draft.text),
+        "email": mails_in(draft.text),
+        "phone": phones_in(draft.text),
     }
     for label, found in identifiers.items():  # of several it is not told whose they are
         if len(found) == 1:
             draft.fields[label] = found[0]
 
 
-def _receipt(
-    draft: _Draft,
-    lines: Sequence[LabelledLine],
-    tables: Sequence[Table],
-    context: DocumentContext,
-    text: str,
-) -> None:
-    del text
-    if context.currency:
-        draft.fields.setdefault("currency", context.currency)
-    _items(draft, lines, tables, context)
-    if "merchant_name" not in draft.fields and (name := sender_in(lines, None)):
-        draft.fields["merchant_name"] = name
+def _finish_receipt(draft: _Draft) -> None:
+    _finish_bill(draft, "merchant_name", "")
     dated = {"date_purchased"} & (draft.fields.keys() | draft.unread.keys())
-    if not dated and (day := only_date_in(lines, context)):
+    if not dated and (day := only_date_in(draft.lines, draft.context)):
         draft.fields["date_purchased"] = day
 
 
-def _contract(
-    draft: _Draft,
-    lines: Sequence[LabelledLine],
-    tables: Sequence[Table],
-    context: DocumentContext,
-    text: str,
-) -> None:
-    del tables
-    if "name" not in draft.fields and (heading := _heading(lines)):
+def _finish_contract(draft: _Draft) -> None:
+    if "name" not in draft.fields and (heading := _heading(draft.lines)):
         draft.fields["name"] = heading
-    own = parties_of(lines, text, context)
+    own = parties_of(draft.lines, draft.text, draft.context)
     if len(own) > 1 or (own and "parties" not in draft.fields):
         draft.fields["parties"] = BETWEEN.join(own)
     named = draft.fields.get("parties", "").split(BETWEEN)
     if companies := [name for name in named if is_company(name)]:
         draft.fields.setdefault("companies", BETWEEN.join(companies))
-    for name, said in days_of(text):
+    for name, said in days_of(draft.text):
         if name not in draft.fields and name not in draft.unread:
-            _take_date(draft, name, said, context)
+            _take_date(draft, name, said)
 
 
-def _event(
-    draft: _Draft,
-    lines: Sequence[LabelledLine],
-    tables: Sequence[Table],
-    context: DocumentContext,
-    text: str,
-) -> None:
-    del tables, context, text
-    if "title" not in draft.fields and (heading := _heading(lines)):
+def _finish_event(draft: _Draft) -> None:
+    if "title" not in draft.fields and (heading := _heading(draft.lines)):
         draft.fields["title"] = heading
 
 
@@ -306,60 +287,34 @@ def _heading(lines: Sequence[LabelledLine]) -> str:
     return str(tidy(heading.title() if heading.isupper() else heading))
 
 
-def _note(
-    draft: _Draft,
-    lines: Sequence[LabelledLine],
-    tables: Sequence[Table],
-    context: DocumentContext,
-    text: str,
-) -> None:
-    del tables
-    draft.fields["content"] = shortened(text)
-    for line in lines:
-        if line.notion == NEXT and (seen := context.date(line.value)) and seen.value is None:
+def _finish_note(draft: _Draft) -> None:
+    draft.fields["content"] = shortened(draft.text)
+    for line in draft.lines:
+        seen = draft.context.date(line.value) if line.notion == NEXT else None
+        if seen is not None and seen.value is None:
             draft.unread[NEXT] = Unread(value=line.value, reason=seen.reason)
-    if "created_date" not in draft.fields and (dated := dateline_of(lines)):
-        _take_date(draft, "created_date", dated, context)
+    if "created_date" not in draft.fields and (dated := dateline_of(draft.lines)):
+        _take_date(draft, "created_date", dated)
     if "title" not in draft.fields:
-        first = next((line.text for line in lines), "")
-        first = subject_of(lines) if is_letter(lines) else first
+        first = next((line.text for line in draft.lines), "")
+        subject = subject_of(draft.lines)
+        first = first if subject is None else subject
         if 0 < len(first) <= _TITLE_MAX:
             draft.fields["title"] = tidy(first)
-    if "tags" not in draft.fields and any(line.notion == "attendees" for line in lines):
-        draft.fields["tags"] = ", ".join(_words_of(draft.fields.get("title", "")))
+    if "tags" not in draft.fields and any(line.notion == "attendees" for line in draft.lines):
+        # The words of a meeting's title that say what it was about.
+        words = _WORD.findall(draft.fields.get("title", ""))
+        draft.fields["tags"] = ", ".join(
+            word if any(char.isdigit() for char in word) or word.isupper() else word.lower()
+            for word in words
+            if word.lower() not in _EMPTY_WORDS
+        )
 
 
-def _words_of(title: str) -> Iterator[str]:
-    """The words of a meeting's title that say what it was about."""
-    for word in _WORD.findall(title):
-        if word.lower() not in {
-            "the",
-            "and",
-            "of",
-            "for",
-            "und",
-            "der",
-            "die",
-            "de",
-            "la",
-            "el",
-            "y",
-        }:
-            yield word if any(char.isdigit() for char in word) or word.isupper() else word.lower()
-
-
-def _items(
-    draft: _Draft, lines: Sequence[LabelledLine], tables: Sequence[Table], context: DocumentContext
-) -> None:
-    items = items_of(lines, tables, context)
-    if items:
-        draft.fields["items"] = items
-
-
-def _extras(draft: _Draft, lines: Sequence[LabelledLine], used: set[LabelledLine]) -> None:
+def _extras(draft: _Draft, used: set[LabelledLine]) -> None:
     """What else the document labels, under the label as a field's name; a schema may know it."""
-    forms = forms_in(lines)
-    for place, line in enumerate(lines):
+    forms = forms_in(draft.lines)
+    for place, line in enumerate(draft.lines):
         label = plain(line.label)
         if line in used or not line.value or not _EXTRA_LABEL.fullmatch(label):
             continue
@@ -371,11 +326,93 @@ def _extras(draft: _Draft, lines: Sequence[LabelledLine], used: set[LabelledLine
             draft.fields[name] = int(value) if _WHOLE.fullmatch(value) else value
 
 
-_Finish = Callable[[_Draft, Sequence[LabelledLine], Sequence[Table], DocumentContext, str], None]
-_FINISH: Final[Mapping[str, _Finish]] = {
-    "invoice": _invoice,
-    "receipt": _receipt,
-    "contract": _contract,
-    "event": _event,
-    "note": _note,
+_FINISH: Final[Mapping[str, Callable[[_Draft], None]]] = {
+    "invoice": _finish_invoice,
+    "receipt": _finish_receipt,
+    "contract": _finish_contract,
+    "event": _finish_event,
+    "note": _finish_note,
 }
+
+
+# Bills: what their sums say, and their senders.
+
+_CENT: Final = Decimal("0.011")
+_GROSS: Final = {"invoice": ("amount", "amount_due"), "receipt": ("amount_total",)}
+
+
+def mismatches(found: Found) -> Iterator[str]:
+    """What in the sums of a bill does not add up, by the names of its fields."""
+    if found.entity_type not in _GROSS:
+        return
+    said = found.fields
+    grosses = {name: _sum(said.get(name)) for name in _GROSS[found.entity_type]}
+    totals = [total for total in grosses.values() if total is not None]
+    net, tax = _sum(said.get("subtotal")), _sum(said.get("tax_amount"))
+    if net is not None and tax is not None and totals and not _any(net + tax, totals):
+        yield f"subtotal and tax_amount do not make the {next(iter(grosses))}"
+    lines = _of_lines(said)
+    sums = [each for each in (net, *totals) if each is not None]
+    if lines is not None and sums and not _any(lines, sums):
+        yield "the amounts of the items do not make the subtotal or the total"
+
+
+def _of_lines(said: Mapping[str, Any]) -> Decimal | None:
+    """The sum of the items, where each has an amount."""
+    items = said.get("items")
+    if not isinstance(items, list) or not items:
+        return None
+    amounts = [_sum(each.get("amount")) if isinstance(each, dict) else None for each in items]
+    known = [each for each in amounts if each is not None]
+    return sum(known, Decimal()) if len(known) == len(amounts) else None
+
+
+def _any(total: Decimal, others: Sequence[Decimal]) -> bool:
+    return any(abs(total - other) < _CENT for other in others)
+
+
+def _sum(value: Any) -> Decimal | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Decimal(str(value)) if number else None
+
+
+_HEAD: Final = 5
+_NAME_MAX: Final = 60
+_ADDRESS: Final = 3
+"""So many lines below a name one is looked for that may be of its address."""
+
+
+def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:
+    """Whose letterhead a document bears: a company's name, or a name above an address.
+
+    `taken` is the name of who gets it.
+    """
+    first = [line for line in lines[:_HEAD] if not line.value and line.text != taken]
+    for line in first:
+        if is_company(line.text):
+            whole = is_company(line.text.split(",")[-1])
+            return str(tidy(line.text if whole else line.text.split(",")[0]))
+    if first and first[0] is lines[0] and _above_address(lines):
+        return str(tidy(first[0].text))
+    return None
+
+
+def _above_address(lines: Sequence[LabelledLine]) -> bool:
+    """Whether the first line is a name, and an address stands right below it."""
+    name = lines[0]
+    if name.notion or len(name.text) > _NAME_MAX or any(char.isdigit() for char in name.text):
+        return False
+    below = [line for line in lines[1 : 1 + _ADDRESS] if not line.notion]
+    numbered = [
+        line
+        for line in below
+        if any(map(str.isdigit, line.text)) and any(map(str.isalpha, line.text))
+    ]
+    return not heads_a_document(name.text) and len(numbered) > 1
+
+
+def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str | None:
+    """The day of a document that names but one."""
+    seen = [each for line in lines for each in dates_in(line.text, context.order, context.dated)]
+    days = {each.value[:10] if each.value else None for each in seen}
+    return days.pop() if len(days) == 1 else None

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -11,7 +12,7 @@ from typing import Any, Final, TypeGuard
 from typing_extensions import override
 
 from canonry.canon.ports.files import Reading
-from canonry.documents.extraction.answers import MODEL, Document, completed
+from canonry.documents.extraction.prose import mismatches
 from canonry.documents.extraction.rules import interpret
 from canonry.language.texts.visible import mark_of, marked
 from canonry.log.schemas.schemas import EntitySchema
@@ -19,8 +20,130 @@ from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, bearer, fa
 from canonry.models.outside_services import OutsideService
 from canonry.models.speaker import ClientModel
 from canonry.records.domain.interpretations import Found, Interpretation, Unread
+from canonry.records.notation.numbers import currency_in, mark_in, number_in
 from canonry.records.ports.interpreter import Interpreter
+from canonry.values.calendar_dates import date_in, order_in
 from canonry.values.errors import InvalidInput
+from canonry.values.json_values import folded
+
+# Answers of a language model: what of them the document says, and where they go beyond the rules.
+#
+# A model's word counts where its quote stands in the document and can be read as the value in
+# one way only. What the rules have read stands; an answer fills what they left open.
+
+MODEL: Final = "model"
+"""The reason of what a model said."""
+
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?")
+_NUMBERS: Final = re.compile(r"\d[\d.,' \xa0\u202f]*")
+_CENT: Final = 0.011
+_SUMS: Final = ("subtotal", "tax_amount", "amount_due", "amount_total", "amount")
+
+
+class Document:
+    """A document that quotes are looked for in."""
+
+    def __init__(self, text: str) -> None:
+        """Look at the text once."""
+        self._plain = _spaced(text)
+        self._order = order_in(text)
+        self._mark = mark_in(text)
+
+    def doubt(self, value: Any, quote: str) -> str:
+        """Why the document does not say this value in these words; empty where it does."""
+        plain = _spaced(quote)
+        if not plain or plain not in self._plain:
+            return "the quote does not stand in the document"
+        values = value if isinstance(value, list) else [value]
+        said = all(self._says(each, quote, plain) for each in values)
+        return "" if said else "the quote does not say this value, or could be read in another way"
+
+    def _says(self, value: Any, quote: str, plain: str) -> bool:
+        match value:
+            case bool():
+                return True
+            case int() | float():
+                numbers = (number_in(each, self._mark) for each in _NUMBERS.findall(quote))
+                known = (n.value for n in numbers if n is not None and n.value is not None)
+                return any(abs(float(each) - abs(value)) < _CENT for each in known)
+            case str() if _DATE.fullmatch(value):
+                seen = date_in(quote, self._order)
+                return seen is not None and (seen.value or "")[:10] == value[:10]
+            case str():
+                return _spaced(value) in plain or currency_in(quote) == value
+            case _:
+                return False
+
+
+def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
+    """What the rules found, with what a model found beyond it."""
+    entities = list(ruled.entities)
+    free = set(range(len(entities)))
+    for each in said.entities:
+        place = _same(each, entities, free)
+        if place is not None:
+            free.discard(place)
+            entities[place] = _filled(entities[place], each)
+        elif (
+            len(entities) == 1
+            and entities[0].entity_type == "note" != each.entity_type
+            and each.fields
+        ):
+            # The rules saw a text and no more, and the model knows what it is.
+            entities[0] = replace(each, refers_to=entities[0].refers_to)
+            free.discard(0)
+        elif not any(one.entity_type == each.entity_type and one.row for one in entities):
+            entities.append(each)
+    checked = tuple(_balanced(each) for each in entities)
+    warnings = tuple(dict.fromkeys((*ruled.warnings, *said.warnings)))
+    return replace(ruled, entities=checked, warnings=warnings)
+
+
+def _same(said: Found, entities: Sequence[Found], free: set[int]) -> int | None:
+    """The entity that a model speaks of too: one with most of its words, or the only of its type.
+
+    What contradicts the rules everywhere is another entity.
+    """
+    alike = [i for i in sorted(free) if entities[i].entity_type == said.entity_type]
+    agreeing = {i: _agreement(entities[i].fields, said.fields) for i in alike}
+    best = max(alike, key=lambda i: agreeing[i][0], default=None)
+    if best is None:
+        return None
+    agree, differ = agreeing[best]
+    return best if agree > 0 or (len(alike) == 1 and not differ) else None
+
+
+def _agreement(ruled: Mapping[str, Any], said: Mapping[str, Any]) -> tuple[int, int]:
+    both = ruled.keys() & said.keys()
+    agree = sum(1 for name in both if _spaced(str(ruled[name])) == _spaced(str(said[name])))
+    return agree, len(both) - agree
+
+
+def _filled(ruled: Found, said: Found) -> Found:
+    fields = {**said.fields, **ruled.fields}
+    unread = {**said.unread, **ruled.unread}
+    new = [name for name in said.fields if name not in ruled.fields]
+    reasons = (*ruled.reasons, *(f"{MODEL}: {name}" for name in new))
+    open_ = {name: each for name, each in unread.items() if name not in fields}
+    return replace(ruled, fields=fields, unread=open_, reasons=reasons)
+
+
+def _balanced(found: Found) -> Found:
+    """An entity without what a model said of its sums where these do not add up."""
+    reason = next(mismatches(found), "")
+    if not reason:
+        return found
+    whole = MODEL in found.reasons
+    said = [name for name in _SUMS if name in found.fields]
+    doubted = [name for name in said if whole or f"{MODEL}: {name}" in found.reasons]
+    unread = {name: Unread(value=found.fields[name], reason=reason) for name in doubted}
+    kept = {name: value for name, value in found.fields.items() if name not in unread}
+    return replace(found, fields=kept, unread={**found.unread, **unread})
+
+
+def _spaced(text: str) -> str:
+    return " ".join(folded(text).split())
+
 
 # What a language model is asked, and how its answer is checked; a model's word is not trusted.
 #
@@ -56,37 +179,18 @@ _VALUE: Final[Mapping[str, Any]] = {
         {"type": "array", "items": {"type": "string"}},
     ]
 }
-ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "entities": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "entity_type": {"type": "string"},
-                    "fields": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "name": {"type": "string"},
-                                "value": _VALUE,
-                                "quote": {"type": "string"},
-                            },
-                            "required": ["name", "value", "quote"],
-                            "additionalProperties": False,
-                        },
-                    },
-                },
-                "required": ["entity_type", "fields"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["entities"],
-    "additionalProperties": False,
-}
+_TEXT: Final = {"type": "string"}
+
+
+def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of an object that has all of these and nothing else."""
+    closed = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **closed}
+
+
+_FIELD: Final = _object(name=_TEXT, value=_VALUE, quote=_TEXT)
+_ENTITY: Final = _object(entity_type=_TEXT, fields={"type": "array", "items": _FIELD})
+ANSWER_SCHEMA: Final = _object(entities={"type": "array", "items": _ENTITY})
 """Fields are listed by name, so that every endpoint that constrains answers can constrain these."""
 
 PROMPT_HASH: Final = sha256(
@@ -176,7 +280,7 @@ def _can_be_kept(value: Any, depth: int = 1) -> bool:
 
 
 _HOTTEST: Final = 2.0
-_ANSWERING_NAME_MAX: Final = 200
+_MODEL_NAME_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,14 +308,10 @@ class EndpointInterpreter(Interpreter):
         service: OutsideService | None = None,
     ) -> None:
         """Connect with the first request; `service` is what is known of the endpoint."""
+        self.provider = protocol.provider
         self._protocol = protocol
         service = service or OutsideService("interpreter")
         self._connection = Connection(endpoint, protocol.headers(endpoint.key), service)
-
-    @property
-    @override
-    def provider(self) -> str:
-        return self._protocol.provider
 
     @override
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -262,8 +362,8 @@ def configuration_of(
     model = asked.get("model_id") or endpoint.model
     temperature = asked.get("temperature", 0)
     temperature = 0 if temperature is None else temperature
-    if not isinstance(model, str) or not 0 < len(model) <= _ANSWERING_NAME_MAX:
-        raise _malformed("model_id", f"must be 1 to {_ANSWERING_NAME_MAX} characters")
+    if not isinstance(model, str) or not 0 < len(model) <= _MODEL_NAME_MAX:
+        raise _malformed("model_id", f"must be 1 to {_MODEL_NAME_MAX} characters")
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
         raise _malformed("temperature", "must be a number")
     if not 0 <= temperature <= _HOTTEST:
@@ -286,10 +386,6 @@ _VERSION: Final = "2023-06-01"
 _TOOL: Final = "record_entities"
 
 
-def _headers(key: str | None) -> Mapping[str, str]:
-    return {"anthropic-version": _VERSION, **({} if key is None else {"x-api-key": key})}
-
-
 def _body(question: str) -> Mapping[str, Any]:
     return {
         "system": INSTRUCTIONS,
@@ -305,12 +401,14 @@ def _body(question: str) -> Mapping[str, Any]:
     }
 
 
-def _said(answer: Any) -> Any:
-    return next(each for each in answer["content"] if each.get("type") == "tool_use")["input"]
-
-
 ANTHROPIC: Final = ModelProtocol(
-    provider="anthropic", path="/messages", headers=_headers, body=_body, said=_said
+    provider="anthropic",
+    path="/messages",
+    headers=lambda key: (
+        {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
+    ),
+    body=_body,
+    said=lambda answer: next(e for e in answer["content"] if e.get("type") == "tool_use")["input"],
 )
 
 
@@ -351,14 +449,11 @@ _SYSTEM: Final = (
 class ClientInterpreter(Interpreter):
     """The client chooses the model; which one it was is told among the warnings."""
 
+    provider = "client"
+
     def __init__(self, model: ClientModel) -> None:
         """Ask `model`."""
         self._model = model
-
-    @property
-    @override
-    def provider(self) -> str:
-        return "client"
 
     @override
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -24,10 +24,7 @@ _NAME_MAX: Final = 200
 class RulesInterpreter(Interpreter):
     """Runs in a thread, as a long table takes a while."""
 
-    @property
-    @override
-    def provider(self) -> str:
-        return "rules"
+    provider = "rules"
 
     @override
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -48,8 +45,12 @@ class RulesInterpreter(Interpreter):
             for name in _ASKED
             if asked.get(name) is not None and asked[name] != told.get(name)
         }
-        named = _named(asked.get(_UNTYPED))
-        told |= {_UNTYPED: named} if named else {}
+        if (named := asked.get(_UNTYPED)) is not None:
+            if not isinstance(named, str) or not 0 < len(named) <= _NAME_MAX or not named.strip():
+                message = f"entity_type is a word of 1 to {_NAME_MAX} characters"
+                path = f"/interpretation_config/{_UNTYPED}"
+                raise InvalidInput("interpretation.configuration", message, path=path)
+            told[_UNTYPED] = named
         return {**told, "asked": others} if others else told
 
     @override
@@ -67,13 +68,3 @@ class RulesInterpreter(Interpreter):
     @override
     async def close(self) -> None:
         """Nothing is held open."""
-
-
-def _named(asked: Any) -> str:
-    if asked is None:
-        return ""
-    if isinstance(asked, str) and 0 < len(asked) <= _NAME_MAX and asked.strip():
-        return asked
-    message = f"entity_type is a word of 1 to {_NAME_MAX} characters"
-    path = f"/interpretation_config/{_UNTYPED}"
-    raise InvalidInput("interpretation.configuration", message, path=path)

@@ -19,9 +19,8 @@ _OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
 """What systems put into archives beside the files of their owner."""
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
+def read_zip(data: bytes, found: Findings) -> None:
     """Name what an archive holds, and hand its members on."""
-    del kind
     measure(data, found.bounds.inflated)
     names = []
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

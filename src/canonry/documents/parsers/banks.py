@@ -1,16 +1,22 @@
-"""Files of banks: MT940, OFX and QIF as tables of lines, whose titles say what each value is."""
+"""Files that banks and programs exchange, read exactly.
+
+MT940, OFX, QIF and CAMT become tables of lines whose titles say what each value is, and UBL and
+CII invoices.
+"""
 
 import html
 import re
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
+from xml.etree.ElementTree import Element, ParseError
 
-import mt940
+from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
+from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import Findings, ParsedCell
+from canonry.documents.parsers.findings import Fault, Findings, ParsedCell
 
-TITLES: Final = (
+_TITLES: Final = (
     *("Transaction date", "Booking date", "Value date", "Amount", "Currency", "Counterparty"),
     *("Description", "Account", "Transaction ID"),
 )
@@ -23,13 +29,6 @@ _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
-    """Read a file of a bank."""
-    text = _decoded(data)
-    {"mt940": _mt940, "ofx": _ofx, "qif": _qif}[kind](text, found)
-    found.text(text)
-
-
 def _decoded(data: bytes) -> str:
     """These files name no charset that can be trusted; what is no UTF-8 is of Windows."""
     try:
@@ -38,7 +37,7 @@ def _decoded(data: bytes) -> str:
         return data.decode("windows-1252", "replace")
 
 
-def told_balances(
+def _told_balances(
     found: Findings, opening: Decimal | None, closing: Decimal | None, amounts: list[Decimal]
 ) -> None:
     """Tell whether the balances at both ends prove the amounts between them."""
@@ -51,13 +50,17 @@ def told_balances(
         found.note(f"the amounts do not lead from balance to balance: {missing} is missing")
 
 
-def _mt940(text: str, found: Findings) -> None:
+def read_mt940(data: bytes, found: Findings) -> None:
+    """Read statements as SWIFT writes them."""
+    import mt940  # noqa: PLC0415 - no other file needs it
+
+    text = _decoded(data)
     for part in _STATEMENT.split(text):
         if not part.startswith(":20:"):
             continue
         statement = mt940.parse(part)
         named = statement.data
-        rows: list[list[ParsedCell]] = [list(TITLES)]
+        rows: list[list[ParsedCell]] = [list(_TITLES)]
         lines = [line.data for line in statement]
         rows += [
             _mt940_line(line, str(named.get("account_identification") or "")) for line in lines
@@ -65,7 +68,8 @@ def _mt940(text: str, found: Findings) -> None:
         found.table(rows)
         ends = (named.get(f"final_{name}_balance") for name in ("opening", "closing"))
         opening, closing = (None if end is None else end.amount.amount for end in ends)
-        told_balances(found, opening, closing, [line["amount"].amount for line in lines])
+        _told_balances(found, opening, closing, [line["amount"].amount for line in lines])
+    found.text(text)
 
 
 def _mt940_line(line: Mapping[str, Any], account: str) -> list[ParsedCell]:
@@ -90,10 +94,11 @@ def _bare(text: Any) -> str | None:
     return " ".join(str(text).split()) or None if text else None
 
 
-def _ofx(text: str, found: Findings) -> None:
-    """Both notations of OFX: lines of tags of which only groups end, and XML."""
+def read_ofx(data: bytes, found: Findings) -> None:
+    """Read both notations of OFX: lines of tags of which only groups end, and XML."""
+    text = _decoded(data)
     account = currency = ""
-    rows: list[list[ParsedCell]] = [list(TITLES)]
+    rows: list[list[ParsedCell]] = [list(_TITLES)]
     line: dict[str, str] | None = None
     for end, tag, value in _TAG.findall(text):
         name, said = tag.upper(), html.unescape(value).strip()
@@ -109,6 +114,7 @@ def _ofx(text: str, found: Findings) -> None:
             currency = said
     if len(rows) > 1:
         found.table(rows)
+    found.text(text)
 
 
 def _ofx_line(line: Mapping[str, str], currency: str, account: str) -> list[ParsedCell]:
@@ -144,11 +150,14 @@ _QIF: Final = {
 _MOVED: Final = frozenset({"type:bank", "type:ccard", "type:cash", "type:oth a", "type:oth l"})
 
 
-def _qif(text: str, found: Findings) -> None:
+def read_qif(data: bytes, found: Findings) -> None:
+    """Read movements on accounts as Quicken writes them."""
+    text = _decoded(data)
     rows: list[list[ParsedCell]] = [list(_QIF.values())]
     rows += [[line.get(key) for key in _QIF] for line in _qif_lines(text)]
     if len(rows) > 1:
         found.table(rows)
+    found.text(text)
 
 
 def _qif_lines(text: str) -> Iterator[dict[str, str]]:
@@ -165,3 +174,217 @@ def _qif_lines(text: str) -> Iterator[dict[str, str]]:
             line = {}
         elif key in _QIF:
             line.setdefault(key, said.replace(" ", "").replace("'", "/") if key == "D" else said)
+
+
+_STATEMENTS: Final = ("BkToCstmrStmt/Stmt", "BkToCstmrAcctRpt/Rpt", "BkToCstmrDbtCdtNtfctn/Ntfctn")
+
+
+def read_xml(data: bytes, found: Findings) -> None:
+    """Read a statement or an invoice in XML; one that declares types of its own is refused."""
+    try:
+        root = fromstring(data, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise Fault("damaged") from error
+    match root.tag.rpartition("}")[2]:
+        case "Document":
+            for path in _STATEMENTS:
+                for statement in _all(root, path):
+                    _camt(statement, found)
+        case "Invoice" | "CreditNote":
+            found.record("invoice", _cleaned(_ubl(root)))
+        case "CrossIndustryInvoice" | "CrossIndustryDocument":
+            found.record("invoice", _cleaned(_cii(root)))
+        case _:
+            pass
+    found.text("\n".join(text.strip() for text in root.itertext() if text.strip()))
+
+
+def _all(node: Element, path: str) -> list[Element]:
+    return node.findall("/".join(f"{{*}}{name}" for name in path.split("/")))
+
+
+def _said(node: Element, *paths: str) -> str:
+    """The text at the first of the paths that says something."""
+    return next((text for path in paths for text in _lines(node, path)), "")
+
+
+def _camt(statement: Element, found: Findings) -> None:
+    account = _said(statement, "Acct/Id/IBAN", "Acct/Id/Othr/Id")
+    rows: list[list[ParsedCell]] = [list(_TITLES)]
+    amounts: list[Decimal] = []
+    waiting = 0
+    for entry in _all(statement, "Ntry"):
+        if _said(entry, "Sts/Cd", "Sts") == "PDNG":
+            waiting += 1
+            continue
+        amount = _camt_amount(entry)
+        amounts.append(amount)
+        rows.append(_camt_line(entry, amount, account))
+    if len(rows) > 1:
+        found.table(rows)
+    balances = {
+        _said(each, "Tp/CdOrPrtry/Cd"): _camt_amount(each) for each in _all(statement, "Bal")
+    }
+    _told_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
+    if waiting:
+        found.note(f"{waiting} entries that are not booked yet were left out")
+
+
+def _camt_amount(node: Element) -> Decimal:
+    amount = _number(_said(node, "Amt"))
+    return -amount if _said(node, "CdtDbtInd") == "DBIT" else amount
+
+
+def _camt_line(entry: Element, amount: Decimal, account: str) -> list[ParsedCell]:
+    role = "Dbtr" if amount > 0 else "Cdtr"
+    details = "NtryDtls/TxDtls"
+    parties = (f"{details}/RltdPties/{who}" for who in (role, f"Ultmt{role}"))
+    several = len(_all(entry, details)) > 1
+    reference = _said(entry, "AcctSvcrRef", f"{details}/Refs/AcctSvcrRef")
+    purpose = " ".join(_lines(entry, f"{details}/RmtInf/Ustrd")) or _said(
+        entry, f"{details}/RmtInf/Strd/CdtrRefInf/Ref", f"{details}/AddtlTxInf", "AddtlNtryInf"
+    )
+    if several:  # booked as one: the account says nothing of each
+        purpose = _said(entry, "AddtlNtryInf")
+    names = [path for party in parties for path in (f"{party}/Nm", f"{party}/Pty/Nm")]
+    return [
+        None,
+        _day(entry, "BookgDt"),
+        _day(entry, "ValDt"),
+        float(amount),
+        _all(entry, "Amt")[0].get("Ccy", ""),
+        (_said(entry, *names) or None) if not several else None,
+        purpose or None,
+        account or None,
+        None if reference in _NONE else reference,
+    ]
+
+
+def _day(entry: Element, name: str) -> str | None:
+    return _said(entry, f"{name}/Dt", f"{name}/DtTm")[:10] or None
+
+
+def _lines(node: Element, path: str) -> Iterator[str]:
+    return (
+        text for each in _all(node, path) if (text := " ".join("".join(each.itertext()).split()))
+    )
+
+
+def _number(text: str) -> Decimal:
+    """A number of an exchanged file, which writes a point and no thousands."""
+    try:
+        return Decimal(text)
+    except InvalidOperation as error:
+        raise Fault("damaged") from error
+
+
+def _plain(text: str) -> float | int | None:
+    if not text:
+        return None
+    number = _number(text)
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def _cleaned(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+def _ubl(root: Element) -> dict[str, Any]:
+    """An invoice or a credit note of UBL, as Peppol and XRechnung have it."""
+    line = "CreditNoteLine" if root.tag.endswith("CreditNote") else "InvoiceLine"
+    quantity = "CreditedQuantity" if root.tag.endswith("CreditNote") else "InvoicedQuantity"
+    seller, buyer = "AccountingSupplierParty/Party", "AccountingCustomerParty/Party"
+    names = ("PartyLegalEntity/RegistrationName", "PartyName/Name")
+    sums, tax, named = "LegalMonetaryTotal", "TaxTotal", ("Item/Name", "Item/Description")
+    return {
+        "invoice_number": _said(root, "ID"),
+        "invoice_date": _said(root, "IssueDate"),
+        "date_due": _said(root, "DueDate", "PaymentMeans/PaymentDueDate"),
+        "currency": _said(root, "DocumentCurrencyCode"),
+        "vendor_name": _said(root, *(f"{seller}/{name}" for name in names)),
+        "customer_name": _said(root, *(f"{buyer}/{name}" for name in names)),
+        "tax_id": _said(root, f"{seller}/PartyTaxScheme/CompanyID"),
+        "subtotal": _plain(_said(root, f"{sums}/TaxExclusiveAmount")),
+        "tax_amount": _plain(_said(root, f"{tax}/TaxAmount")),
+        "tax_rate": _rate(root, f"{tax}/TaxSubtotal/TaxCategory/Percent"),
+        "amount": _plain(_said(root, f"{sums}/TaxInclusiveAmount")),
+        "amount_due": _plain(_said(root, f"{sums}/PayableAmount", f"{sums}/TaxInclusiveAmount")),
+        "iban": _said(root, "PaymentMeans/PayeeFinancialAccount/ID").replace(" ", ""),
+        "payment_terms": _said(root, "PaymentTerms/Note"),
+        "purchase_order": _said(root, "OrderReference/ID"),
+        "notes": _said(root, "Note"),
+        "items": [
+            _item(each, named, quantity, "Price/PriceAmount", "LineExtensionAmount")
+            for each in _all(root, line)
+        ],
+    }
+
+
+def _cii(root: Element) -> dict[str, Any]:
+    """An invoice of the Cross Industry format, as Factur-X and ZUGFeRD have it within a PDF."""
+    trade = _all(root, "SupplyChainTradeTransaction") or _all(
+        root, "SpecifiedSupplyChainTradeTransaction"
+    )
+    if not trade:
+        raise Fault("damaged")
+    deal = trade[0]
+    agreed, settled = "ApplicableHeaderTradeAgreement", "ApplicableHeaderTradeSettlement"
+    sums = f"{settled}/SpecifiedTradeSettlementHeaderMonetarySummation"
+    tax = f"{settled}/ApplicableTradeTax"
+    of_line = "SpecifiedTradeSettlementLineMonetarySummation"
+    return {
+        "invoice_number": _said(root, "ExchangedDocument/ID"),
+        "invoice_date": _cii_day(_said(root, "ExchangedDocument/IssueDateTime/DateTimeString")),
+        "date_due": _cii_day(
+            _said(deal, f"{settled}/SpecifiedTradePaymentTerms/DueDateDateTime/DateTimeString")
+        ),
+        "currency": _said(deal, f"{settled}/InvoiceCurrencyCode"),
+        "vendor_name": _said(deal, f"{agreed}/SellerTradeParty/Name"),
+        "customer_name": _said(deal, f"{agreed}/BuyerTradeParty/Name"),
+        "tax_id": _said(deal, f"{agreed}/SellerTradeParty/SpecifiedTaxRegistration/ID"),
+        "subtotal": _plain(_said(deal, f"{sums}/TaxBasisTotalAmount")),
+        "tax_amount": _plain(_said(deal, f"{sums}/TaxTotalAmount")),
+        "tax_rate": _rate(deal, f"{tax}/RateApplicablePercent"),
+        "amount": _plain(_said(deal, f"{sums}/GrandTotalAmount")),
+        "amount_due": _plain(_said(deal, f"{sums}/DuePayableAmount", f"{sums}/GrandTotalAmount")),
+        "iban": _said(
+            deal,
+            f"{settled}/SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID",
+        ),
+        "payment_terms": _said(deal, f"{settled}/SpecifiedTradePaymentTerms/Description"),
+        "purchase_order": _said(deal, f"{agreed}/BuyerOrderReferencedDocument/IssuerAssignedID"),
+        "items": [
+            _item(
+                each,
+                ("SpecifiedTradeProduct/Name",),
+                "SpecifiedLineTradeDelivery/BilledQuantity",
+                "SpecifiedLineTradeAgreement/NetPriceProductTradePrice/ChargeAmount",
+                f"SpecifiedLineTradeSettlement/{of_line}/LineTotalAmount",
+            )
+            for each in _all(deal, "IncludedSupplyChainTradeLineItem")
+        ],
+    }
+
+
+def _item(
+    line: Element, description: Sequence[str], quantity: str, price: str, amount: str
+) -> dict[str, Any]:
+    return _cleaned(
+        {
+            "description": _said(line, *description),
+            "quantity": _plain(_said(line, quantity)),
+            "unit_price": _plain(_said(line, price)),
+            "amount": _plain(_said(line, amount)),
+        }
+    )
+
+
+def _cii_day(text: str) -> str:
+    """`20240131`, the one notation of days that the format has, in ISO 8601."""
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) == 8 and text.isdigit() else text  # noqa: PLR2004
+
+
+def _rate(node: Element, path: str) -> str | None:
+    """The rate of tax, where the invoice has but one."""
+    rates = {str(_plain(text)) for text in _lines(node, path)}
+    return f"{rates.pop()}%" if len(rates) == 1 else None

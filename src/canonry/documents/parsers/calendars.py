@@ -1,14 +1,12 @@
-"""Calendars: each event and task as a record with plain names, with instants in UTC.
+"""Calendars and contact cards: each event, task and card as a record with plain names.
 
-Every entry is read by itself, so that a broken one costs no other.
+Every entry is read by itself, so that a broken one costs no other. Instants are in UTC.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
-
-from icalendar import Component
 
 from canonry.documents.parsers.findings import Fault, Findings
 
@@ -37,9 +35,10 @@ _MAILTO: Final = re.compile("^mailto:", re.IGNORECASE)
 _TITLE: Final = re.compile(r"^SUMMARY[^:\n]*:(.{1,80})", re.MULTILINE | re.IGNORECASE)
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
+def read_ics(data: bytes, found: Findings) -> None:
     """Read a calendar."""
-    del kind
+    from icalendar import Component  # noqa: PLC0415 - cards need it not
+
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     entries = list(_ENTRY.finditer(text))
     # The zones that it defines are known to the library from then on.
@@ -124,5 +123,86 @@ def _with_end(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _shown(value: str | Sequence[str]) -> str:
-    return value if isinstance(value, str) else ", ".join(map(str, value))
+_MEMBERS: Final = {
+    "fn": "name",
+    "email": "email",
+    "tel": "phone",
+    "org": "organization",
+    "title": "title",
+    "role": "role",
+    "adr": "address",
+    "url": "website",
+    "note": "notes",
+    "uid": "uid",
+    "bday": "birthday",
+}
+_MANY: Final = frozenset({"email", "phone"})
+_CARD: Final = re.compile(
+    r"^BEGIN:VCARD[ \t]*\n.*?(?:^END:VCARD[ \t]*(?:\n|\Z)|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+
+
+def read_vcf(data: bytes, found: Findings) -> None:
+    """Read a file of cards."""
+    import vobject  # type: ignore[import-untyped]  # noqa: PLC0415 - calendars need it not
+
+    cards = _CARD.findall(data.decode("utf-8-sig").replace("\r\n", "\n"))
+    broken = 0
+    for number, text in enumerate(cards, 1):
+        try:
+            fields = _card_fields(vobject.readOne(text, ignoreUnreadable=True))
+        except (vobject.base.VObjectError, ValueError, LookupError, AttributeError):
+            broken += 1
+            found.note(f"card {number} is broken and was skipped")
+            continue
+        if fields:
+            found.record("vcard", fields)
+            found.text("\n".join(f"{key}: {_shown(value)}" for key, value in fields.items()))
+    if broken == len(cards):
+        raise Fault("damaged")
+
+
+def _card_fields(card: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for line in card.lines():
+        name = _MEMBERS.get(line.name.lower())
+        if name is None:
+            continue
+        if name == "organization":
+            if not fields.keys() & {"organization", "department"}:
+                _take_organization(fields, line.value)
+        elif not (value := _value(line)):
+            continue
+        elif name in _MANY:
+            fields.setdefault(name, []).append(value)
+        else:
+            fields.setdefault(name, value)
+    return fields
+
+
+def _take_organization(fields: dict[str, Any], value: Any) -> None:
+    """The company, and apart from it the units within it, from the largest to the smallest."""
+    parts = value if isinstance(value, list) else [value]
+    company, *units = [str(each).strip() for each in parts]
+    if company:
+        fields["organization"] = company
+    if department := ", ".join(filter(None, units)):
+        fields["department"] = department
+
+
+def _value(line: Any) -> str:
+    text = str(line.value)
+    if line.name.upper() == "ADR":
+        parts = (" ".join(each.split()) for each in text.split("\n"))
+        text = ", ".join(part for part in parts if part.strip(", "))
+    # Where a program writes birthdays without a year as a whole day, a year stands for none. The
+    # day is kept as the format itself writes it, so that nobody is 400 years old.
+    omitted = tuple(line.params.get("X-APPLE-OMIT-YEAR", ()))
+    if line.name.upper() == "BDAY" and text.startswith(omitted):
+        text = f"--{text[4:].lstrip('-')}"
+    return text.strip()
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

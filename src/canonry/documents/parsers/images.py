@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,8 +20,8 @@ _SURE: Final = 0.5
 """Lines that were recognised with less confidence say nothing."""
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
-    """Read an image, or the pages of a PDF that hold pictures and no text.
+def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:
+    """Read an image, or of a PDF the pages that hold pictures and no text.
 
     Lines are read from top to bottom, and those of one height from left to right.
     """
@@ -33,7 +34,7 @@ def parse(kind: str, data: bytes, found: Findings) -> None:
         import_module("pillow_heif").register_heif_opener()
     upright: Any = import_module("PIL.ImageOps").exif_transpose
     recognise, read = recogniser(), False
-    shown = _scanned(data) if kind == "scan" else [(1, pictures.open(io.BytesIO(data)))]
+    shown = _scanned(data) if scan else [(1, pictures.open(io.BytesIO(data)))]
     for page, image in shown:
         if image.width * image.height > _PIXELS_MAX:
             raise Fault("bomb")
@@ -45,6 +46,9 @@ def parse(kind: str, data: bytes, found: Findings) -> None:
             read = True
     if read:
         found.note("the text was recognised in an image and may be misread")
+
+
+read_scan: Final = partial(read_image, scan=True)
 
 
 def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:

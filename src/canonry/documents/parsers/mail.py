@@ -1,4 +1,7 @@
-"""Mail: each message of a file as a record with its head and its text, and the files attached."""
+"""Mail: each message of a file as a record with its head and its text, and the files attached.
+
+A message that Outlook saved as MSG is read as any other message.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -9,7 +12,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any, Final
 
 from canonry.documents.parsers.findings import Fault, Findings
-from canonry.documents.parsers.markup import read_html
+from canonry.documents.parsers.markup import read_page
 
 _ADDRESSES_MAX: Final = 1_000
 _MESSAGES_MAX: Final = 10_000
@@ -17,23 +20,21 @@ _CUT: Final = re.compile(
     rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]{1,300}\r?\n(?=[!-9;-~]{1,80}:)"
 )
 _QUOTED: Final = re.compile(rb"(?m)^>(>*From )")
+_ROLES: Final = {1: "to", 2: "cc"}
 _IDS: Final = re.compile(r"<([^<>\s]{1,500})>")
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
-    """Read a message, or all messages of a mailbox."""
-    if kind != "mbox":
-        _read(data, found)
-        return
+def read_mbox(data: bytes, found: Findings) -> None:
+    """Read all messages of a mailbox."""
     cuts = list(_CUT.finditer(data))
     if len(cuts) > _MESSAGES_MAX:
         raise Fault("cells")
     ends = [*(each.start() for each in cuts[1:]), len(data)]
     for cut, end in zip(cuts, ends, strict=True):
-        _read(_QUOTED.sub(rb"\1", data[cut.end() : end]), found)
+        read_eml(_QUOTED.sub(rb"\1", data[cut.end() : end]), found)
 
 
-def addresses(values: list[str]) -> list[dict[str, str]]:
+def _addresses(values: list[str]) -> list[dict[str, str]]:
     """Names and addresses of mail, in the order of the head."""
     return [
         {"name": name.strip(), "email": address.strip().lower()}
@@ -42,14 +43,14 @@ def addresses(values: list[str]) -> list[dict[str, str]]:
     ]
 
 
-def instant(moment: datetime | None) -> str | None:
+def _instant(moment: datetime | None) -> str | None:
     """RFC 3339 in UTC; None where no zone is given."""
     if moment is None or moment.tzinfo is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def threaded(own: str, reply: str, references: str) -> dict[str, str]:
+def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
     """What a message's head says of its conversation: the message answered, and the first one."""
     answered = _IDS.findall(reply)
     before = [*_IDS.findall(references), *answered]
@@ -57,11 +58,11 @@ def threaded(own: str, reply: str, references: str) -> dict[str, str]:
     return {**found, "thread_id": before[0] if before else found["message_id"]}
 
 
-def keep(head: dict[str, Any], body: str, found: Findings, *, html: bool = False) -> int:
+def _keep(head: dict[str, Any], body: str, found: Findings, *, html: bool = False) -> int:
     """Keep a message with its text; the place of its record."""
     inner = Findings(found.bounds)
     if html:
-        read_html(body, inner)
+        read_page(body, inner)
     else:
         inner.text(body)
     text = "\n".join(text for _, _, text in inner.said()["parts"])
@@ -72,23 +73,24 @@ def keep(head: dict[str, Any], body: str, found: Findings, *, html: bool = False
     return found.record("message", fields)
 
 
-def _read(data: bytes, found: Findings) -> None:
+def read_eml(data: bytes, found: Findings) -> None:
+    """Read a message."""
     message = BytesParser(policy=policy.default).parsebytes(data)
     files = list(message.iter_attachments())
     head: dict[str, Any] = {
         "subject": str(message.get("subject", "")).strip(),
-        **threaded(
+        **_threaded(
             *(str(message.get(name, "")) for name in ("message-id", "in-reply-to", "references"))
         ),
         "sent_at": _sent(str(message.get("date", ""))),
         "attachments": [part.get_filename() or part.get_content_type() for part in files],
     }
     for role in ("from", "to", "cc"):
-        head[role] = addresses([str(value) for value in message.get_all(role, [])])
+        head[role] = _addresses([str(value) for value in message.get_all(role, [])])
     body = message.get_body(preferencelist=("plain", "html"))
     text = "" if body is None else _text(body, found)
     html = body is not None and body.get_content_subtype() == "html"
-    place = keep(head, text, found, html=html)
+    place = _keep(head, text, found, html=html)
     for part in files:
         _attach(part, found, place)
 
@@ -122,6 +124,36 @@ def _attach(part: Message, found: Findings, record: int) -> None:
 
 def _sent(text: str) -> str | None:
     try:
-        return instant(parsedate_to_datetime(text))
+        return _instant(parsedate_to_datetime(text))
     except (ValueError, OverflowError):
         return None
+
+
+def read_msg(data: bytes, found: Findings) -> None:
+    """Read a message of Outlook."""
+    from oxmsg import Message as OutlookMessage  # noqa: PLC0415 - of no other message
+    from oxmsg.domain import constants as pids  # noqa: PLC0415 - as above
+
+    message = OutlookMessage.load(data)
+    head: dict[str, Any] = {"subject": (message.subject or "").strip()}
+    said = message.properties.str_prop_value
+    head |= _threaded(
+        said(pids.PID_INTERNET_MESSAGE_ID) or "",
+        said(pids.PID_IN_REPLY_TO_ID) or "",
+        said(pids.PID_INTERNET_REFERENCES) or "",
+    )
+    head["sent_at"] = _instant(message.sent_date)
+    head["from"] = _addresses([message.sender] if message.sender else [])
+    for person in message.recipients:
+        role = person.properties.int_prop_value(pids.PID_RECIPIENT_TYPE) or 1
+        smtp = person.properties.str_prop_value(pids.PID_SMTP_ADDRESS)
+        mail = (smtp or person.email_address or "").strip().lower()
+        name = (person.name or "").strip()
+        people = [{"name": "" if name.lower() == mail else name, "email": mail}]
+        head.setdefault(_ROLES.get(role, "bcc"), []).extend(people if "@" in mail else [])
+    files = [each for each in message.attachments if each.file_bytes]
+    head["attachments"] = [each.file_name or "" for each in files]
+    body = message.body or message.html_body or ""
+    place = _keep(head, body, found, html=not message.body and bool(message.html_body))
+    for each in files:
+        found.member(each.file_name or "", each.mime_type or "", each.file_bytes or b"", place)

@@ -24,14 +24,13 @@ _CHARSET: Final = re.compile(
 _TABLES_WITHIN: Final = 32
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
+def read_html(data: bytes, found: Findings) -> None:
     """Read a page."""
-    del kind
     named = _CHARSET.search(data[:4096])
-    read_html(_decoded(data, named[1].decode() if named else "utf-8"), found)
+    read_page(_decoded(data, named[1].decode() if named else "utf-8"), found)
 
 
-def read_html(page: str, found: Findings) -> None:
+def read_page(page: str, found: Findings) -> None:
     """Find what stands in a page of HTML."""
     reader = _Reader(found)
     reader.feed(page)

@@ -16,7 +16,7 @@ from striprtf.striprtf import rtf_to_text
 
 from canonry.documents.parsers.archives import PACKED, measure
 from canonry.documents.parsers.findings import Fault, Findings, ParsedCell
-from canonry.documents.parsers.markup import read_html
+from canonry.documents.parsers.markup import read_page
 
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
@@ -28,60 +28,64 @@ _SILENT: Final = frozenset({"annotation", "tracked-changes", "note", "fld"})
 _PACKAGE: Final = "{urn:oasis:names:tc:opendocument:xmlns:container}rootfile"
 
 
-def parse(kind: str, data: bytes, found: Findings) -> None:
-    """Read a workbook or a text document."""
-    if kind == "rtf":
-        written = data.decode("latin-1")
-        text: str = rtf_to_text(  # type: ignore[no-untyped-call]
-            written, encoding="cp1252", errors="replace"
-        )
-        found.text(text)
-        return
+def read_rtf(data: bytes, found: Findings) -> None:
+    """Read a text in RTF."""
+    written = data.decode("latin-1")
+    text: str = rtf_to_text(  # type: ignore[no-untyped-call]
+        written, encoding="cp1252", errors="replace"
+    )
+    found.text(text)
+
+
+def read_docx(data: bytes, found: Findings) -> None:
+    """Read a text of Word; pictures in it are not read."""
     if data.startswith(PACKED):
         measure(data, found.bounds.inflated)
-    if kind == "xlsx":
-        _read_workbook(data, found)
-    elif kind == "docx":
-        page = mammoth.convert_to_html(io.BytesIO(data), convert_image=_no_image())
-        read_html(str(page.value), found)
-    else:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _PACKAGES[kind](archive, found)
+    no_image = mammoth.images.img_element(lambda _: {})
+    page = mammoth.convert_to_html(io.BytesIO(data), convert_image=no_image)
+    read_page(str(page.value), found)
 
 
-def _read_text(archive: zipfile.ZipFile, found: Findings) -> None:
-    lines: list[str] = []
-    _gather(_tree(archive, "content.xml"), lines, found)
-    found.text("\n".join(lines))
-
-
-def _read_slides(archive: zipfile.ZipFile, found: Findings) -> None:
-    numbers = sorted(int(m[1]) for name in archive.namelist() if (m := _SLIDE.fullmatch(name)))
-    for page in numbers:
+def read_odt(data: bytes, found: Findings) -> None:
+    """Read a text of OpenDocument."""
+    with _opened(data, found) as archive:
         lines: list[str] = []
-        slide = _tree(archive, f"ppt/slides/slide{page}.xml")
-        _gather(slide, lines, found)
-        found.text("\n".join(lines), page=page)
+        _gather(_tree(archive, "content.xml"), lines, found)
+        found.text("\n".join(lines))
 
 
-def _read_book(archive: zipfile.ZipFile, found: Findings) -> None:
-    """The chapters in the order in which the book is read."""
-    container = _tree(archive, "META-INF/container.xml")
-    root = next(each.attrib["full-path"] for each in container.iter(_PACKAGE))
-    book = _tree(archive, root)
-    files = {each.get("id"): each.get("href") for each in book.iter() if _name(each) == "item"}
-    for each in book.iter():
-        if _name(each) == "itemref" and (file := files.get(each.attrib["idref"])):
-            chapter = posixpath.normpath(posixpath.join(posixpath.dirname(root), unquote(file)))
-            read_html(archive.read(chapter).decode("utf-8", "replace"), found)
+def read_pptx(data: bytes, found: Findings) -> None:
+    """Read slides, in their order."""
+    with _opened(data, found) as archive:
+        names = archive.namelist()
+        for page in sorted(int(m[1]) for name in names if (m := _SLIDE.fullmatch(name))):
+            lines: list[str] = []
+            _gather(_tree(archive, f"ppt/slides/slide{page}.xml"), lines, found)
+            found.text("\n".join(lines), page=page)
+
+
+def read_epub(data: bytes, found: Findings) -> None:
+    """Read the chapters of a book, in the order in which it is read."""
+    with _opened(data, found) as archive:
+        container = _tree(archive, "META-INF/container.xml")
+        root = next(each.attrib["full-path"] for each in container.iter(_PACKAGE))
+        book = _tree(archive, root)
+        files = {each.get("id"): each.get("href") for each in book.iter() if _name(each) == "item"}
+        for each in book.iter():
+            if _name(each) == "itemref" and (file := files.get(each.attrib["idref"])):
+                chapter = posixpath.normpath(posixpath.join(posixpath.dirname(root), unquote(file)))
+                read_page(archive.read(chapter).decode("utf-8", "replace"), found)
+
+
+def _opened(data: bytes, found: Findings) -> zipfile.ZipFile:
+    if data.startswith(PACKED):
+        measure(data, found.bounds.inflated)
+    return zipfile.ZipFile(io.BytesIO(data))
 
 
 def _tree(archive: zipfile.ZipFile, name: str) -> Element:
     tree: Element = fromstring(archive.read(name))
     return tree
-
-
-_PACKAGES: Final = {"odt": _read_text, "pptx": _read_slides, "epub": _read_book}
 
 
 def _gather(element: Element, lines: list[str], found: Findings) -> None:
@@ -118,7 +122,10 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _read_workbook(data: bytes, found: Findings) -> None:
+def read_xlsx(data: bytes, found: Findings) -> None:
+    """Read a workbook of any program, sheet by sheet."""
+    if data.startswith(PACKED):
+        measure(data, found.bounds.inflated)
     book = python_calamine.load_workbook(io.BytesIO(data))
     for name in book.sheet_names:
         sheet = book.get_sheet_by_name(name)
@@ -128,6 +135,9 @@ def _read_workbook(data: bytes, found: Findings) -> None:
         found.table(rows, name=name)
         lines = (" | ".join("" if c is None else str(c) for c in row) for row in rows)
         found.text("\n".join(line for line in lines if line.strip(" |")), section=name)
+
+
+read_xls = read_ods = read_xlsx
 
 
 def _cell(value: Any) -> ParsedCell:
@@ -147,8 +157,3 @@ def _cell(value: Any) -> ParsedCell:
         case _:
             pass
     return found
-
-
-def _no_image() -> Any:
-    """Pictures in a document are not read."""
-    return mammoth.images.img_element(lambda _: {})

@@ -1,18 +1,22 @@
-"""The process that parses one PDF: bytes in, JSON out; it may be killed at any moment.
+"""The process that reads one PDF or draws a page of it: bytes in, JSON out; it may be killed.
 
 It imports of Canonry only what it is bounded by, so that it starts quickly.
 """
 
+import json
+import struct
 import sys
+import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from math import ceil, sqrt
 from statistics import median
 from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import answer
+from canonry.documents.parsers.findings import Fault, answer, cleaned
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
@@ -25,6 +29,15 @@ _BLANK: Final = 0.8
 """Words that are farther apart, in widths of a letter, do not stand beside each other."""
 
 _COLUMNS_MAX: Final = 400
+_POINTS_MAX: Final = 4_000_000
+_SCALE: Final = 2.0
+"""Points of the picture for one of the page, where the page is not too large for that."""
+
+_CHANNELS: Final = 3
+_YELLOW: Final = (bytes(range(256)), bytes(n * 90 // 100 for n in range(256)),
+                  bytes(n * 38 // 100 for n in range(256)))  # fmt: skip
+"""What a pen makes of red, green and blue: dark letters stay dark."""
+
 _HYPHENS: Final = {0x2: "-\n", 0xFFFE: "-\n"}
 """What the library says in place of a hyphen at the end of a line."""
 
@@ -33,21 +46,29 @@ PageWord = tuple[str, tuple[float, float, float, float]]
 
 
 def main() -> None:
-    """Take the bounds from the arguments and the PDF from standard input.
+    """Take a task, its seconds and bounds from the arguments, and the PDF from standard input.
 
-    A fourth bound says how many pages are read a second time as they are laid out.
+    To `read` is bounded by pages, characters, and how many pages are read a second time as they
+    are laid out; to `draw` takes a page, and boxes as JSON.
     """
-    pages, characters, seconds, laid_out = map(int, sys.argv[1:5])
-    answer(lambda data: _read(data, pages, characters, laid_out), seconds=seconds)
+    task: Callable[..., dict[str, Any]] = _draw if sys.argv[1] == "draw" else _read
+    bounds = [json.loads(each) for each in sys.argv[3:]]
+    answer(lambda data: task(_opened(data), *bounds), seconds=int(sys.argv[2]))
 
 
-def _read(data: bytes, pages_max: int, characters_max: int, laid_out: int) -> dict[str, Any]:
+def _opened(data: bytes) -> PdfDocument:
     try:  # files that only restrict printing open with the empty password
-        document = PdfDocument(data)
+        return PdfDocument(data)
     except PdfiumError as error:
-        return {"fault": "encrypted" if error.err_code == raw.FPDF_ERR_PASSWORD else "damaged"}
+        encrypted = error.err_code == raw.FPDF_ERR_PASSWORD
+        raise Fault("encrypted" if encrypted else "damaged") from error
+
+
+def _read(
+    document: PdfDocument, pages_max: int, characters_max: int, laid_out: int
+) -> dict[str, Any]:
     if len(document) > pages_max:
-        return {"fault": "pages"}
+        raise Fault("pages")
     titles = _titles(document)
     pages: list[tuple[int, str | None, str, list[float]]] = []
     layout: list[str] = []
@@ -59,7 +80,7 @@ def _read(data: bytes, pages_max: int, characters_max: int, laid_out: int) -> di
         text, words, pictured = _page(document[number - 1], boxes=boxes_left > 0)
         left, boxes_left = left - len(text), boxes_left - len(words)
         if left < 0:
-            return {"fault": "characters"}
+            raise Fault("characters")
         pages.append((number, title, text, [edge for _, box in words for edge in box]))
         if number <= laid_out:
             layout.append(_laid_out(words) or text)
@@ -73,17 +94,13 @@ def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
     try:
         seen = page.get_textpage()
         if not boxes:
-            return _clean(seen.get_text_range()), [], False
-        text = [_letter(seen, place) for place in range(seen.count_chars())]
+            return cleaned(seen.get_text_range()), [], False
+        codes = [raw.FPDFText_GetUnicode(seen, place) for place in range(seen.count_chars())]
+        text = [_HYPHENS.get(code) or chr(code) for code in codes]
         pictured = any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
-        return _clean("".join(text)), list(_words(page, seen, text)), pictured
+        return cleaned("".join(text)), list(_words(page, seen, text)), pictured
     finally:
         page.close()
-
-
-def _letter(seen: PdfTextPage, place: int) -> str:
-    code = raw.FPDFText_GetUnicode(seen, place)
-    return _HYPHENS.get(code) or chr(code)
 
 
 def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[PageWord]:
@@ -97,7 +114,7 @@ def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[Pa
             place += 1  # noqa: PLW2901 - the hyphen is the word's own
         if begin is None:
             continue
-        word = _clean("".join(text[begin:place])).strip()
+        word = cleaned("".join(text[begin:place])).strip()
         if word:
             yield word, _box(page, [seen.get_charbox(n, loose=True) for n in range(begin, place)])
         begin = None
@@ -173,7 +190,7 @@ def _titles(document: PdfDocument) -> dict[int, str]:
     path: list[str] = []
     with suppress(Exception):
         for item in document.get_toc():
-            title = " ".join(_clean(item.get_title()).split())[:_TITLE_MAX]
+            title = " ".join(cleaned(item.get_title()).split())[:_TITLE_MAX]
             path = [*path[: item.level], title]
             leads_to = item.get_dest()
             page = leads_to and leads_to.get_index()
@@ -182,10 +199,34 @@ def _titles(document: PdfDocument) -> dict[int, str]:
     return found
 
 
-def _clean(text: str) -> str:
-    """Without NUL and lone surrogates, which broken fonts map to."""
-    whole = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
-    return whole.replace("\r\n", "\n").replace("\r", "\n")
+def _draw(document: PdfDocument, number: int, boxes: list[list[float]]) -> dict[str, Any]:
+    if number > len(document):
+        raise Fault("page")
+    page = document[number - 1]
+    width, height = page.get_size()
+    scale = min(_SCALE, sqrt(_POINTS_MAX / max(1.0, width * height)))
+    seen = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
+    line = seen.width * _CHANNELS
+    rows = [
+        bytearray(bytes(seen.buffer[start : start + line]))
+        for start in range(0, seen.stride * seen.height, seen.stride)
+    ]
+    for left, top, right, bottom in boxes:
+        begin, end = (max(0, min(seen.width, ceil(x * scale))) for x in (left, right))
+        for row in rows[max(0, int(top * scale)) : max(0, ceil(bottom * scale))]:
+            for channel, table in enumerate(_YELLOW):
+                stretch = slice(begin * _CHANNELS + channel, end * _CHANNELS, _CHANNELS)
+                row[stretch] = row[stretch].translate(table)
+    return {"png": b64encode(b"".join(_png(seen.width, seen.height, rows))).decode()}
+
+
+def _png(width: int, height: int, rows: list[bytearray]) -> Iterator[bytes]:
+    yield b"\x89PNG\r\n\x1a\n"
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    lines = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
+    for name, data in ((b"IHDR", head), (b"IDAT", lines), (b"IEND", b"")):
+        check = zlib.crc32(name + data)
+        yield struct.pack(">I", len(data)) + name + data + struct.pack(">I", check)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The kind of a file, by its content and by its bringer's hint."""
 
-import codecs
 import io
 import json
 import re
@@ -9,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
-from canonry.documents.readers.structured import known
+from canonry.documents.readers.structured import MARKS, known
 from canonry.values.errors import InvalidInput
 
 _HEAD: Final = 4_000
@@ -36,7 +35,10 @@ def exchanged(begin: str) -> FileType | None:
         return FileType.QIF
     if _is_mt940(head):
         return FileType.MT940
-    return FileType.XML if head.startswith("<") and _is_known(_root_of(begin)) else None
+    tag = _root_of(begin) if head.startswith("<") else ""
+    name = tag[1:].split(None, 1)[0].rpartition(":")[2] if len(tag) > 2 else ""  # noqa: PLR2004
+    exact = name.startswith(_ROOTS) and any(space in tag for space in _SPACES)
+    return FileType.XML if exact else None
 
 
 def _is_mt940(head: str) -> bool:
@@ -58,11 +60,6 @@ def _root_of(text: str) -> str:
             place += rest.index(end) + len(end)
     tag = text[place : place + _HEAD].lstrip()
     return tag[: tag.find(">") + 1] if tag.startswith("<") else ""
-
-
-def _is_known(tag: str) -> bool:
-    name = tag[1:].split(None, 1)[0].rpartition(":")[2] if len(tag) > 2 else ""  # noqa: PLR2004
-    return name.startswith(_ROOTS) and any(space in tag for space in _SPACES)
 
 
 # What kind of file some bytes are: by signatures and structure, and a hint only among look-alikes.
@@ -129,36 +126,18 @@ _POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
 """The line that each message of an mbox begins with, and the first of its head."""
 
 _HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
+_NAMES: Final = (
+    "csv html json eml vcf ics jsonl mbox pdf rtf epub zip msg xlsx xls ods docx odt pptx png "
+    "jpeg heic markdown"
+)
 _SUFFIXES: Final = {
-    "csv": FileType.CSV,
+    **{name: FileType[name.upper()] for name in _NAMES.split()},
     "tsv": FileType.CSV,
     "md": FileType.MARKDOWN,
-    "markdown": FileType.MARKDOWN,
     "htm": FileType.HTML,
-    "html": FileType.HTML,
-    "json": FileType.JSON,
-    "eml": FileType.EML,
-    "vcf": FileType.VCF,
-    "ics": FileType.ICS,
-    "jsonl": FileType.JSONL,
     "ndjson": FileType.JSONL,
-    "mbox": FileType.MBOX,
     "txt": FileType.PLAIN,
-    "pdf": FileType.PDF,
-    "rtf": FileType.RTF,
-    "epub": FileType.EPUB,
-    "zip": FileType.ZIP,
-    "msg": FileType.MSG,
-    "xlsx": FileType.XLSX,
-    "xls": FileType.XLS,
-    "ods": FileType.ODS,
-    "docx": FileType.DOCX,
-    "odt": FileType.ODT,
-    "pptx": FileType.PPTX,
-    "png": FileType.PNG,
     "jpg": FileType.JPEG,
-    "jpeg": FileType.JPEG,
-    "heic": FileType.HEIC,
 }
 _SYNONYMS: Final = {
     "text/x-markdown": FileType.MARKDOWN,
@@ -278,14 +257,8 @@ def _packed(data: bytes) -> FileType:
 def _text(data: bytes, hint: FileHint) -> str | None:
     """The beginning as text, None where the bytes are none."""
     head = data[:_KINDS_HEAD]
-    encoding = hint.charset or "latin-1"
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if head.startswith(mark):
-            encoding = name
+    marked = (name for mark, name in MARKS if "32" not in name and head.startswith(mark))
+    encoding = next(marked, hint.charset or "latin-1")
     try:
         text = head.decode(known(encoding), "ignore")
     except LookupError:
@@ -310,6 +283,10 @@ def _written(text: str, hint: FileHint) -> FileType:
     return FileType.PLAIN
 
 
+_BROKEN_OFF: Final = 32
+_HEADERS_MIN: Final = 3
+
+
 def _like_json(text: str) -> bool:
     if text[:1] not in {"{", "["}:
         return False
@@ -322,9 +299,6 @@ def _like_json(text: str) -> bool:
         at_the_end = error.pos >= len(text) - _BROKEN_OFF or "Unterminated" in error.msg
         return len(text) > _KINDS_HEAD // 2 and at_the_end
     return True
-
-
-_BROKEN_OFF: Final = 32
 
 
 def _like_lines(text: str) -> bool:
@@ -344,14 +318,8 @@ def _like_mail(text: str) -> bool:
     """Whether it begins with at least two header lines of a message."""
     lines = [line for line in text.splitlines()[:60] if line[:1] not in {" ", "\t"}]
     head = lines[: lines.index("")] if "" in lines else lines
-    return len(head) > 1 and bool(_HEADER.match(head[0])) and _headers(head) >= _HEADERS_MIN
-
-
-_HEADERS_MIN: Final = 3
-
-
-def _headers(lines: list[str]) -> int:
-    return sum(1 for line in lines if _HEADER.match(line))
+    named = sum(1 for line in head if _HEADER.match(line))
+    return len(head) > 1 and bool(_HEADER.match(head[0])) and named >= _HEADERS_MIN
 
 
 def _like_table(text: str) -> bool:
@@ -365,10 +333,6 @@ def _like_table(text: str) -> bool:
         and not lines[0].rstrip().endswith((".", ":"))
         for mark in (",", ";", "\t", "|")
     )
-
-
-def _always(text: str) -> bool:
-    return bool(text)
 
 
 _STRUCTURES: Final[tuple[tuple[Callable[[str], object], FileType], ...]] = (
@@ -390,7 +354,7 @@ _FITS: Final[dict[FileType, Callable[[str], bool]]] = {
     FileType.JSON: lambda text: text[:1] in {"{", "["},
     FileType.EML: lambda text: bool(_HEADER.match(text)),
     FileType.HTML: lambda text: "<" in text,
-    FileType.CSV: _always,
-    FileType.MARKDOWN: _always,
+    FileType.CSV: bool,
+    FileType.MARKDOWN: bool,
 }
 """What a declared kind asks of a text; kinds that are not here are told by their signature."""

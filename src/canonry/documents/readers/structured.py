@@ -129,25 +129,19 @@ def records_of(text: str, cells_max: int) -> tuple[Record, ...]:
     return tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
 
 
-def records_by_line(text: str, cells_max: int) -> tuple[Record, ...]:
-    """The objects of a document with one of them on each line.
-
-    Raises:
-        InvalidInput: `document.damaged` or `document.too-large`.
-    """
-    lines = [line for line in text.split("\n") if line.strip()]
-    return records_of(f"[{','.join(lines)}]", cells_max)
-
-
 def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The records of a value: lists within lists are one, and a wrapper is none itself."""
     if isinstance(value, list):
         for each in value:
-            yield from _objects(each) if isinstance(each, list) else _one(each)
+            if isinstance(each, list):
+                yield from _objects(each)
+            elif isinstance(each, dict):
+                yield "object", each
         return
     if not isinstance(value, dict):
         return
-    lists = {name: inner for name, inner in value.items() if _is_list_of_objects(inner)}
+    full = {name: inner for name, inner in value.items() if isinstance(inner, list) and inner}
+    lists = {name: each for name, each in full.items() if all(isinstance(v, dict) for v in each)}
     # A wrapper such as {"contacts": [...]} holds lists and nothing that is a record itself.
     others = len(value) - len(lists)
     if lists and others <= _WRAPPED_MAX and "entity_type" not in value:
@@ -159,15 +153,6 @@ def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "object", value
 
 
-def _one(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if isinstance(value, dict):
-        yield "object", value
-
-
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
-
-
 def _size(value: Any) -> int:
     """How many values there are in all, without recursion, so that depth costs nothing."""
     count = 0
@@ -177,10 +162,8 @@ def _size(value: Any) -> int:
         count += 1
         if depth > _DEPTH_MAX:
             raise _damaged("it is nested too deeply")
-        if isinstance(each, dict):
-            waiting.extend((inner, depth + 1) for inner in each.values())
-        elif isinstance(each, list):
-            waiting.extend((inner, depth + 1) for inner in each)
+        inside = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        waiting.extend((inner, depth + 1) for inner in inside)
     return count
 
 
@@ -243,7 +226,8 @@ def sections(text: str) -> Sequence[Part]:
 
 def _headings(text: str) -> Iterator[_Heading]:
     """Each heading that is not nested in something else."""
-    if text.count("\n") > LINES_MAX or _has_more(_MARKER, text, MARKERS_MAX):
+    markers = islice(_MARKER.finditer(text), MARKERS_MAX, None)
+    if text.count("\n") > LINES_MAX or next(markers, None) is not None:
         yield from _plain_headings(text)
         return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a server that ingests nothing needs it not
@@ -253,10 +237,6 @@ def _headings(text: str) -> Iterator[_Heading]:
         if token.type == "heading_open" and token.level == 0 and token.map:
             first, body = token.map
             yield first, body, int(token.tag[1:]), _title(inner.content)
-
-
-def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:
-    return next(islice(pattern.finditer(text), most, None), None) is not None
 
 
 def _plain_headings(text: str) -> Iterator[_Heading]:

@@ -36,8 +36,8 @@ from canonry.log.items.scenes import Story
 from canonry.narrative.usecases.scenes import get_scene, get_turns, query_scenes
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.notation.numbers import NOTATIONS
-from canonry.records.usecases.duplicates import DuplicateQuery, duplicates_within
-from canonry.records.usecases.review import Settled, list_unclear, settle_values
+from canonry.records.usecases.corrections import Settled, list_unclear, settle_values
+from canonry.records.usecases.identity import DuplicateQuery, duplicates_within
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 

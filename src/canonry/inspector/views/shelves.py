@@ -9,7 +9,7 @@ from canonry.assistant.rows import rows_of
 from canonry.canon.queries.listings import EntityQuery, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.catalog.usecases.browse_catalog import search_catalog
+from canonry.catalog.usecases.rows import search_catalog
 from canonry.gateway.tool import Arguments
 from canonry.inspector.doors import Visit
 from canonry.inspector.views.places import Seen, entity_types, place_of

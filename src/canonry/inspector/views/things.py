@@ -34,8 +34,8 @@ from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.recall.usecases.find_things import about
 from canonry.records.notation.labels import places_of
+from canonry.records.usecases.corrections import picture_of, reading_of
 from canonry.records.usecases.identity import DIFFERENT_FROM
-from canonry.records.usecases.review import picture_of, reading_of
 from canonry.values.ids import ObservationId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation

@@ -176,7 +176,8 @@ class Matcher:
             ((schema.canonical(each.field) if schema else None) or each.field, each)
             for each in selection.conditions
         ]
-        spans = ((selection.dates, dates_of(schema)), (selection.amounts, amounts_of(schema)))
+        amounts = [name for name in _typed(schema, FieldType.NUMBER) if _MONEY.search(name)]
+        spans = ((selection.dates, dates_of(schema)), (selection.amounts, amounts))
         self._spans = [(bounds, names) for bounds, names in spans if bounds != (None, None)]
 
     def fields(self, row: RecordRow) -> Sequence[str] | None:
@@ -205,11 +206,6 @@ class Matcher:
 def dates_of(schema: EntitySchema | None) -> Sequence[str]:
     """The fields of a type that say when."""
     return _typed(schema, FieldType.DATE)
-
-
-def amounts_of(schema: EntitySchema | None) -> Sequence[str]:
-    """The fields of a type that say how much."""
-    return [name for name in _typed(schema, FieldType.NUMBER) if _MONEY.search(name)]
 
 
 def _typed(schema: EntitySchema | None, kind: FieldType) -> list[str]:
@@ -348,31 +344,6 @@ class Summed:
     left_out: Sequence[LeftOut]
 
 
-def require_number(schema: EntitySchema, name: str, path: str) -> None:
-    """Refuse to add up a field that does not hold numbers.
-
-    Raises:
-        InvalidInput: `sum.not-a-number`.
-    """
-    spec = schema.field(name)
-    if spec is None or spec.type is not FieldType.NUMBER:
-        numbers = ", ".join(e.name for e in schema.fields if e.type is FieldType.NUMBER) or "none"
-        message = f"{name} holds no numbers; of {schema.entity_type} these do: {numbers}"
-        raise InvalidInput("sum.not-a-number", message, path=path)
-
-
-def require_date(schema: EntitySchema, name: str, path: str) -> None:
-    """Refuse to tell periods by a field that does not hold dates.
-
-    Raises:
-        InvalidInput: `sum.not-a-date`.
-    """
-    if name not in (dates := dates_of(schema)):
-        told = ", ".join(dates) or "none"
-        message = f"{name} holds no dates; of {schema.entity_type} these do: {told}"
-        raise InvalidInput("sum.not-a-date", message, path=path)
-
-
 def currency_of(schema: EntitySchema, name: str) -> str | None:
     """The field that says in which currency another one is."""
     apart = f"{CURRENCY}_{name.rpartition('_')[2]}"
@@ -414,7 +385,10 @@ class RunningSums:
                 if name in row.unclear:
                     self.leave_out(row, name, row.unclear[name])
                     return
-        coined = (_coined(said.get(self._currency)),) if self._currency else ()
+        code = said.get(self._currency) if self._currency else None
+        # A currency is told apart by its code, however it was written.
+        code = (code.strip().upper() or None) if isinstance(code, str) else None
+        coined = (code,) if self._currency else ()
         values = (*(said.get(name) for name in asked.group_by), *coined)
         if asked.period is not None:
             values = (asked.period.of(said.get(asked.date_field or "")), *values)
@@ -455,12 +429,6 @@ def written(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _coined(value: Any) -> str | None:
-    """A currency as it is told apart: by its code, however it was written."""
-    text = str(value).strip().upper() if isinstance(value, str) else ""
-    return text or None
-
-
 def _alike(value: Any) -> str:
     """Equal for values that make one group; what says nothing comes last."""
     if value is None:
@@ -479,5 +447,4 @@ def _placed(
 
 
 def _in_order(groups: Mapping[tuple[str, ...], Group]) -> Sequence[Group]:
-    found: Iterable[tuple[tuple[str, ...], Group]] = groups.items()
-    return [group for _, group in sorted(found, key=lambda pair: pair[0])]
+    return [groups[place] for place in sorted(groups)]

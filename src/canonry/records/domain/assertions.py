@@ -1,10 +1,10 @@
-"""Assertions of records and the keys that they carry."""
+"""Assertions of records, the keys that they carry, and whom they are about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from canonry.log.items.entities import Entity, alone
 from canonry.log.items.sources import entity_id_of
@@ -13,21 +13,27 @@ from canonry.log.schemas.identity_keys import (
     CONTENT,
     KEY_MARK,
     LOOK_MARK,
+    Bearer,
     Identity,
     KeyReader,
+    bears_any,
     content_identity,
     found_under,
+    identities_of,
     key_mark,
+    keys_of,
+    label_of,
     looks_in,
     rule_of,
     texts_in,
 )
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.truth_types import types_alike
 from canonry.log.schemas.typed_records import RecordReader, TypedRecord
 from canonry.records.domain.shown import shown_by
 from canonry.values.ids import EntityId
-from canonry.values.observations import Fragment
+from canonry.values.observations import Accumulator, Fragment
 
 # Assertions: what one record says of one entity, by its schema, with all keys that it gives.
 #
@@ -227,3 +233,282 @@ def names_today(
 
 def _found_today(entity: Entity, schemas: Mapping[str, EntitySchema]) -> frozenset[str]:
     return frozenset(map(found_under, names_today(entity, schemas.get(entity.entity_type))))
+
+
+# Resolving: whom a record is about, and who may be the same all the same.
+#
+# Whoever ever bore a key may be meant. Where a key leads to several, the next weaker one is asked;
+# where none tells, somebody new comes into being and the others are told. Merges only
+# decide whether those found are several: a record stays with the one that bears its key.
+
+
+@dataclass(slots=True, kw_only=True)
+class Target:
+    """One that records may be about, whoever answers for it: known, or made by this source.
+
+    `borne` is all under which it was ever named, `fields` what this source says of it.
+    """
+
+    id: EntityId
+    root_id: EntityId
+    entity_type: str
+    entity: Entity | None
+    own: Accumulator
+    fields: dict[str, Any] = field(default_factory=dict)
+    borne: set[str] = field(default_factory=set)
+
+    def is_apart_from(self, assertion: Assertion, index: int) -> bool:
+        """Whether it is another one, though it bears the record's key at `index`.
+
+        It is if it bears other keys of a stronger rule, or if the rule itself names details that
+        differ.
+        """
+        if _bears_others(self.borne, assertion, index):
+            return True
+        ours = assertion.identities[index]
+        if not ours.apart:
+            return False
+        before = {} if self.entity is None else alone(self.entity).properties
+        today = identities_of(assertion.schema, {**before, **self.fields})
+        return any(ours.differs_from(each) for each in today if each.rule == ours.rule)
+
+
+class Doubt(NamedTuple):
+    """Why somebody may be meant as well, and the text that both bear."""
+
+    reason: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """Whom an assertion is about, by which of its identities; without a target somebody new.
+
+    `doubts` are those who may be meant as well, and why.
+    """
+
+    target: Target | None
+    entity_id: EntityId
+    index: int = 0
+    doubts: Mapping[EntityId, Doubt] = field(default_factory=dict)
+
+    @property
+    def unclear(self) -> bool:
+        """Whether several fit as well as whoever was chosen."""
+        return any(each.reason == SEVERAL_FIT for each in self.doubts.values())
+
+
+@dataclass(slots=True)
+class Known:
+    """Everybody whom records may be about, found by ids, by keys and by looks.
+
+    `others` bear a key or look so, and no record can be about them (see `clearly_others`).
+    """
+
+    targets: dict[str, Target] = field(default_factory=dict)
+    families: dict[EntityId, list[Target]] = field(default_factory=dict)
+    by_text: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
+    others: dict[str, list[Bearer]] = field(default_factory=dict)
+
+    def add(self, target: Target) -> None:
+        """Take somebody in."""
+        self.targets[target.id] = target
+        self.families.setdefault(target.root_id, []).append(target)
+        self._lead(target, [text for text in target.borne if text[0] in _MARKS])
+
+    def learn(self, target: Target, assertion: Assertion) -> None:
+        """Let the keys and the looks of what is said lead to the target."""
+        target.fields |= assertion.fields
+        target.borne.update(assertion.keys, assertion.looks)
+        self._lead(target, (*assertion.keys, *assertion.looks))
+
+    def bearers(self, entity_type: str, text: str) -> Collection[Target]:
+        """Who ever bore a key or looked so, of all types that are alike."""
+        return self.by_text.get((types_alike(entity_type), text), _NONE).values()
+
+    def others_bearing(self, entity_type: str, text: str) -> Sequence[Bearer]:
+        """Those of `others` who ever bore a key or looked so, of all types that are alike."""
+        kinds = types_alike(entity_type)
+        return [each for each in self.others.get(text, ()) if each.entity_type in kinds]
+
+    def _lead(self, target: Target, texts: Iterable[str]) -> None:
+        kinds = types_alike(target.entity_type)
+        for text in texts:
+            self.by_text.setdefault((kinds, text), {})[target.id] = target
+
+
+_MARKS: Final = frozenset((KEY_MARK, LOOK_MARK))
+_NONE: Final[Mapping[EntityId, Target]] = {}
+
+
+def disowned(own: Accumulator, borne: Collection[str], assertion: Assertion, index: int) -> bool:
+    """Whether a key by which somebody was born was taken away: all else is known of them."""
+    by_content = assertion.identities[index].rule == CONTENT  # which nobody bears
+    return bool(own) and not by_content and assertion.keys[index] not in borne
+
+
+def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> bool:
+    """Whether there are other keys of a stronger rule than the record's key at `index`.
+
+    Of several by one rule it is enough that one is the same.
+    """
+    rule, same, others = assertion.identities[index].rule, set[str](), set[str]()
+    for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
+        if stronger.rule != rule:
+            (same if key in borne else others).add(stronger.rule)
+    return any(bears_any(borne, each) for each in others - same)
+
+
+def clearly_others(
+    bearers: Iterable[Bearer], assertions: Iterable[Assertion]
+) -> Mapping[str, Bearer]:
+    """Those of whom none of the records can be, though they bear some of their weaker keys."""
+    leading: dict[str, list[tuple[Assertion, int]]] = {}
+    for assertion in assertions:
+        for index, key in enumerate(assertion.keys):
+            leading.setdefault(key, []).append((assertion, index))
+    return {
+        each.id: each
+        for each in bearers
+        if not each.members
+        and all(_bears_others(each.borne, *a) for text in each.borne for a in leading.get(text, ()))
+    }
+
+
+def known_among(
+    entities: Iterable[Entity], others: Iterable[Bearer], assertions: Iterable[Assertion]
+) -> Known:
+    """What the store has, as something by which to resolve these assertions."""
+    known = Known()
+    asked = {text for each in assertions for text in (*each.keys, *each.looks)}
+    for other in others:
+        for text in asked.intersection(other.borne):
+            known.others.setdefault(text, []).append(other)
+    for given in entities:
+        known.add(target_of(given))
+    return known
+
+
+def target_of(entity: Entity) -> Target:
+    """Somebody who is known, as one whom records may be about."""
+    return Target(
+        id=entity.id,
+        root_id=entity.merged_into or entity.id,
+        entity_type=entity.entity_type,
+        entity=entity,
+        own=entity.own,
+        borne=set(entity.borne),
+    )
+
+
+def resolve(known: Known, assertion: Assertion) -> Resolved:
+    """Whom the assertion is about."""
+    doubts: dict[EntityId, Doubt] = {}
+    wanted = assertion.schema.entity_type
+    for indexes in _by_rule(assertion):
+        fitting: dict[str, tuple[Target, int]] = {}
+        for index in indexes:
+            key = assertion.keys[index]
+            for other in known.others_bearing(wanted, key):
+                if other.entity_type == wanted:
+                    doubts[other.id] = Doubt(OTHER_DETAILS, key)
+            for each in _possible(known, assertion, index):
+                if each.is_apart_from(assertion, index):
+                    doubts.setdefault(each.root_id, Doubt(OTHER_DETAILS, key))
+                else:
+                    fitting.setdefault(each.id, (each, index))
+        if not fitting:
+            continue
+        roots = {each.root_id for each, _ in fitting.values()}
+        if len(roots) == 1:
+            target = _addressed(known, wanted, [each for each, _ in fitting.values()])
+            first = indexes[0]
+            others = {i: why for i, why in doubts.items() if first and i != target.root_id}
+            _, index = fitting.get(target.id, (target, first))
+            return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
+        doubts |= {e.root_id: Doubt(SEVERAL_FIT, assertion.keys[i]) for e, i in fitting.values()}
+    return _unresolved(known, assertion, doubts)
+
+
+def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
+    """The places of the record's keys, those by one rule together, the strongest first."""
+    if len(assertion.identities) == 1:
+        return ([0],)
+    places: dict[str, list[int]] = {}
+    for index, identity in enumerate(assertion.identities):
+        places.setdefault(identity.rule, []).append(index)
+    return places.values()
+
+
+def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:
+    """Who bears the key: of the record's type, or one with somebody of that type."""
+    wanted = assertion.schema.entity_type
+    found = {each.id: each for each in known.bearers(wanted, assertion.keys[index])}
+    held = known.targets.get(assertion.ids[index])
+    if held is not None and not disowned(held.own, held.borne, assertion, index):
+        found[held.id] = held  # whoever was born by the key, even if all that was said is erased
+    return [
+        each
+        for each in found.values()
+        if each.entity_type == wanted
+        or any(other.entity_type == wanted for other in known.families[each.root_id])
+    ]
+
+
+def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Target:
+    """Which of a family a record belongs to: who bears its key, else the one that answers."""
+    if len(fitting) == 1 and fitting[0].entity_type == entity_type:
+        return fitting[0]
+    root_id = fitting[0].root_id
+    family = [each for each in known.families[root_id] if each.entity_type == entity_type]
+    return min(family, key=lambda each: (each.id != root_id, each.id))
+
+
+def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt]) -> Resolved:
+    """Somebody new, or whoever was made before of a record that left the same open."""
+    taken = known.targets.get(assertion.ids[0])
+    if taken is None:
+        return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
+    if taken.is_apart_from(assertion, 0):
+        entity_id = assertion.apart_id or assertion.unclear_id
+    elif disowned(taken.own, taken.borne, assertion, 0) or _is_known_better(assertion, taken):
+        entity_id = assertion.unclear_id
+    else:
+        entity_id = taken.id
+    target = known.targets.get(entity_id)
+    if target is None:
+        return Resolved(target=None, entity_id=entity_id, doubts=doubts)
+    others = {i: why for i, why in doubts.items() if i != target.root_id}
+    return Resolved(target=target, entity_id=target.id, doubts=others)
+
+
+def _is_known_better(assertion: Assertion, target: Target) -> bool:
+    """Whether the target bears a key by a stronger rule than the record's strongest."""
+    rules = ["+".join(map(label_of, each.fields)) for each in assertion.schema.identity]
+
+    def strength(rule: str) -> int:
+        fits = (i for i, each in enumerate(rules) if f"{rule}+".startswith(f"{each}+"))
+        return next(fits, len(rules))
+
+    ours = strength(assertion.identities[0].rule)
+    return any(strength(rule) < ours for rule in keys_of(target.borne))
+
+
+def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, Doubt]:
+    """Who else bears what the record brings that nobody of its entity's own has borne yet."""
+    entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
+    rules = [reason_of(each.rule) for each in assertion.identities]
+    rules += [LOOK_ALIKE] * len(assertion.looks)
+    found: dict[EntityId, Doubt] = {}
+    for text, reason in zip((*assertion.keys, *assertion.looks), rules, strict=True):
+        others = [e.root_id for e in known.bearers(entity_type, text) if e.root_id != root_id]
+        others += [each.id for each in known.others_bearing(entity_type, text)]
+        if others and not any(text in each.borne for each in family):
+            for other in others:
+                found.setdefault(other, Doubt(reason, text))
+    return found
+
+
+def reason_of(rule: str) -> str:
+    """Why two that bear one key by a rule may be one."""
+    return f"same_{rule.replace('+', '_')}"

@@ -70,7 +70,12 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
             if spec is not None and spec.name == name:
                 shown[name] = elements
             else:
-                fragments[name] = _without_place(elements)
+                # This version of the schema has the field no longer, or not yet.
+                fragments[name] = RawFragment(
+                    value=LAST_WRITE.show(elements),
+                    reason=NOT_IN_SCHEMA,
+                    observation=LAST_WRITE.credit(elements)[""][0],
+                )
         elif said.startswith(FRAGMENT_PREFIX):
             loose[said.removeprefix(FRAGMENT_PREFIX)] = elements
     for name, elements in loose.items():
@@ -96,14 +101,6 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
             value=fields.pop(name), reason=reason, observation=sources.pop(name)[0]
         )
     return Shown(fields=fields, sources=sources, fragments=dict(sorted(fragments.items())))
-
-
-def _without_place(elements: Elements) -> RawFragment:
-    """A field that this version of the schema has no longer, or not yet."""
-    observation = LAST_WRITE.credit(elements)[""][0]
-    return RawFragment(
-        value=LAST_WRITE.show(elements), reason=NOT_IN_SCHEMA, observation=observation
-    )
 
 
 def _fitting(elements: Elements, spec: FieldSpec) -> Elements:

@@ -1,9 +1,9 @@
 """Labels of values and places."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Reading, Table
@@ -67,44 +67,31 @@ def plain(label: str) -> str:
 def lines_of(text: str) -> Sequence[LabelledLine]:
     """The lines that say something, read as labels and values where they are such."""
     raw = [line[:_LINE_MAX] for line in text.split("\n") if line.strip()]
-    return [_line(line, _Following(raw, place)) for place, line in enumerate(raw)]
+    return [_line(line, partial(_block, raw, place)) for place, line in enumerate(raw)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Following:
-    """The lines behind one; looked at only where it is a label without a value."""
-
-    lines: Sequence[str]
-    place: int
-
-    def block(self) -> tuple[str, ...]:
-        """Those that belong to the label."""
-        return tuple(_block(self.lines[self.place + 1 : self.place + 1 + _BLOCK_MAX]))
-
-
-def _line(raw: str, following: _Following) -> LabelledLine:
+def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
     listed = bool(_LISTED.match(raw))
     text = _EMPHASIS.sub(r"\2", _MARKUP.sub("", raw)).strip().strip("|").strip()
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
+    line = partial(LabelledLine, text=text, listed=listed)
     if len(cells) > 2:  # noqa: PLR2004 - a row of a table, not a label and its value
-        return LabelledLine(text=text, listed=listed)
+        return line()
     # A colon within the cell of a label says nothing more than the cell's end does.
     found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
         label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
         notion, language, currency = meaning(label)
-        block = () if value else following.block()
-        return LabelledLine(
-            text=text,
+        block = () if value else tuple(following())
+        return line(
             label=label,
             value=value,
             notion=notion,
             language=language,
             block=block,
-            listed=listed,
             currency=currency,
         )
-    return _unmarked(text, following, listed=listed)
+    return _unmarked(text, line, following)
 
 
 def meaning(label: str) -> tuple[str, str, str]:
@@ -126,27 +113,20 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-def _unmarked(text: str, following: _Following, *, listed: bool) -> LabelledLine:
+def _unmarked(
+    text: str, line: Callable[..., LabelledLine], following: Callable[[], Iterator[str]]
+) -> LabelledLine:
     """A line that begins with a known label and goes on with a value, or is a label alone."""
     words = text.split()
     notion, language = notion_of(plain(text))
     if notion in _HEADS and len(words) <= _LABEL_WORDS:
-        return LabelledLine(
-            text=text,
-            label=text,
-            notion=notion,
-            language=language,
-            block=following.block(),
-            listed=listed,
-        )
+        return line(label=text, notion=notion, language=language, block=tuple(following()))
     for count in range(min(_LABEL_WORDS, len(words) - 1), 0, -1):
         label, value = " ".join(words[:count]), " ".join(words[count:])
         notion, language = notion_of(plain(label))
         if notion in _VALUED and _begins_as_value(value):
-            return LabelledLine(
-                text=text, label=label, value=value, notion=notion, language=language, listed=listed
-            )
-    return LabelledLine(text=text, listed=listed)
+            return line(label=label, value=value, notion=notion, language=language)
+    return line()
 
 
 _HEADS: Final = frozenset(
@@ -172,9 +152,9 @@ def _begins_as_value(text: str) -> bool:
     )
 
 
-def _block(following: Sequence[str]) -> Iterator[str]:
-    """The lines under a label, up to the next one."""
-    for raw in following:
+def _block(lines: Sequence[str], place: int) -> Iterator[str]:
+    """The lines under the label at a place, up to the next one."""
+    for raw in lines[place + 1 : place + 1 + _BLOCK_MAX]:
         text = _EMPHASIS.sub(r"\2", raw).strip()
         listed = _LISTED.match(text)
         pair = None if listed else _PAIR.fullmatch(text)
@@ -281,10 +261,8 @@ def _says(cell: Cell, value: Any) -> bool:
         return isinstance(value, int | float) and abs(cell) == abs(value)
     if isinstance(value, str):
         wanted = folded(value)
-        return (bool(wanted) and wanted in folded(cell)) or value[:10] in _days(cell)
+        if wanted and wanted in folded(cell):
+            return True
+        seen = (each.value for order in DayOrder for each in dates_in(cell[:_QUOTE_MAX], order))
+        return value[:10] in {each[:10] for each in seen if each is not None}
     return any(abs(each) == abs(value) for each in numbers_in(cell))
-
-
-def _days(text: str) -> set[str]:
-    seen = (each.value for order in DayOrder for each in dates_in(text[:_QUOTE_MAX], order))
-    return {value[:10] for value in seen if value is not None}

@@ -16,7 +16,9 @@ _ISO_4217: Final = """
     AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW
     MAD MXN MYR NGN NOK NZD PEN PHP PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR
 """
-_CODES: Final = frozenset(_ISO_4217.split())
+CURRENCIES: Final = frozenset(_ISO_4217.split())
+"""The codes of the currencies that are known."""
+
 _DOLLARS: Final = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "ARS", "CLP", "COP"})
 _SIGNS: Final = {
     "US$": "USD",
@@ -103,14 +105,9 @@ def number_in(text: str, mark: str | None = None, group: str | None = None) -> S
 
 
 def unit_in(text: str) -> str | None:
-    """The unit of measure behind a number, as it is written there."""
+    """The unit of measure behind a number, without which it would say something else."""
     found = _UNIT.search(text)
     return None if found is None else found[1]
-
-
-def is_measured(text: str) -> bool:
-    """Whether a number has a unit beside it, without which it would say something else."""
-    return unit_in(text) is not None
 
 
 def is_no_sum(text: str) -> bool:
@@ -134,17 +131,12 @@ def numbers_in(text: str) -> Iterator[float]:
 def currency_in(text: str, dollar: str | None = None) -> str | None:
     """The currency that a text names by code or sign; `dollar` says whose a bare `$` is."""
     for found in _CODE.finditer(text):
-        if found[1] in _CODES:
+        if found[1] in CURRENCIES:
             return found[1]
     sign = _SIGN.search(text)
     if sign is not None:
         return _SIGNS[sign[0]]
     return dollar if "$" in text else None
-
-
-def is_currency(code: str) -> bool:
-    """Whether a text is the code of a currency and nothing else."""
-    return code in _CODES
 
 
 def without_currency(label: str) -> tuple[str, str]:
@@ -154,7 +146,7 @@ def without_currency(label: str) -> tuple[str, str]:
     """
     rest, _, last = label.rpartition(" ")
     code = last.upper()
-    return (rest.removesuffix(" in"), code) if rest and code in _CODES else (label, "")
+    return (rest.removesuffix(" in"), code) if rest and code in CURRENCIES else (label, "")
 
 
 def dollar_in(text: str) -> str | None:

@@ -12,10 +12,8 @@ from canonry.records.domain.interpretations import Interpretation
 class Interpreter(Protocol):
     """Reads entities out of what a document reader found; it writes nothing and knows no canon."""
 
-    @property
-    @abstractmethod
-    def provider(self) -> str:
-        """The name under which a configuration asks for it."""
+    provider: str
+    """The name under which a configuration asks for it."""
 
     @abstractmethod
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -51,7 +49,7 @@ class Interpreter(Protocol):
 
 
 class FileHost(Protocol):
-    """Serves links of `canonry.records.domain.file_links` under an address that clients reach."""
+    """Serves links of `canonry.records.usecases.services` under an address that clients reach."""
 
     @abstractmethod
     async def address(self) -> str:

@@ -1,7 +1,8 @@
-"""Tools that ask records, and review unclear values."""
+"""Tools that ask records, review unclear values, and keep the schemas of their types."""
 
 from typing import Any, Final
 
+from canonry.canon.session.account import readable_spaces, require_account, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.shapes import (
@@ -18,6 +19,8 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Run
+from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
+from canonry.log.schemas.truth_types import type_named
 from canonry.records.domain.asking import (
     Condition,
     Group,
@@ -30,7 +33,10 @@ from canonry.records.domain.asking import (
 from canonry.records.toolset.shapes import (
     ANYTHING,
     ENTITY,
+    SCHEMA,
+    SCHEMA_FIELD,
     TEXT_MAX,
+    UNRULED,
     Json,
     first_of,
     next_offset,
@@ -38,10 +44,12 @@ from canonry.records.toolset.shapes import (
     page_of,
     rows_of,
     source_of,
+    telling,
     text_of,
 )
 from canonry.records.usecases.asking import search_records, summarise_records
-from canonry.records.usecases.review import list_unclear, settle_values
+from canonry.records.usecases.corrections import list_unclear, settle_values
+from canonry.records.usecases.schemas import NewSchema, list_schemas, register_schema
 from canonry.records.usecases.withdrawing import withdraw_source
 
 MATCH: Final = Shape(
@@ -111,21 +119,21 @@ async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
         period=None if period is None else Period(period),
         date_field=optional_text(arguments, "date_field"),
     )
-    done = await summarise_records(canon, caller, _selection(arguments), asked)
-    shown = done.summed.groups[page["offset"] : page["offset"] + page["limit"]]
-    most, adds = int(arguments["max_ids"]), done.asked.field is not None
-    named: Json = {"field": done.asked.field, "date_field": done.asked.date_field}
-    total = len(done.summed.groups)
+    entity_type, asked, done = await summarise_records(canon, caller, _selection(arguments), asked)
+    shown = done.groups[page["offset"] : page["offset"] + page["limit"]]
+    most, adds = int(arguments["max_ids"]), asked.field is not None
+    named: Json = {"field": asked.field, "date_field": asked.date_field}
+    total = len(done.groups)
     return {
-        "entity_type": done.entity_type,
+        "entity_type": entity_type,
         **{name: value for name, value in named.items() if value is not None},
         "groups": [_sum(each, most, adds=adds) for each in shown],
-        "totals": [_sum(each, 0, adds=adds) for each in done.summed.totals],
+        "totals": [_sum(each, 0, adds=adds) for each in done.totals],
         "total": total,
         **next_offset(page["offset"], len(shown), total),
         "left_out": [
             LEFT_OUT(None, field=e.name, reason=e.reason, **_counted(e, most))
-            for e in done.summed.left_out
+            for e in done.left_out
         ],
     }
 
@@ -139,12 +147,6 @@ def _counted(records: Group | LeftOut, most: int) -> dict[str, Any]:
     """How many records there are, and the ids of the first of them."""
     count, shown = len(records.ids), records.ids[:most]
     return {"count": count, "entity_ids": shown, "more_ids": count - len(shown) or None}
-
-
-RUNS: Final[dict[str, Run]] = {
-    "search_records": _search,
-    "summarise_records": _summarise,
-}
 
 
 EXAMPLE: Final = Shape(
@@ -194,8 +196,8 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     dry_run = bool(arguments["dry_run"])
     done = await withdraw_source(
         canon,
-        caller,
-        arguments.get("user_id"),
+        within_account(caller),
+        require_account(caller, arguments.get("user_id")),
         source_of(arguments),
         reason=optional_text(arguments, "reason") or "withdrawn by the user",
         dry_run=dry_run,
@@ -203,9 +205,87 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _WITHDRAWN(done, withdrawn=not dry_run)
 
 
-REVIEW_RUNS: Final[dict[str, Run]] = {
+_LISTED_MAX: Final = 1_000
+"""So many schemas are listed; the total tells of more."""
+_FIELDS_SHOWN: Final = 6
+"""So many fields of a type are in its row."""
+_TYPE: Final = Shape(
+    **{name: SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
+    fields=array(SCHEMA_FIELD),
+    entity_count=given(COUNT),
+    field_count=given(COUNT),
+)
+
+
+async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """The types of the caller's entities, those with the most first."""
+    wanted = optional_text(arguments, "entity_type")
+    whole = wanted is not None or bool(arguments["include_fields"])
+    page = page_of(arguments)
+    counts = await canon.state.entity_types(await readable_spaces(canon, caller))
+    schemas = {each.entity_type: each for each in await list_schemas(canon, caller, None)}
+    names = sorted(schemas.keys() | counts.keys(), key=lambda name: (-counts.get(name, 0), name))
+    if wanted is not None:
+        names = [name for name in names if name == type_named(wanted)]
+    listed = [
+        _row(name, schemas.get(name), counts.get(name, 0), whole=whole)
+        for name in names[page["offset"] : page["offset"] + page["limit"]]
+    ]
+    more = next_offset(page["offset"], len(listed), len(names))
+    return {"entity_types": listed, "total": len(names), **more}
+
+
+def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> Json:
+    """A type with the fields that tell its entities apart; none where no schema rules it."""
+    if schema is None:
+        label = name.replace("_", " ").capitalize()
+        known: Json = {"entity_type": name, "schema_version": UNRULED, "label": label}
+        return _TYPE(None, **known, fields=(), entity_count=count, field_count=0)
+    fields = schema.fields if whole else telling(schema)[:_FIELDS_SHOWN]
+    return _TYPE(schema, fields=fields, entity_count=count, field_count=len(schema.fields))
+
+
+async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    new = NewSchema(
+        entity_type=text_of(arguments, "entity_type"),
+        fields=[
+            FieldSpec(
+                name=name,
+                type=FieldType(spec["type"]),
+                required=bool(spec.get("required", False)),
+                aliases=tuple(spec.get("aliases") or ()),
+                policy=spec.get("merge_policy") or "last_write",
+                event_type=spec.get("event_type"),
+            )
+            for name, spec in arguments["fields"].items()
+        ],
+        identity=arguments.get("identity") or (),
+        label=optional_text(arguments, "label"),
+    )
+    schema, registered = await register_schema(canon, caller, arguments.get("user_id"), new)
+    return {
+        "entity_type": schema.entity_type,
+        "schema_version": schema.version,
+        "registered": registered,
+        "schema": SCHEMA(schema),
+    }
+
+
+async def _schemas_list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    found = await list_schemas(canon, caller, optional_text(arguments, "entity_type"))
+    return {
+        "schemas": [SCHEMA(each) for each in found[:_LISTED_MAX]],
+        "total": len(found),
+    }
+
+
+RUNS: Final[dict[str, Run]] = {
+    "search_records": _search,
+    "summarise_records": _summarise,
     "list_unclear_values": _list,
     "settle_unclear_values": _settle,
     "withdraw_source": _withdraw,
+    "list_entity_types": list_types,
+    "register_entity_schema": _register,
+    "list_entity_schemas": _schemas_list,
 }
-"""By the names of their tools."""

@@ -1,12 +1,13 @@
-"""Tools on entities and their snapshots."""
+"""Tools on entities, their snapshots, and the relationships between them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of
+from canonry.canon.session.account import account_of, require_readable
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -23,19 +24,24 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Noted, Reply, Run
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.sources import Source, alias_of
+from canonry.log.schemas.schemas import TruthRelation
+from canonry.readmodels.ports.state import EntityQuery, TimelineQuery
+from canonry.readmodels.timeline import entries_current
 from canonry.records.domain.assertions import BorneKey
 from canonry.records.domain.shown import shown_by
-from canonry.records.toolset.documents import SOURCE_LINK
 from canonry.records.toolset.shapes import (
     ANYTHING,
     DUPLICATE,
+    EDGE,
     ENTITY,
     FRAGMENT,
     KEY,
     OBSERVATION,
+    RELATION,
     SOURCE,
+    SOURCE_LINK,
     TEXT_MAX,
     UNRULED,
     WARNING,
@@ -53,31 +59,37 @@ from canonry.records.toolset.shapes import (
     source_of,
     text_of,
 )
-from canonry.records.usecases.correct_field import Correction, correct_field
-from canonry.records.usecases.duplicates import (
-    DuplicateQuery,
-    merge_records,
-    possible_duplicates,
-    unmerge_records,
+from canonry.records.usecases.corrections import (
+    Correction,
+    correct_field,
+    locate_field,
+    locate_value,
 )
 from canonry.records.usecases.identity import (
     AliasEdit,
+    DuplicateQuery,
+    duplicates_within,
     edit_aliases,
     evidence_for,
     families_of,
     find_by_identifier,
+    merge_records,
+    unmerge_records,
 )
 from canonry.records.usecases.records import (
-    EntityQuery,
-    TimelineQuery,
-    current_events,
     list_entities,
-    list_observations,
     list_timeline,
     survivors_of,
 )
-from canonry.records.usecases.review import locate_field, locate_value
-from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.records.usecases.relationships import (
+    Neighbourhood,
+    list_relationships,
+    neighbourhood_of_entity,
+    neighbourhood_of_source,
+    read_relationship,
+    relate_entities,
+)
+from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.snapshots import (
     Origin,
     SnapshotExplained,
@@ -96,8 +108,8 @@ _SNAPSHOT: Final = Shape(
     snapshot=OBJECT.of("shown.fields"),
     provenance=OBJECT.of(lambda read: {name: ids[0] for name, ids in read.shown.sources.items()}),
     computed_at=INSTANT,
-    observation_count=COUNT.of("seen.count"),
-    last_observation_at=nullable(INSTANT.of("seen.last")),
+    observation_count=COUNT.of("entity.observed.count"),
+    last_observation_at=nullable(INSTANT.of("entity.observed.last")),
     entity_alias=nullable(TEXT.of(lambda read: alias_of(read.entity.id))),
     canonical_name=TEXT.of("entity.name"),
     first_observed_at=nullable(INSTANT.of("first_seen")),
@@ -159,12 +171,6 @@ async def fields_of(
     return {each.id: shown_by(each, schema_of(schemas, account, each)).fields for each in entities}
 
 
-async def with_snapshots(canon: Canon, caller: Caller, entities: Sequence[Entity]) -> list[Json]:
-    """The entities as they are answered, each with its current fields."""
-    fields = await fields_of(canon, caller, entities)
-    return [ENTITY(each, snapshot=fields[each.id]) for each in entities]
-
-
 async def get_snapshot(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """An entity with its fields as they are shown, and where each comes from."""
     at = moment_of(arguments, "at", end_of_day=True)
@@ -181,7 +187,8 @@ async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[Born
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     page = page_of(arguments)
-    entity, found = await list_observations(canon, caller, entity_of(arguments), **page)
+    (entity,) = await require_readable(canon, caller, Entity, (entity_of(arguments),))
+    found = await canon.state.observations_newest(sorted(family_of(entity)), **page)
     observations = [present_observation(each, entity) for each in found.items]
     return {"observations": observations, "total": found.total, **page}
 
@@ -244,15 +251,6 @@ async def _links(
     return tuple(SOURCE_LINK.link(each.id, each.title or each.file_name or "") for each in known)
 
 
-RUNS: Final[dict[str, Run]] = {
-    "get_entity_snapshot": get_snapshot,
-    "list_observations": _list,
-    "get_field_provenance": _trace,
-    "correct": _correct,
-    "explain_snapshot": _explain,
-}
-
-
 _MERGED: Final = Shape(
     from_entity_id=UUID.of("from_id"),
     to_entity_id=UUID.of("to_id"),
@@ -291,21 +289,15 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found = await find_by_identifier(
-        canon,
-        caller,
-        text_of(arguments, "identifier"),
-        optional_text(arguments, "entity_type"),
-    )
-    page, total = page_of(arguments), len(found.entities)
-    shown = found.entities[page["offset"] : page["offset"] + page["limit"]]
+    wanted, kind = text_of(arguments, "identifier"), optional_text(arguments, "entity_type")
+    entities, statuses, more = await find_by_identifier(canon, caller, wanted, kind)
+    page, total = page_of(arguments), len(entities)
+    shown = entities[page["offset"] : page["offset"] + page["limit"]]
     snapshots = arguments.get("include_snapshots")
     return {
-        "entities": await rows_of(
-            canon, caller, shown, snapshots=snapshots, statuses=found.statuses
-        ),
+        "entities": await rows_of(canon, caller, shown, snapshots=snapshots, statuses=statuses),
         "total": total,
-        "truncated": found.truncated,
+        "truncated": more,
         **next_offset(page["offset"], len(shown), total),
     }
 
@@ -354,7 +346,7 @@ async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
         entity_type=optional_text(arguments, "entity_type"),
         **page_of(arguments),
     )
-    found = await possible_duplicates(canon, caller, query)
+    found = await duplicates_within(canon, caller, account_of(caller), query)
     pairs = await evidence_for(canon, account_of(caller), found.pairs)
     return _DUPLICATES(found, pairs=pairs)
 
@@ -375,7 +367,8 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     )
     page = await list_timeline(canon, caller, query)
     entities = await survivors_of(canon, caller, page.items)
-    current = current_events(entities) if query.superseded else ()
+    roots = {each.id: each for each in entities.values()} if query.superseded else {}
+    current = {entry.event_id for each in roots.values() for entry in entries_current(each)}
     events = [
         present_event(e, entities, superseded=e.id not in current if query.superseded else None)
         for e in page.items
@@ -383,7 +376,149 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return {"events": events, "total": page.total}
 
 
-ENTITIES_RUNS: Final[dict[str, Run]] = {
+_TYPE_MAX: Final = 100
+_RELATIONSHIPS_SNAPSHOT: Final = Shape(
+    **EDGE.fields,
+    snapshot=OBJECT.of("properties"),
+    provenance=OBJECT.of(
+        lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties}
+    ),
+    observation_count=COUNT.of("told"),
+    last_observation_at=INSTANT.of(lambda edge: edge.told_at or edge.created_at),
+)
+
+
+async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    relation, existing = await relate_entities(
+        canon,
+        caller,
+        text_of(arguments, "relationship_type"),
+        (entity_of(arguments, "source_entity_id"), entity_of(arguments, "target_entity_id")),
+        arguments.get("metadata") or {},
+    )
+    return RELATION(relation, existing=existing)
+
+
+async def _relationships_list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    page = page_of(arguments)
+    edges, total = await list_relationships(
+        canon,
+        caller,
+        entity_of(arguments),
+        direction=arguments["direction"],
+        rel_type=optional_text(arguments, "relationship_type"),
+        **page,
+    )
+    return {"relationships": [RELATION(each) for each in edges], "total": total, **page}
+
+
+async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    edge = await read_relationship(
+        canon,
+        caller,
+        text_of(arguments, "relationship_type"),
+        entity_of(arguments, "source_entity_id"),
+        entity_of(arguments, "target_entity_id"),
+    )
+    return _RELATIONSHIPS_SNAPSHOT(edge)
+
+
+def _types(arguments: Arguments) -> tuple[str, ...]:
+    wanted = tuple(arguments.get("relationship_types") or ())
+    unknown = [each for each in wanted if len(each) > _TYPE_MAX or not each]
+    if unknown:
+        message = f"relationship types are such as {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_types")
+    return wanted
+
+
+async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    (start,) = await require_readable(canon, caller, Entity, (entity_of(arguments),))
+    related = await traverse_related(
+        canon,
+        caller,
+        start,
+        types=_types(arguments),
+        direction=arguments["direction"],
+        max_hops=int(arguments["max_hops"]),
+    )
+    wanted = related.entities if arguments["include_entities"] else ()
+    return {
+        "entities": await rows_of(canon, caller, wanted, snapshots=True),
+        "relationships": [RELATION(each) for each in related.relations],
+        "total_entities": len(related.entities),
+        "total_relationships": len(related.relations),
+        "hops_traversed": related.hops,
+        "truncated": related.truncated,
+    }
+
+
+async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    if arguments["node_type"] == "source":
+        return await _of_source(canon, caller, arguments)
+    return await _of_entity(canon, caller, arguments)
+
+
+async def _of_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
+    wanted = entity_of(arguments, "node_id")
+    entity, around = await neighbourhood_of_entity(canon, caller, wanted)
+    fields = await fields_of(canon, caller, (entity, *around.entities))
+    reply: Json = {
+        "node_id": entity.id,
+        "node_type": "entity",
+        "entity": ENTITY(entity),
+        "entity_snapshot": dict(fields[entity.id]),
+    }
+    if arguments["include_observations"]:
+        reply["observations"] = [present_observation(o, entity) for o in around.observations]
+    if arguments["include_sources"]:
+        reply["related_sources"] = [SOURCE(each) for each in around.sources]
+    return reply | await _shared(canon, caller, around, arguments, fields)
+
+
+async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
+    wanted = source_of(arguments, "node_id")
+    source, around = await neighbourhood_of_source(canon, caller, wanted)
+    fields = await fields_of(canon, caller, around.entities)
+    reply: Json = {
+        "node_id": source.id,
+        "node_type": "source",
+        "source_material": SOURCE(source),
+    }
+    if arguments["include_sources"]:
+        reply["related_sources"] = []
+    if arguments["include_observations"]:
+        owner = {each: e for e in around.entities for each in (e.id, *e.members)}
+        seen = (o for o in around.observations if o.entity_id in owner)
+        reply["observations"] = [present_observation(o, owner[o.entity_id]) for o in seen]
+    return reply | await _shared(canon, caller, around, arguments, fields)
+
+
+async def _shared(
+    canon: Canon,
+    caller: Caller,
+    around: Neighbourhood,
+    arguments: Arguments,
+    fields: Mapping[str, Mapping[str, Any]],
+) -> Json:
+    reply: Json = {"truncated": around.truncated}
+    if arguments["include_relationships"]:
+        reply["relationships"] = [RELATION(each) for each in around.relations]
+        reply["related_entities"] = [
+            ENTITY(each, snapshot=fields[each.id]) for each in around.entities
+        ]
+    if arguments["include_events"]:
+        entities = await survivors_of(canon, caller, around.events)
+        reply["timeline_events"] = [present_event(each, entities) for each in around.events]
+    return reply
+
+
+RUNS: Final[dict[str, Run]] = {
+    "get_entity_snapshot": get_snapshot,
+    "list_observations": _list,
+    "get_field_provenance": _trace,
+    "correct": _correct,
+    "explain_snapshot": _explain,
     "retrieve_entities": _retrieve,
     "get_entity_by_identifier": _find,
     "merge_entities": _merge,
@@ -391,4 +526,9 @@ ENTITIES_RUNS: Final[dict[str, Run]] = {
     "edit_aliases": _edit,
     "list_possible_duplicates": _duplicates,
     "list_timeline_events": _timeline,
+    "get_related_entities": _related,
+    "get_graph_neighborhood": _around,
+    "create_relationship": _create,
+    "list_relationships": _relationships_list,
+    "get_relationship_snapshot": _get,
 }

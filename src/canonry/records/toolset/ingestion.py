@@ -4,9 +4,15 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, require_account, require_readable
+from canonry.canon.session.account import (
+    account_of,
+    require_account,
+    require_readable,
+    within_account,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import require
 from canonry.gateway.limits import Limits, measure
 from canonry.gateway.shapes import (
     BOOLEAN,
@@ -23,7 +29,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
-from canonry.log.items.sources import alias_of
+from canonry.log.items.sources import Source, alias_of
 from canonry.records.toolset.entities import fields_of
 from canonry.records.toolset.shapes import (
     DUPLICATE,
@@ -46,7 +52,6 @@ from canonry.records.usecases.ingest_file import (
     ingest_file,
     ingest_properties,
     reinterpret_source,
-    require_source,
 )
 from canonry.records.usecases.record_source import GivenRecords, Recorded, ingest_records
 from canonry.values.errors import InvalidInput
@@ -167,7 +172,8 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     other = None
     if arguments.get("source_material_id") is not None:
-        other = (await require_source(canon, caller, source_of(arguments, "source_material_id"))).id
+        wanted = source_of(arguments, "source_material_id")
+        other = (await require(canon, within_account(caller), Source, wanted)).id
     properties = _properties(arguments)
     file = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
     bucket = text_of(arguments, "bucket")

@@ -1,13 +1,14 @@
-"""Shapes of arguments and rows of replies."""
+"""Shapes of arguments and rows of replies, and the documents that values come from."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, entity_id_in
+from canonry.canon.session.account import account_of, entity_id_in, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import require
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -25,15 +26,16 @@ from canonry.gateway.shapes import (
     nullable,
     optional,
 )
-from canonry.gateway.tool import Arguments
+from canonry.gateway.tool import ANYONE, Arguments, File, Resource, Variables
 from canonry.log.items.entities import Entity
-from canonry.log.items.sources import alias_of
+from canonry.log.items.sources import Source, alias_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema, FieldSpec, RegisteredSchema
+from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import KeyStatus
 from canonry.records.domain.shown import shown_by
-from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.records.usecases.files import own_file
+from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, is_uuid
 from canonry.values.json_values import encode_json
@@ -152,11 +154,6 @@ DUPLICATE: Final = Shape(
 )
 
 
-def _registered_at(schema: EntitySchema) -> Instant | None:
-    """When a schema was registered; one that is built in, or registered just now, says nothing."""
-    return schema.created_at if isinstance(schema, RegisteredSchema) else None
-
-
 SCHEMA_FIELD: Final = Shape(name=TEXT, type=WORD, required=BOOLEAN)
 SCHEMA: Final = Shape(
     entity_type=TEXT,
@@ -173,7 +170,10 @@ SCHEMA: Final = Shape(
     identity=array(array(TEXT).by(lambda rule: list(rule.fields))),
     builtin=BOOLEAN.of(lambda schema: not schema.space),
     aliases=array(TEXT).of("type_aliases"),
-    registered_at=nullable(INSTANT.of(_registered_at)),
+    # One that is built in, or registered just now, does not say when.
+    registered_at=nullable(
+        INSTANT.of(lambda schema: getattr(schema, "created_at", None)),
+    ),
 )
 
 
@@ -357,3 +357,46 @@ def page_of(arguments: Arguments) -> Mapping[str, Any]:
         message = f"/offset is at most {_COUNTED_MAX}"
         raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
     return {"limit": int(arguments["limit"]), "offset": offset}
+
+
+async def _source(canon: Canon, caller: Caller, variables: Variables) -> str:
+    source = await require(canon, within_account(caller), Source, variables["source_id"])
+    file = {"file": FILE.address(source.id)} if source.files else {}
+    return as_json({**SOURCE(source), **file})
+
+
+async def _file(canon: Canon, caller: Caller, variables: Variables) -> File:
+    found = await own_file(canon, caller, variables["file_id"])
+    return File(data=found.data, mime_type=found.mime_type)
+
+
+def as_json(value: Any) -> str:
+    """A reply as the text of a resource."""
+    return encode_json(value).decode()
+
+
+def user_resource(
+    template: str, name: str, description: str, read: Any, mime: str = ""
+) -> Resource:
+    """A resource of the user's own; JSON, unless said otherwise."""
+    return Resource(
+        uri_template=template,
+        name=name,
+        title=name.capitalize(),
+        description=description,
+        mime_type=mime or "application/json",
+        roles=ANYONE,
+        read=read,
+    )
+
+
+SOURCE_LINK: Final = user_resource(
+    "truth://source/{source_id}", "source", "What is known of a file or of told records.", _source
+)
+FILE: Final = user_resource(
+    "truth://file/{file_id}",
+    "file",
+    "The bytes of a file, by the id of its source.",
+    _file,
+    "application/octet-stream",
+)

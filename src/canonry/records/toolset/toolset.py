@@ -1,26 +1,83 @@
-"""The toolset `truth`: its tools and errors."""
+"""The toolset `truth`: its tools, resources and errors."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from canonry.canon.session.account import account_of, require_account
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.browsing import beginning, through
 from canonry.gateway.contract import ContractFile, brief
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.shapes import DialectTable
-from canonry.gateway.tool import ANYONE, ErrorBody, Tool, Toolset
+from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.toolset import (
     FACE,
     asking,
     entities,
     ingestion,
-    relationships,
-    resources,
-    schemas,
 )
+from canonry.records.toolset.asking import list_types
 from canonry.records.toolset.contract import entries, published, truth_tool
+from canonry.records.toolset.entities import get_snapshot
+from canonry.records.toolset.shapes import FILE, SOURCE_LINK, as_json, user_resource
+from canonry.records.usecases.records import list_entities
 from canonry.values.errors import CanonryError, Unavailable
+
+_TYPES_SHOWN: Final = 1_000
+
+
+async def _account(canon: Canon, caller: Caller, variables: Variables) -> str:
+    account = require_account(caller, variables["user_id"])
+    asked = {"include_fields": False, "limit": _TYPES_SHOWN, "offset": 0}
+    types = await list_types(canon, caller, asked)
+    return as_json({"user_id": account.user_id, **types})
+
+
+async def _entity(canon: Canon, caller: Caller, variables: Variables) -> str:
+    return as_json(await get_snapshot(canon, caller, variables))
+
+
+async def _accounts(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    del canon  # nobody is told of another's
+    own = account_of(caller).user_id
+    return beginning([(own, "Your own account")], word, offset, limit)
+
+
+async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
+    page = await list_entities(canon, caller, None, query)
+    return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
+
+
+async def _sources(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    async def page(limit: int, offset: int) -> Shelved:
+        found = await canon.state.sources(account_of(caller).space, limit=limit, offset=offset)
+        named = [(e.id, e.title or e.file_name or e.source_type.value) for e in found.items]
+        return named, found.total
+
+    return await through(page, word, offset, limit)
+
+
+SHELVES: Final[Mapping[str, Shelf]] = {
+    "user_id": Shelf(find=_accounts),
+    "entity_id": Shelf(find=_entities),
+    "source_id": Shelf(find=_sources),
+}
+
+
+RESOURCES: Final = (
+    user_resource("truth://account/{user_id}", "account", "Your account: its types.", _account),
+    user_resource(
+        "truth://entity/{entity_id}", "entity", "An entity with its current fields.", _entity
+    ),
+    SOURCE_LINK,
+    FILE,
+)
+
 
 CODES: Final[Mapping[str, str]] = {
     "source.unknown": "SOURCE_NOT_FOUND",
@@ -98,15 +155,7 @@ def code_of(error: CanonryError, tool: str) -> str:
     return _TABLE.codes["relationship.type-unknown"] if told == _OTHER_TYPE else _TABLE.word(error)
 
 
-_RUNS: Final = (
-    ingestion.RUNS
-    | entities.RUNS
-    | entities.ENTITIES_RUNS
-    | relationships.RUNS
-    | schemas.RUNS
-    | asking.REVIEW_RUNS
-    | asking.RUNS
-)
+_RUNS: Final = ingestion.RUNS | entities.RUNS | asking.RUNS
 
 EXACT: Final[tuple[Tool, ...]] = tuple(truth_tool(name, _RUNS[name]) for name in entries())
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
@@ -135,7 +184,7 @@ TRUTH: Final = Toolset(
         "type.unknown": "list_entity_types names every type",
         "interpretation.failed": "reinterpret reads the file again",
     },
-    resources=resources.RESOURCES,
-    shelves=resources.SHELVES,
+    resources=RESOURCES,
+    shelves=SHELVES,
     words=ContractFile("canonry.records.toolset.contract", "words.json").published(),
 )

@@ -16,7 +16,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema
+from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
@@ -30,9 +30,7 @@ from canonry.records.domain.asking import (
     Summed,
     Summing,
     dates_of,
-    require_date,
     require_field,
-    require_number,
     require_selection,
     row_of,
     sought,
@@ -40,7 +38,7 @@ from canonry.records.domain.asking import (
     words_in,
 )
 from canonry.records.domain.shown import shown_by
-from canonry.records.usecases.schemas_in_force import schema_of, schemas_for, schemas_in_force
+from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
@@ -309,7 +307,10 @@ async def search_records(
         message = "the query has no word in it; leave it out to search by fields alone"
         raise InvalidInput("search.words", message, path="/query")
     table = await own_records(canon, caller)
-    selection = _meant(table, selection)
+    if selection.entity_type is not None:
+        selection = revised(selection, entity_type=type_named(selection.entity_type))
+    schema = schema_named(table, selection.entity_type or "")
+    selection = require_selection(selection, {schema.entity_type: schema} if schema else {})
     found = dict(_selected(table, words, selection))
     chosen = list(found)
     like: Mapping[str, FoundPassage] = {}
@@ -380,14 +381,6 @@ async def _like(
     return best, found.degraded
 
 
-def _meant(table: RecordTable, selection: RecordSelection) -> RecordSelection:
-    if selection.entity_type is None:
-        return require_selection(selection, {})
-    named = revised(selection, entity_type=type_named(selection.entity_type))
-    schema = schema_named(table, named.entity_type or "")
-    return require_selection(named, {} if schema is None else {schema.entity_type: schema})
-
-
 def _selected(
     table: RecordTable,
     words: Sequence[str],
@@ -456,19 +449,12 @@ _TYPES_MAX: Final = 20
 """So many of the types that there are stand in an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordsSummed:
-    """The sums, and what was added up, by the fields' own names."""
-
-    entity_type: str
-    asked: Summing
-    summed: Summed
-
-
 async def summarise_records(
     canon: Canon, caller: Caller, selection: RecordSelection, asked: Summing
-) -> RecordsSummed:
+) -> tuple[str, Summing, Summed]:
     """Sums over the records of one type in the own account.
+
+    Before them come the type and what was added up, by their own names.
 
     Raises:
         NotFound: `type.unknown` or `field.unknown`.
@@ -483,7 +469,7 @@ async def summarise_records(
         raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
     selection = revised(selection, entity_type=schema.entity_type)
     require_selection(selection, {schema.entity_type: schema})
-    asked = _summarise_records_meant(schema, asked)
+    asked = _named_by_schema(schema, asked)
     summary, matcher = RunningSums(schema, asked), Matcher(selection, schema)
     for row in table.ordered:
         if row.entity_type != schema.entity_type:
@@ -492,23 +478,27 @@ async def summarise_records(
             summary.add(row)
         elif (name := matcher.unclear(row)) is not None:
             summary.leave_out(row, name, row.unclear[name])
-    return RecordsSummed(entity_type=schema.entity_type, asked=asked, summed=summary.result())
+    return schema.entity_type, asked, summary.result()
 
 
-def _summarise_records_meant(schema: EntitySchema, asked: Summing) -> Summing:
+def _named_by_schema(schema: EntitySchema, asked: Summing) -> Summing:
     """What is asked with the fields' own names, and the date that a period goes by."""
     name = asked.field and require_field(schema, asked.field, "/field")
-    if name:
-        require_number(schema, name, "/field")
+    numbers = [each.name for each in schema.fields if each.type is FieldType.NUMBER]
+    if name and name not in numbers:
+        known = ", ".join(numbers) or "none"
+        message = f"{name} holds no numbers; of {schema.entity_type} these do: {known}"
+        raise InvalidInput("sum.not-a-number", message, path="/field")
     groups = tuple(
         require_field(schema, each, f"/group_by/{number}")
         for number, each in enumerate(asked.group_by)
     )
-    dated = asked.date_field and require_field(schema, asked.date_field, "/date_field")
-    if dated:
-        require_date(schema, dated, "/date_field")
+    dated, dates = asked.date_field, dates_of(schema)
+    if dated and (dated := require_field(schema, dated, "/date_field")) not in dates:
+        known = ", ".join(dates) or "none"
+        message = f"{dated} holds no dates; of {schema.entity_type} these do: {known}"
+        raise InvalidInput("sum.not-a-date", message, path="/date_field")
     if asked.period is not None and not dated:
-        dates = dates_of(schema)
         if not dates:
             message = f"{schema.entity_type} has no date to tell periods by; leave period out"
             raise NotFound("field.unknown", message, kind="field", path="/period")

@@ -1,13 +1,11 @@
 """Files: store, sign links to, check and carry them."""
 
-import asyncio
 import binascii
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import sha256
 from typing import Any, Final
 
 from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
@@ -21,18 +19,20 @@ from canonry.log.items.sources import Source, account_space, source_id_of
 from canonry.log.ports.ledger import Blobs
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.view import Finding, UpkeepProgress
-from canonry.records.domain.file_links import (
+from canonry.records.usecases.services import (
     BUCKET,
     EXPIRY_DEFAULT,
     EXPIRY_MAX,
     EXPIRY_MIN,
+    Filing,
+    RecordServices,
     StorageKey,
+    UserFiles,
     holds,
     is_bucket,
     link_to,
     storage_key,
 )
-from canonry.records.usecases.services import Filing, RecordServices, UserFiles
 from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, SECOND, Instant
@@ -58,10 +58,9 @@ class GivenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """A file that is kept: under which key, with which hash, and of which kind it really is."""
+    """A file that is kept: under which key, which has its hash, and of which kind it really is."""
 
     key: StorageKey
-    digest: str
     size: int
     kind: FileType
     charset: str | None = None
@@ -99,7 +98,11 @@ def decoded(content: str) -> bytes:
     try:
         data = _strictly(content)
     except ValueError:
-        data = _without_line_ends(content)
+        try:
+            data = _strictly(content.translate(_LINE_ENDS))
+        except ValueError:
+            message = "file_content is not base64: send the bytes in the standard alphabet, padded"
+            raise InvalidInput("file.base64", message, path="/file_content") from None
     if len(data) > FILE_BYTES_MAX:
         raise too_large(len(data))
     return data
@@ -141,19 +144,6 @@ def filing_of(canon: Canon) -> Filing:
     return filing
 
 
-def storage_key_of(user_id: str, data: bytes, bucket: str | None = None) -> StorageKey:
-    """The key under which a user's bytes are kept.
-
-    Raises:
-        InvalidInput: `file.bucket`.
-    """
-    name = bucket or BUCKET
-    if not is_bucket(name):
-        message = "bucket is 1 to 40 lower-case letters, digits, hyphens or underscores"
-        raise InvalidInput("file.bucket", message, path="/bucket")
-    return StorageKey(bucket=name, user_id=user_id, digest=sha256(data).hexdigest())
-
-
 async def store_file(
     canon: Canon, user_id: str, given: GivenFile, *, bucket: str | None = None
 ) -> StoredFile:
@@ -168,12 +158,12 @@ async def store_file(
     if len(given.data) > FILE_BYTES_MAX:
         raise too_large(len(given.data))
     kind = canon.reader.kind_of(given.data, given.hint)
-    # Hashing the largest file takes a while, in which others want to be served.
-    key = await asyncio.to_thread(storage_key_of, user_id, given.data, bucket)
+    if not is_bucket(bucket or BUCKET):
+        message = "bucket is 1 to 40 lower-case letters, digits, hyphens or underscores"
+        raise InvalidInput("file.bucket", message, path="/bucket")
     digest = await filing.blobs_of(user_id).put(given.data)
-    return StoredFile(
-        key=key, digest=digest, size=len(given.data), kind=kind, charset=given.hint.charset
-    )
+    key = StorageKey(bucket=bucket or BUCKET, user_id=user_id, digest=digest)
+    return StoredFile(key=key, size=len(given.data), kind=kind, charset=given.hint.charset)
 
 
 async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
@@ -188,14 +178,6 @@ async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
 
 
 _LINE_ENDS: Final = {ord(char): None for char in "\r\n"}
-
-
-def _without_line_ends(content: str) -> bytes:
-    try:
-        return _strictly(content.translate(_LINE_ENDS))
-    except ValueError:
-        message = "file_content is not base64: send the bytes in the standard alphabet, padded"
-        raise InvalidInput("file.base64", message, path="/file_content") from None
 
 
 def _strictly(content: str) -> bytes:
@@ -291,9 +273,7 @@ async def _source(canon: Canon, key: StorageKey) -> Source | None:
     """The source that the file is, if it was stored and not erased; every file is one."""
     source_id = source_id_of(key.user_id, key.digest)
     found = await canon.within(account_space(key.user_id)).thing(source_id)
-    if isinstance(found, Source) and found.files:
-        return found
-    return None
+    return found if isinstance(found, Source) and found.files else None
 
 
 # Check files: whether every file that a source names is there as it was, and what nobody names.
@@ -328,8 +308,11 @@ async def check_files(
         what = _MISSING if where not in kept else None
         if what is None and whole:
             what = await _altered(filing, key)
-        if what is not None and await _is_named(canon, key):  # it may have been erased meanwhile
-            findings.append(Finding(where=f"file {key}", what=what))
+        if what is not None:
+            source_id = source_id_of(key.user_id, key.digest)
+            known = (await canon.state.things((source_id,))).get(source_id)
+            if isinstance(known, Source):  # it may have been erased meanwhile
+                findings.append(Finding(where=f"file {key}", what=what))
         if len(findings) == _FINDINGS_MAX:
             break
         if told is not None:
@@ -372,12 +355,6 @@ async def _altered(filing: Filing, key: StorageKey) -> str | None:
     except NotFound:
         return _MISSING
     return None
-
-
-async def _is_named(canon: Canon, key: StorageKey) -> bool:
-    source_id = source_id_of(key.user_id, key.digest)
-    found = (await canon.state.things((source_id,))).get(source_id)
-    return isinstance(found, Source)
 
 
 async def forget_files(canon: Canon, space: SpaceId) -> None:

@@ -1,7 +1,8 @@
-"""Identity of records: identifiers, aliases and what keeps two apart."""
+"""Identity of records: identifiers and aliases, what keeps two apart, and duplicates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, islice
 from typing import Any, Final
 
 from canonry.canon.judging.making import Backing, make_relation
@@ -10,15 +11,17 @@ from canonry.canon.session.account import (
     account_of,
     readable_spaces,
     require_account,
+    require_readable,
     within_account,
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audience_for, commit_change, the_made
 from canonry.canon.session.involved import require_standing
-from canonry.canon.session.lookup import require, require_all, require_same_space
-from canonry.canon.session.paging import every_match
-from canonry.log.entries import Entry, KeysDisowned, Made
+from canonry.canon.session.lookup import require, require_all, require_itself, require_same_space
+from canonry.canon.session.paging import OF_RECORD, aside, every_match
+from canonry.canon.session.traversal import separated
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry, KeysDisowned, Made
 from canonry.log.folding import relations_key, schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone, family_of
 from canonry.log.items.facts import Relation, RelationDraft
@@ -28,26 +31,41 @@ from canonry.log.schemas.identity_keys import (
     fields_asked,
     fields_said,
     found_under,
+    identities_of,
+    key_mark,
+    keys_of,
     label_of,
     look_mark,
+    looks_of,
     meant_by,
     normal_value,
     rule_of,
     texts_in,
 )
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.schemas.truth_types import PLURALS, type_named
-from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
-from canonry.records.domain.assertions import Family, KeyStatus, family, names_today
+from canonry.log.schemas.schemas import ACYCLIC, EntitySchema
+from canonry.log.schemas.truth_types import PLURALS, type_named, types_alike
+from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.records.domain.assertions import (
+    LOOK_ALIKE,
+    Family,
+    KeyStatus,
+    Warned,
+    family,
+    names_today,
+    reason_of,
+)
 from canonry.records.domain.interpretations import NAME_MAX
-from canonry.records.usecases.correct_field import addressed, own_word, source_of_word
+from canonry.records.usecases.corrections import addressed, own_word, source_of_word
 from canonry.records.usecases.record_entities import Duplicate
-from canonry.records.usecases.schemas_in_force import schemas_for
+from canonry.records.usecases.relationships import leads_to
+from canonry.records.usecases.schemas import schemas_for
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId, SourceId, SpaceId
 from canonry.values.json_values import folded
-from canonry.values.observations import LAST, Elements, Held, Observation
+from canonry.values.moments import Instant
+from canonry.values.observations import LAST, Held, Observation
 from canonry.values.provenance import Authority
 
 # Edit aliases: the names and addresses that somebody goes by, and those that never were theirs.
@@ -114,6 +132,7 @@ class _Editing:
     edit: AliasEdit
     entity: Entity
     schemas: Mapping[str, EntitySchema]
+    held: Held | None = field(init=False)
     kept: list[str] = field(init=False)
     gone: set[str] = field(init=False)
 
@@ -123,18 +142,12 @@ class _Editing:
         if schema is None or (self.edit.add and schema.field(name) is None):
             message = f"the type of this entity has no {name}; a registered schema may give it some"
             raise InvalidInput("alias.field", message, path="/field")
-        shown = [] if self._held is None else schema.policy(name).show(self._elements)
+        elements = alone(self.entity).snapshot.get(PROPERTY_PREFIX + name, {})
+        self.held = elements.get(LAST)
+        shown = [] if self.held is None else schema.policy(name).show(elements)
         unwanted = {asked for each in self.edit.remove for asked in self._forms(each)}
         self.gone = {each for each in shown if unwanted & self._forms(each)}
         self.kept = [each for each in shown if each not in self.gone]
-
-    @property
-    def _elements(self) -> Elements:
-        return alone(self.entity).snapshot.get(PROPERTY_PREFIX + self.edit.field, {})
-
-    @property
-    def _held(self) -> Held | None:
-        return self._elements.get(LAST)
 
     def _forms(self, text: str) -> set[str]:
         """What makes two texts of the list the same."""
@@ -148,7 +161,7 @@ class _Editing:
         new = [each.strip() for each in self.edit.add if not known & self._forms(each)]
         if not new and not self.gone:
             return
-        held, name = self._held, self.edit.field
+        held, name = self.held, self.edit.field
         own_list = bool(self.gone) or (held is not None and held.corrected)
         value = [*self.kept, *new] if own_list else new
         self.kept += new
@@ -156,11 +169,8 @@ class _Editing:
         source = source_of_word(self.account, self.entity, name, value, follows)
         schema = self.schemas[self.entity.entity_type]
         yield Made(thing=source)
-        yield Made(
-            thing=own_word(
-                self.entity, schema, name, value, source, follows=follows, correction=own_list
-            )
-        )
+        ours = (self.entity, schema.version, name, value, source)
+        yield Made(thing=own_word(*ours, follows=follows, correction=own_list))
 
     def disowned(self, members: Sequence[Entity]) -> Iterator[Entry]:
         """The keys that are taken away, of everybody who bears them.
@@ -239,22 +249,14 @@ _BEGINNING_MIN: Final = 2
 """Shorter texts are the beginning of too much."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identified:
-    """Whom an identifier leads to; `truncated`: there are more, so that a longer text is needed.
-
-    `statuses` tell what it is to those whom it names, and not only begins to name.
-    """
-
-    entities: Sequence[Entity]
-    statuses: Mapping[EntityId, KeyStatus]
-    truncated: bool
-
-
 async def find_by_identifier(
     canon: Canon, caller: Caller, identifier: str, entity_type: str | None
-) -> Identified:
-    """At most 100 entities, the best first: as it is written, in other forms, by the beginning."""
+) -> tuple[Sequence[Entity], Mapping[EntityId, KeyStatus], bool]:
+    """At most 100 entities, the best first: as it is written, in other forms, by the beginning.
+
+    With them comes what the identifier is to those whom it names, and not only begins to name; and
+    whether there are more, so that a longer text is needed.
+    """
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
     keys = meant_by(identifier)
@@ -282,11 +284,7 @@ async def find_by_identifier(
     more = more or len(found) > FOUND_MAX
     entities = tuple(found.values())[:FOUND_MAX]
     families = await families_of(canon, account_of(caller), [e for e in entities if e.id in named])
-    return Identified(
-        entities=entities,
-        statuses={i: families[i].status(named[i]) for i in families},
-        truncated=more,
-    )
+    return entities, {i: families[i].status(named[i]) for i in families}, more
 
 
 # Keep apart: two entities that look like one are two, as somebody says; a relation says so.
@@ -354,7 +352,7 @@ async def _said(canon: Canon, space: SpaceId, about: frozenset[EntityId]) -> Seq
     return [each async for each in every_match(canon.state.relations, query)]
 
 
-LOOKED_AT_MAX: Final = 50
+EVIDENCE_MAX: Final = 50
 """So many of the newest observations of each side are looked at."""
 
 
@@ -388,16 +386,14 @@ async def evidence_for(
     readers = {kind: KeyReader(schema) for kind, schema in schemas.items()}
     for entity_id, entity in entities.items():
         page = await canon.state.observations_newest(
-            sorted(family_of(entity)), limit=LOOKED_AT_MAX, offset=0
+            sorted(family_of(entity)), limit=EVIDENCE_MAX, offset=0
         )
-        sides[entity_id] = _Side(
-            entity=entity, keys=readers.get(entity.entity_type), seen=page.items
-        )
+        sides[entity_id] = (entity, readers.get(entity.entity_type), page.items)
     return [
         Doubtful(
             pair=pair,
             evidence=tuple(
-                sides[i].evidence(pair.sign)
+                _evidence(*sides[i], pair.sign)
                 for i in (pair.entity_id, pair.candidate_id)
                 if i in sides
             ),
@@ -406,38 +402,321 @@ async def evidence_for(
     ]
 
 
+def _evidence(
+    entity: Entity, keys: KeyReader | None, seen: Sequence[Observation], sign: str
+) -> SideEvidence:
+    """The newest of the observations of an entity that names it by the sign."""
+    for each in seen:
+        said = fields_said(each, keys)
+        if sign in texts_in(entity.entity_type, said, keys):
+            return SideEvidence(
+                entity_id=entity.id,
+                fields=_telling(entity.entity_type, keys, said, sign),
+                observation_id=each.id,
+                source_id=each.source_id,
+            )
+    return SideEvidence(entity_id=entity.id, fields={})
+
+
+def _telling(
+    kind: str, keys: KeyReader | None, said: Mapping[str, Any], sign: str
+) -> Mapping[str, Any]:
+    """The fields by which it does: each alone, or those of a rule together."""
+    labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
+    if keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
+        alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, keys)}
+        if alone or keys is None:
+            return alone
+    asked = (
+        a
+        for rule in keys.schema.identity
+        for a in (*rule.fields, *rule.optional)
+        if label_of(a) in labels
+    )
+    names = {name for each in asked for name in fields_asked(each)}
+    return {name: value for name, value in said.items() if name in names}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """One of two, with what was said of it last."""
+class Merged:
+    """Who answers for whom, how many observations that concerns, and since when."""
 
-    entity: Entity
-    keys: KeyReader | None
-    seen: Sequence[Observation]
+    from_id: EntityId
+    to_id: EntityId
+    observations: int
+    at: Instant
+    warnings: tuple[Warned, ...] = ()
 
-    def evidence(self, sign: str) -> SideEvidence:
-        """The newest observation that names it by the sign."""
-        for each in self.seen:
-            said = fields_said(each, self.keys)
-            if sign in texts_in(self.entity.entity_type, said, self.keys):
-                return SideEvidence(
-                    entity_id=self.entity.id,
-                    fields=self._telling(said, sign),
-                    observation_id=each.id,
-                    source_id=each.source_id,
-                )
-        return SideEvidence(entity_id=self.entity.id, fields={})
 
-    def _telling(self, said: Mapping[str, Any], sign: str) -> Mapping[str, Any]:
-        """The fields by which it does: each alone, or those of a rule together."""
-        kind = self.entity.entity_type
-        labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
-        if self.keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
-            alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, self.keys)}
-            if alone or self.keys is None:
-                return alone
-        rules = self.keys.schema.identity
-        asked = (
-            a for rule in rules for a in (*rule.fields, *rule.optional) if label_of(a) in labels
+async def merge_records(
+    canon: Canon, caller: Caller, user_id: str | None, *, from_id: str, to_id: str, reason: str
+) -> Merged:
+    """Let the survivor of `to_id` answer for `from_id` and for all that was merged into it.
+
+    Raises:
+        InvalidInput: `user.mismatch`, `merge.itself` or `merge.types`.
+        NotFound: `entity.unknown`.
+        Conflict: `entity.already-merged`.
+    """
+    account, inner = require_account(caller, user_id), within_account(caller)
+
+    async def prepare(new_id: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
+        del new_id  # a merge makes nothing
+        to = await require(canon, inner, Entity, to_id)
+        from_ = await require_itself(canon, inner, from_id)
+        _require_mergeable(from_, to)
+        entry = EntitiesMerged(kept=to.id, merged=from_.id, members=from_.members, reason=reason)
+        ids = (to_id, to.id, from_.id, *to.members, *from_.members)
+        reads = frozenset(map(thing_key, ids))
+        warnings = await _cycles(canon, from_, to)
+        return Change(entries=(entry,), reads=reads, found=(from_.observed.count, warnings))
+
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
+    count, warnings = receipt.found or (None, ())
+    if count is None:  # an earlier call with this idempotency key did it
+        count = (await require_itself(canon, inner, entry.merged)).sightings.count
+    return Merged(
+        from_id=entry.merged,
+        to_id=entry.kept,
+        observations=count,
+        at=receipt.recorded_at,
+        warnings=warnings,
+    )
+
+
+async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]:
+    """What should be told of edges that the merge turns into cycles.
+
+    It is no reason to refuse: two records of one thing are one, whatever is said around them.
+    """
+    query = RelationQuery(
+        spaces=frozenset((to.space,)),
+        entities=family_of(from_) | family_of(to),
+        direction="out",
+        current=True,
+    )
+    types = {each.rel_type async for each in every_match(canon.state.relations, query)}
+    return tuple(
+        [
+            Warned(
+                code="relationship.cycle",
+                message=f"over {rel_type} the two lead to each other, so that they lead to "
+                "themselves now; if they are not one, take the merge back",
+                path="/to_entity_id",
+            )
+            for rel_type in sorted(types & ACYCLIC)
+            if (await leads_to(canon, rel_type, from_, to))[0]
+            or (await leads_to(canon, rel_type, to, from_))[0]
+        ]
+    )
+
+
+async def unmerge_records(
+    canon: Canon, caller: Caller, user_id: str | None, separated_id: str, *, reason: str
+) -> Merged:
+    """Let the entity be its own again, and take along whoever had been merged into it before.
+
+    Raises:
+        InvalidInput: `user.mismatch`.
+        NotFound: `entity.unknown`.
+        Conflict: `entity.not-merged`.
+    """
+    account, inner = require_account(caller, user_id), within_account(caller)
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        gone = await require_itself(canon, inner, separated_id)
+        if gone.merged_into is None:
+            message = "this entity was not merged into another; name the one that was"
+            raise Conflict("entity.not-merged", message, conflicts=[gone.id])
+        kept = await require(canon, inner, Entity, gone.merged_into)
+        return separated(gone, kept, reason)
+
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
+    gone = await require_itself(canon, inner, entry.separated)
+    return Merged(
+        from_id=gone.id,
+        to_id=entry.kept,
+        observations=gone.observed.count,
+        at=receipt.recorded_at,
+    )
+
+
+def _require_mergeable(from_: Entity, to: Entity) -> None:
+    if from_.merged_into is not None:
+        message = "the entity was merged into another before; take that back first"
+        raise Conflict("entity.already-merged", message, conflicts=[from_.id])
+    if from_.id == to.id:
+        message = "an entity cannot be merged into itself"
+        raise InvalidInput("merge.itself", message, path="/to_entity_id")
+    if from_.entity_type not in types_alike(to.entity_type):
+        message = "only entities of one type can be one, or a person and a contact"
+        raise InvalidInput("merge.types", message, path="/to_entity_id")
+
+
+_LOOK: Final = ""
+"""In the place of a rule: what a name looks like."""
+
+COMPARED_MAX: Final = 5_000
+"""So many entities of the account are compared."""
+
+PAIRS_MAX: Final = 10_000
+"""So many pairs are told: a thousand entities of one name are half a million."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateQuery:
+    """Among which entities to look, and which part of the pairs to give."""
+
+    entity_id: str | None = None
+    entity_type: str | None = None
+    limit: int = 100
+    offset: int = 0
+    looked_at: int = COMPARED_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicates:
+    """Part of the pairs in the order of their ids, and how many were found.
+
+    `truncated`: there were more entities, or pairs, than are looked at; name an entity or a type.
+    """
+
+    pairs: Sequence[Duplicate]
+    total: int
+    truncated: bool
+
+
+async def duplicates_within(
+    canon: Canon, caller: Caller, account: Account, query: DuplicateQuery
+) -> Duplicates:
+    """The pairs among the entities of an account, or of any space that the caller was found to see.
+
+    Of one entity there are also those far from it in the list.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    about = None
+    wanted = None if query.entity_type is None else type_named(query.entity_type)
+    if query.entity_id is not None:
+        (about,) = await require_readable(canon, caller, Entity, (query.entity_id,))
+        wanted = about.entity_type
+    types: Iterable[str | None] = (None,) if wanted is None else sorted(types_alike(wanted))
+    entities, more = await _compared(canon, account, types, query.looked_at)
+    if about is not None:
+        near = await _near(canon, account, about)
+        entities = list({each.id: each for each in (*entities, about, *near)}.values())
+    signs = await _signs_of(canon, account, entities)
+    weight = len(entities) * OF_RECORD
+    two = await kept_apart(canon, account.space, entities)
+    pairs, cut = await aside(weight, lambda: _first_pairs(_pairs(signs, wanted, about), two))
+    shown = pairs[query.offset : query.offset + query.limit]
+    return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
+
+
+def _first_pairs(
+    pairs: Iterator[Duplicate], two: Collection[tuple[str, str]]
+) -> tuple[list[Duplicate], bool]:
+    """The pairs in order, each once, as far as they are shown; and whether there are more.
+
+    Those that are said to be `two` are none.
+    """
+    found: dict[tuple[str, str], Duplicate] = {}
+    cut = False
+    for pair in pairs:
+        cut = len(found) == PAIRS_MAX
+        if cut:
+            break
+        if (pair.entity_id, pair.candidate_id) not in two:
+            found.setdefault((pair.entity_id, pair.candidate_id), pair)
+    return [found[key] for key in sorted(found)], cut
+
+
+async def _compared(
+    canon: Canon, account: Account, types: Iterable[str | None], most: int
+) -> tuple[list[Entity], bool]:
+    """The first entities of the account, and whether there are more."""
+    found: list[Entity] = []
+    for entity_type in types:
+        query = EntityQuery(spaces=frozenset((account.space,)), entity_type=entity_type)
+        async for each in every_match(canon.state.entities, query):
+            if len(found) == most:
+                return found, True
+            found.append(each)
+    return found, False
+
+
+async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
+    """Those who bear a key of the entity or look like it, wherever they stand in the account."""
+    ((_, signs),) = await _signs_of(canon, account, (about,))
+    texts = {found_under(sign) for _, sign in signs}
+    found: dict[str, Entity] = {}
+    for entity_type in types_alike(about.entity_type) if texts else ():
+        query = IdentifierQuery(
+            spaces=frozenset((account.space,)),
+            keys=tuple(sorted(texts)),
+            entity_type=entity_type,
+            limit=PAGE_MAX,
         )
-        names = {name for each in asked for name in fields_asked(each)}
-        return {name: value for name, value in said.items() if name in names}
+        pages = await canon.state.entities_identified(query)
+        found |= {each.id: each for page in pages.values() for each in page.items}
+    return list(found.values())
+
+
+async def _signs_of(
+    canon: Canon, account: Account, entities: Sequence[Entity]
+) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
+    """Each entity with the keys that it or anybody merged into it ever bore, and their looks."""
+    schemas = await schemas_for(canon, account, entities)
+    members = await canon.within(account.space).things(m for e in entities for m in e.members)
+    found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
+    for entity in entities:
+        schema = schemas.get(entity.entity_type)
+        now = () if schema is None else identities_of(schema, entity.properties)
+        signs = {(each.rule, key_mark(each.key)) for each in now}
+        for one in (entity, *(members.get(member) for member in entity.members)):
+            if isinstance(one, Entity):
+                keys = keys_of(one.borne)
+                signs |= {(rule, key) for rule in keys for key in keys[rule]}
+                signs |= {(_LOOK, look) for look in looks_of(one.borne)}
+        found.append((entity, sorted(signs)))
+    return found
+
+
+def _pairs(
+    known: Iterable[tuple[Entity, Collection[tuple[str, str]]]],
+    entity_type: str | None,
+    about: Entity | None,
+) -> Iterator[Duplicate]:
+    """Every pair, once for each sign that it shares; all of them, or those of one entity.
+
+    Of those that look alike the ones with one name are told before.
+    """
+    by_sign: dict[tuple[bool, frozenset[str], str, str], list[Entity]] = {}
+    for entity, signs in known:
+        kinds = types_alike(entity.entity_type)
+        for rule, sign in signs:
+            by_sign.setdefault((rule == _LOOK, kinds, rule, sign), []).append(entity)
+    for (look, _, rule, sign), sharing in sorted(by_sign.items(), key=lambda each: each[0][0]):
+        ordered = sorted(sharing, key=lambda each: each.id)
+        several: Iterable[tuple[Entity, Entity]] = combinations(ordered, 2)
+        if about is not None:
+            several = (
+                (other, one) if other.id < one.id else (one, other)
+                for one in ordered
+                for other in (ordered if one.id == about.id else ())
+                if other.id != one.id
+            )
+        for one, other in islice(several, PAIRS_MAX + 1):
+            if entity_type not in {None, one.entity_type, other.entity_type}:
+                continue
+            yield Duplicate(
+                entity_id=one.id,
+                candidate_id=other.id,
+                entity_type=one.entity_type,
+                reason=LOOK_ALIKE if look else reason_of(rule),
+                sign=sign,
+            )

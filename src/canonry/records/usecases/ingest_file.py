@@ -27,6 +27,7 @@ from canonry.log.folding import thing_key
 from canonry.log.items.sources import (
     InterpretationRun,
     RunDraft,
+    RunStatus,
     Source,
     SourceDraft,
     SourceType,
@@ -38,25 +39,24 @@ from canonry.models.speaker import ASKED
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file
-from canonry.records.usecases.interpret_source import (
+from canonry.records.usecases.record_source import (
     PlannedRun,
+    Recorded,
     excerpts_of,
-    failed_run,
     interpret_file,
     plan_run,
+    record_batches,
+    record_source,
     require_quota,
     restate_run,
 )
-from canonry.records.usecases.record_source import Recorded, record_batches, record_source
 from canonry.records.usecases.records import Statement
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import EntityId, NewId, RunId, SourceId
 from canonry.values.json_values import canonical_json
 from canonry.values.observations import (
     PRIORITY_INTERPRETED,
-    PRIORITY_STRUCTURED,
     SPECIFICITY_INTERPRETED,
-    SPECIFICITY_STATED,
 )
 from canonry.values.provenance import CanonLevel
 
@@ -154,8 +154,6 @@ async def ingest_properties(
         source=source,
         config=config,
         records=[record],
-        priority=PRIORITY_STRUCTURED,
-        specificity=SPECIFICITY_STATED,
         repeatable=True,
         started_at=canon.clock.now(),
     )
@@ -189,15 +187,6 @@ async def reinterpret_source(
     hint = FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
     given = GivenFile(data=data, hint=hint)
     return await _interpreted(canon, caller, account, source, (plan, given))
-
-
-async def require_source(canon: Canon, caller: Caller, source_id: str) -> SourceDraft:
-    """The source of the caller's own account to which a file is to be attached.
-
-    Raises:
-        NotFound: `source.unknown`.
-    """
-    return await require(canon, within_account(caller), Source, source_id)
 
 
 async def attach_file(
@@ -272,8 +261,12 @@ async def _interpreted(
     known = await canon.within(account.space).things((run_id, source.id))
     run, before = known.get(run_id), known.get(source.id)
     kept = before if isinstance(before, Source) else source
-    if isinstance(run, InterpretationRun) and not await _reads_alike(canon, caller, account, plan):
-        return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
+    if isinstance(run, InterpretationRun):
+        # A retry learns what its earlier call found by reading the file once more. A model costs,
+        # and may say otherwise.
+        made = await made_before(canon, within_account(caller), account.space, RunDraft)
+        if not made or plan.interpreter.provider != _RULES:
+            return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
     began = canon.clock.now()
     try:
         if not isinstance(run, InterpretationRun):
@@ -282,11 +275,7 @@ async def _interpreted(
     except CanonryError as error:
         if error.code == ASKED and not depth:
             raise  # the same call will be made again, and is then the first to keep anything
-        attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
-        failed = failed_run(RunId(attempt), source, config, error, canon.clock.now())
-        runs = () if error.code == "interpretation.quota" else (failed,)
-        await keep_source(canon, caller, account, source, *runs)
-        raise _naming(error, source.id) from error
+        raise await _failed(canon, caller, account, source, error, config=config) from error
     members = [
         await _member(
             canon, step(caller, f"member {n}"), account, source, (plan, each), depth=depth + 1
@@ -318,13 +307,35 @@ async def _interpreted(
     )
 
 
-async def _reads_alike(canon: Canon, caller: Caller, account: Account, plan: PlannedRun) -> bool:
-    """Whether a retry learns what its earlier call found by reading the file once more.
+async def _failed(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source: SourceDraft,
+    error: CanonryError,
+    *,
+    config: Mapping[str, Any],
+) -> CanonryError:
+    """Keep the file and a record of the attempt; the same error, which says where the file is kept.
 
-    A model costs, and may say otherwise.
+    The record has an id of its own, so that another attempt may succeed.
     """
-    made = await made_before(canon, within_account(caller), account.space, RunDraft)
-    return bool(made) and plan.interpreter.provider == _RULES
+    attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
+    failed = RunDraft(
+        id=RunId(attempt),
+        space=source.space,
+        source_id=source.id,
+        config=dict(config),
+        status=RunStatus.FAILED,
+        error=error.code,
+        started_at=canon.clock.now(),
+        ended_at=canon.clock.now(),
+    )
+    runs = () if error.code == "interpretation.quota" else (failed,)
+    await keep_source(canon, caller, account, source, *runs)
+    if not isinstance(error, Unavailable | InvalidInput):
+        return error
+    return type(error)(error.code, error.message, **{**error.details, "source_id": source.id})
 
 
 async def _member(
@@ -368,24 +379,17 @@ def _brought(
     ]
 
 
-def _naming(error: CanonryError, source_id: SourceId) -> CanonryError:
-    """The same error, which says too where the file is kept."""
-    if not isinstance(error, Unavailable | InvalidInput):
-        return error
-    return type(error)(error.code, error.message, **{**error.details, "source_id": source_id})
-
-
 def _source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:
     return SourceDraft(
-        id=source_id_of(account.user_id, stored.digest),
+        id=source_id_of(account.user_id, stored.key.digest),
         space=account.space,
-        doc_id=stored.digest,
+        doc_id=stored.key.digest,
         title=given.hint.name,
         edition=None,
         origin=None,
         source_type=SourceType.DOCUMENT,
         level=CanonLevel.CANON,
-        content_hash=stored.digest,
+        content_hash=stored.key.digest,
         mime_type=stored.media_type,
         size=stored.size,
         file_name=given.hint.name or None,

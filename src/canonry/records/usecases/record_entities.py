@@ -18,8 +18,8 @@ from canonry.log.items.sources import relation_id_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema, TruthRelation
 from canonry.log.schemas.typed_records import naming_of
-from canonry.records.domain.assertions import Assertion
-from canonry.records.domain.resolving import (
+from canonry.records.domain.assertions import (
+    Assertion,
     Doubt,
     Known,
     Target,
@@ -46,7 +46,6 @@ from canonry.records.usecases.relationships import (
     retellings,
     stands,
 )
-from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.values.merge import join_all
 from canonry.values.observations import Accumulator, ObservationDraft
@@ -148,6 +147,7 @@ async def _begun(
     statement = reading.statement
     everybody = [*assertions, *(a for p in reading.companions.values() for _, a in p)]
     similar = await find_similar(canon, statement.account, everybody)
+    count = len({id(each): None for each in everybody})
     return Recording(
         reading=reading,
         similar=similar,
@@ -157,7 +157,9 @@ async def _begun(
         ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
-        observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
+        # Ascending, as of two at one instant the greater id came last: so a record stands over an
+        # earlier one of the same source, as a reader would take them.
+        observation_ids=iter(sorted(new_id(f"observation:{n}") for n in range(1, count + 1))),
     )
 
 
@@ -171,21 +173,15 @@ async def _match_all(work: Recording, pace: Pace) -> None:
         about.append(target)
         for name, companion in reading.companions.get(index, ()):
             if id(companion) not in named:
-                named[id(companion)] = _match_named(work, companion)
+                # Of a document again it stays open who is meant.
+                again = reading.again and resolve(work.known, companion).unclear
+                named[id(companion)] = None if again else _match(work, companion)
             other = named[id(companion)]
             if other is not None:
                 _relate(work, target, other, {FIELD: name})
     for target, assertion in zip(about, reading.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
-
-
-def _in_order(new_id: NewId, count: int) -> Iterator[str]:
-    """Ids for `count` observations, ascending: of two at one instant the greater id came last.
-
-    So a record stands over an earlier one of the same source, as a reader would take them.
-    """
-    return iter(sorted(new_id(f"observation:{number}") for number in range(1, count + 1)))
 
 
 def _match(work: Recording, assertion: Assertion) -> Target:
@@ -211,13 +207,6 @@ def _match(work: Recording, assertion: Assertion) -> Target:
         )
         work.fragments += len(assertion.typed.fragments)
     return target
-
-
-def _match_named(work: Recording, companion: Assertion) -> Target | None:
-    """Whom a record names; nobody where it is a document again, and open who is meant."""
-    if work.reading.again and resolve(work.known, companion).unclear:
-        return None
-    return _match(work, companion)
 
 
 def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
@@ -302,7 +291,9 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     for each in work.observed if work.reading.again and not work.reading.heavier else ():
         fields.setdefault(each.entity_id, {}).update(each.fields)
     known = {i: e for i in fields if (e := work.known.targets[i].entity) is not None}
-    roots = {i: work.similar.root_of(entity) for i, entity in known.items()}
+    roots = {
+        i: work.similar.roots.get(entity.merged_into or "", entity) for i, entity in known.items()
+    }
     last = await last_words_of(canon, known.values(), roots.values())
     at = work.reading.statement.observed_at
     stale = {i for i, e in known.items() if not is_news(e, roots[i], fields[i], last, at)}
@@ -355,8 +346,8 @@ def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, A
     wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
     if wanted in work.edges:
         return
-    made = edge(account, rel_type, from_.id, to.id, metadata=metadata, authority=Authority.SOURCE)
-    work.edges[wanted] = revised(made, evidence=work.evidence)
+    ends = (from_.id, to.id)
+    work.edges[wanted] = edge(account, rel_type, *ends, metadata=metadata, evidence=work.evidence)
 
 
 async def _add_edges(canon: Canon, work: Recording) -> None:

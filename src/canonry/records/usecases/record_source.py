@@ -1,19 +1,24 @@
-"""Record what a source says: a file, a user's words, or records in batches."""
+"""Interpret a source, record what it says, in batches where that is very much, and say it again."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Final
 
+from canonry.canon.ports.files import FileHint, Reading
 from canonry.canon.session.account import Account, opened, require_account, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, found_by
-from canonry.canon.session.paging import OF_RECORD, Pace, aside
-from canonry.log.entries import Entry, Made, Thing
+from canonry.canon.session.paging import OF_RECORD, Pace, aside, every_item
+from canonry.canon.session.sight import Sight
+from canonry.language.texts.sentences import Cut, Excerpt, cut
+from canonry.log.entries import Entry, Made
 from canonry.log.folding import thing_key
-from canonry.log.items.entities import EntityDraft
+from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import (
     InterpretationRun,
@@ -27,10 +32,19 @@ from canonry.log.items.sources import (
     run_id_of,
     source_id_of,
 )
-from canonry.log.schemas.schemas import TruthRelation
+from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
+from canonry.log.schemas.schemas import EntitySchema, TruthRelation
+from canonry.models.speaker import ASKED
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import Warned
-from canonry.records.domain.interpretations import RECORDS_MAX, Found, require_bounds
-from canonry.records.usecases.interpret_source import BATCH, EXCERPTS_MAX
+from canonry.records.domain.interpretations import (
+    RECORDS_MAX,
+    Found,
+    Interpretation,
+    require_bounds,
+)
+from canonry.records.ports.interpreter import Interpreter
+from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import (
     TOLD_MAX,
     Duplicate,
@@ -38,19 +52,236 @@ from canonry.records.usecases.record_entities import (
     Recording,
     record_entities,
 )
-from canonry.records.usecases.records import RecordReading, Statement, read_records
-from canonry.records.usecases.relationships import edge
-from canonry.values.errors import InvalidInput
+from canonry.records.usecases.records import (
+    RecordReading,
+    Statement,
+    is_news,
+    last_words_of,
+    read_records,
+)
+from canonry.records.usecases.relationships import edge, edges_following, retellings
+from canonry.records.usecases.schemas import schemas_for
+from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+from canonry.values.fields import narrowed
 from canonry.values.ids import EntityId, NewId, ObservationId, RunId, SnippetId, content_id
-from canonry.values.json_values import canonical_json
-from canonry.values.moments import SECOND, Instant
+from canonry.values.json_values import canonical_json, encode_json
+from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.observations import (
     PRIORITY_CORRECTION,
     PRIORITY_STRUCTURED,
-    SPECIFICITY_STATED,
+    Observation,
     ObservationDraft,
 )
-from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
+
+# Interpret a source: read its file and ask an interpreter; what comes of it is not canon yet.
+#
+# The quota says how many runs a user may have in thirty days; there is none unless it is set.
+
+_WINDOW: Final = 30 * DAY
+_CUT: Final = Cut(tokens=200, overlap=20, characters=4_000)
+"""Short enough that the page of an excerpt is where it says what was sought."""
+EXCERPTS_MAX: Final = 2_000
+"""So many passages of one file are searched."""
+BATCH: Final = "batch"
+"""Which batch of a file a run has recorded, in its configuration; the last one does not say it."""
+
+_HANDED_OVER: Final = frozenset({"records", "properties"})
+"""What comes as values needs no interpreter and is never charged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """Who will interpret, with the whole configuration that a run's id and record rest on."""
+
+    interpreter: Interpreter
+    configuration: Mapping[str, Any]
+
+
+def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun:
+    """The interpreter that `asked` names, or the one of the settings.
+
+    Raises:
+        InvalidInput: `interpretation.provider` or `interpretation.configuration`.
+    """
+    filing = filing_of(canon)
+    wanted = dict(asked or {})
+    provider = str(wanted.get("provider") or filing.provider)
+    interpreter = filing.interpreters.get(provider)
+    if interpreter is None:
+        known = ", ".join(sorted(filing.interpreters))
+        message = f"there is no interpreter of this provider here; known are {known}"
+        raise InvalidInput(
+            "interpretation.provider", message, path="/interpretation_config/provider"
+        )
+    return PlannedRun(interpreter=interpreter, configuration=interpreter.configuration(wanted))
+
+
+async def interpret_file(
+    canon: Canon, run: PlannedRun, data: bytes, hint: FileHint, schemas: Sequence[EntitySchema]
+) -> tuple[Interpretation, Reading]:
+    """The entities that a file speaks of, and all that was read, of which nothing is said yet.
+
+    Raises:
+        InvalidInput: what is wrong with the file.
+        Unavailable: `interpretation.failed`; `cause` has the code of what went wrong, and the
+            file is as it was. `interpretation.asked`, as the client's model says.
+    """
+    try:
+        reading = await canon.reader.examine(data, hint)
+        found = await run.interpreter.interpret(reading, run.configuration, schemas)
+        weight = len(found.entities) * OF_RECORD
+        await aside(weight, lambda: require_bounds(found.entities, at="", filed=True))
+    except BrokenInvariant:
+        raise
+    except CanonryError as error:
+        if error.code in {"interpretation.failed", ASKED}:
+            raise
+        message = f"the file is kept, but could not be interpreted: {error.message}"
+        if isinstance(error, InvalidInput):  # the file is at fault, however often it is tried
+            raise InvalidInput(error.code, message, **error.details) from error
+        raise Unavailable("interpretation.failed", message, cause=error.code) from error
+    return found, reading
+
+
+async def excerpts_of(read: Reading) -> Sequence[Excerpt]:
+    """The text of a file as it is searched, so far as it is kept for that."""
+    parts = () if read.kind.is_data else read.parts
+    weight = sum(len(part.text) for part in parts)
+    return await aside(weight, lambda: tuple(islice(cut(parts, _CUT), EXCERPTS_MAX + 1)))
+
+
+async def require_quota(canon: Canon, account: Account) -> None:
+    """Refuse a further run of an interpreter where the user has used up the quota.
+
+    Raises:
+        Unavailable: `interpretation.quota`, with the limit and when there is room again.
+    """
+    limit, now = canon.policy.truth.interpretations, canon.clock.now()
+    if limit is None:
+        return
+    charged: list[InterpretationRun] = []
+    async for run in every_item(partial(canon.state.runs_newest, frozenset((account.space,)))):
+        if len(charged) >= limit or run.created_at <= now - _WINDOW:
+            break
+        # Of a file that comes in batches the last one counts.
+        whole = run.status is RunStatus.COMPLETED and BATCH not in run.config
+        if whole and run.config.get("provider") not in _HANDED_OVER:
+            charged.append(run)
+    if len(charged) < limit:
+        return
+    oldest = charged[-1].created_at if charged else now
+    message = f"the quota of {limit} interpretations in 30 days is used up; the file is kept"
+    wait = max(1, (oldest + _WINDOW - now) // SECOND)
+    raise Unavailable("interpretation.quota", message, limit=limit, retry_after=wait)
+
+
+# Restate a run: what an interpreter once read out of a file is said again, as the last word.
+#
+# Nothing is interpreted anew, so that whoever brings an old file again needs no quota, and a
+# language model cannot change its mind.
+
+_NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
+_NONE: Final = Change(entries=(), reads=frozenset(), found=0)
+
+
+async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDraft) -> int:
+    """Say again what the run says of entities of which somebody has said otherwise since.
+
+    How many observations were added; none where all of it still stands as the last word. Of a
+    source that came in batches the words of each batch are said again by a commit of their own.
+    """
+    runs = [run]
+    while (before := await _batch(canon, account, run, len(runs))) is not None:
+        runs.append(before)
+    page = await canon.state.observations_from(run.source_id, limit=1, offset=0)
+    whole = page.total >= sum(each.observations_created for each in runs)
+    after = added = 0
+    for each in (*runs[1:], run):
+        added += await _restated(canon, caller, account, each, after if whole else 0)
+        after += each.observations_created
+    return added
+
+
+async def _batch(
+    canon: Canon, account: Account, last: RunDraft, number: int
+) -> InterpretationRun | None:
+    run_id = run_id_of(last.source_id, {**last.config, BATCH: number})
+    found = (await canon.within(account.space).things((run_id,))).get(run_id)
+    return found if isinstance(found, InterpretationRun) else None
+
+
+async def _restated(
+    canon: Canon, caller: Caller, account: Account, run: RunDraft, after: int
+) -> int:
+    """Say again what the run said, which so many observations of its source come before."""
+
+    async def prepare(new_id: NewId) -> Change[int]:
+        stated = [each async for each in _stated(canon, account, run, after)]
+        own = canon.within(account.space)
+        entities, roots = await _known(own, [each.entity_id for each in stated])
+        fields: dict[EntityId, dict[str, Any]] = {}
+        for each in stated:
+            if each.entity_id in entities:
+                fields.setdefault(each.entity_id, {}).update(each.fields)
+        last = await last_words_of(canon, entities.values(), roots.values())
+        news = {i for i, f in fields.items() if is_news(entities[i], roots[i], f, last, None)}
+        again = [each for each in stated if each.entity_id in news]
+        if not again:
+            return _NONE
+        reads = {*entities, *(each.id for each in roots.values())}
+        # Of several that are seen at one instant the one with the greatest id came last.
+        ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
+        made = [
+            narrowed(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
+            for each, fresh in zip(again, ids, strict=True)
+        ]
+        schemas = await schemas_for(canon, account, entities.values())
+        retold = retellings(made, lambda i: (schemas[entities[i].entity_type], entities[i].own))
+        followed, rested = await edges_following(canon, account, retold)
+        return Change(
+            entries=(*(Made(thing=each) for each in made), *followed),
+            reads=rested | frozenset(map(thing_key, reads)),
+            found=len(made),
+        )
+
+    inner = step(within_account(caller), f"restate {run.id}")
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    return len(receipt.made(ObservationDraft)) if receipt.found is None else receipt.found
+
+
+async def _stated(
+    canon: Canon, account: Account, run: RunDraft, after: int
+) -> AsyncIterator[Observation]:
+    """What the run said, each statement once however often it was said again, in order.
+
+    Whom a record only names is not said again: that is known, and nothing else was said of them.
+    """
+    seen: set[bytes] = set()
+    offset, total, left = after, after + 1, run.observations_created
+    while offset < total and left > 0:  # what was said again follows all that it said first
+        page = await canon.state.observations_from(run.source_id, limit=PAGE_MAX, offset=offset)
+        for each in page.items:
+            statement = encode_json([each.entity_id, each.fields])
+            own = each.run_id == run.id and each.space == account.space
+            left -= own
+            if own and not each.fields.keys() <= _NAMES and statement not in seen:
+                seen.add(statement)
+                yield each
+        offset, total = offset + PAGE_MAX, page.total
+
+
+async def _known(
+    sight: Sight, ids: list[EntityId]
+) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
+    """The entities with these ids and who answers for each today, without those erased."""
+    found = await sight.things(dict.fromkeys(ids))
+    entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
+    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
+    survivors = await sight.things(moved)
+    answering = ((given, survivors.get(e.merged_into or "")) for given, e in entities.items())
+    return entities, {**entities, **{i: e for i, e in answering if isinstance(e, Entity)}}
+
 
 # Record a source: its records become canon by one commit, with the run that read them out of it.
 #
@@ -118,7 +349,9 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_excerpts(statement)]
             beside = {str(each.id): each for each in told}
             there = await own.things(beside)
-            entries += (Made(thing=e) for i, e in beside.items() if not _stands(there.get(i)))
+            # What was made before stands, unless it was taken back or erased.
+            stands = {i for i, thing in there.items() if isinstance(thing, Relation | Snippet)}
+            entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
             run = _run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
         known_source = before if isinstance(before, Source) else None
@@ -185,13 +418,6 @@ async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
     return page.items[0].priority if page.items else None
 
 
-def _lighter(before: int | None, now: int) -> tuple[Warned, ...]:
-    if before is None or before <= now:
-        return ()
-    message = f"this was recorded with priority {before}, and what it said then keeps it"
-    return (Warned(code="source.priority-kept", message=message, path="/source_priority"),)
-
-
 def _excerpts(statement: Statement) -> Sequence[SnippetDraft]:
     source = statement.source
     return [
@@ -208,27 +434,18 @@ def _excerpts(statement: Statement) -> Sequence[SnippetDraft]:
     ]
 
 
-def _stands(thing: Thing | None) -> bool:
-    """Whether it was made before and neither taken back nor erased."""
-    return isinstance(thing, Relation | Snippet)
-
-
 def _warnings(
     statement: Statement, reading: RecordReading, weighed: int | None
 ) -> tuple[Warned, ...]:
-    return (
-        *_lighter(weighed, statement.priority),
-        *_too_long(statement),
-        *(Warned(code=NOTED, message=note, path="") for note in statement.notes),
-        *(w for a in reading.assertions for w in a.warnings),
-    )
-
-
-def _too_long(statement: Statement) -> tuple[Warned, ...]:
-    if len(statement.excerpts) <= EXCERPTS_MAX:
-        return ()
-    message = f"only the first {EXCERPTS_MAX} passages of the text are searched"
-    return (Warned(code="text.too-long", message=message, path="/file_content"),)
+    found: list[Warned] = []
+    if weighed is not None and weighed > statement.priority:
+        message = f"this was recorded with priority {weighed}, and what it said then keeps it"
+        found.append(Warned(code="source.priority-kept", message=message, path="/source_priority"))
+    if len(statement.excerpts) > EXCERPTS_MAX:
+        message = f"only the first {EXCERPTS_MAX} passages of the text are searched"
+        found.append(Warned(code="text.too-long", message=message, path="/file_content"))
+    found += [Warned(code=NOTED, message=note, path="") for note in statement.notes]
+    return (*found, *(w for a in reading.assertions for w in a.warnings))
 
 
 def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft]:
@@ -238,15 +455,8 @@ def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft
         from_id = recording.records[place].entity_id
         if from_id != entity_id:
             refers_to = TruthRelation.REFERS_TO
-            made = edge(
-                statement.account,
-                refers_to,
-                from_id,
-                entity_id,
-                metadata={},
-                authority=Authority.SOURCE,
-            )
-            yield replace(made, evidence=evidence)
+            ends = (from_id, entity_id)
+            yield edge(statement.account, refers_to, *ends, metadata={}, evidence=evidence)
 
 
 def _run(
@@ -335,7 +545,9 @@ async def ingest_records(
         message = "extracted_at lies in the future, where it would outlast all that is said later"
         raise InvalidInput("time.future", message, path="/provenance/extracted_at")
     weight = len(given.entities) * OF_RECORD
-    content, records = await aside(weight, lambda: _taken(given.entities))
+    content, records = await aside(
+        weight, lambda: (canonical_json(given.entities), list(map(_found, given.entities)))
+    )
     source = source_of_words(account, SourceType.RECORDS, content, given.provenance)
     statement = Statement(
         account=account,
@@ -343,17 +555,11 @@ async def ingest_records(
         config=_CONFIG,
         records=records,
         priority=given.priority,
-        specificity=SPECIFICITY_STATED,
         observed_at=given.observed_at,
         repeatable=True,
         started_at=canon.clock.now(),
     )
     return await record_source(canon, within_account(caller), statement)
-
-
-def _taken(entities: Sequence[Mapping[str, Any]]) -> tuple[bytes, Sequence[Found]]:
-    """The records as they are kept, and as they are recorded."""
-    return canonical_json(entities), [_found(each) for each in entities]
 
 
 def _found(record: Mapping[str, Any]) -> Found:
@@ -391,11 +597,12 @@ async def record_batches(
     whole: Recorded | None = None
     last = (total - 1) // TOGETHER
     for number in range(last):
-        batch = _batch(statement, records, number)
+        batch = _record_source_batch(statement, records, number)
         told = step(_from(caller, number * TOGETHER, TOGETHER, total), f"batch {number}")
-        if await answered(canon, told, statement.account.space) or not await _is_recorded(
-            canon, batch
-        ):
+        run_id = RunId(run_id_of(batch.source.id, batch.config))
+        run = await canon.within(batch.account.space).thing(run_id)
+        recorded = isinstance(run, InterpretationRun)
+        if not recorded or await answered(canon, told, statement.account.space):
             whole = _with(whole, await record_source(canon, told, batch))
     batch = replace(statement, records=_some(records, last))
     told = _from(caller, last * TOGETHER, len(batch.records), total)
@@ -406,13 +613,7 @@ def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
     return records[number * TOGETHER : (number + 1) * TOGETHER]
 
 
-async def _is_recorded(canon: Canon, batch: Statement) -> bool:
-    run_id = RunId(run_id_of(batch.source.id, batch.config))
-    known = await canon.within(batch.account.space).things((run_id,))
-    return isinstance(known.get(run_id), InterpretationRun)
-
-
-def _batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
+def _record_source_batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
     """One of the batches before the last, which says alone what is said of the whole."""
     return replace(
         statement,

@@ -4,6 +4,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.account import (
@@ -16,7 +17,7 @@ from canonry.canon.session.account import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.paging import Pace, aside, in_turns
+from canonry.canon.session.paging import Pace, aside, every_item, in_turns
 from canonry.language.texts.sentences import Excerpt
 from canonry.log.folding import bearer_key, schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone, family_of
@@ -30,47 +31,25 @@ from canonry.log.schemas.typed_records import (
     derive_schema,
     identity_by,
     learn_types,
-    schema_id_of,
     schema_of_types,
 )
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, TimelineQuery
-from canonry.readmodels.ports.view import PAGE_MAX, Page
-from canonry.readmodels.timeline import TimelineEvent, entries_current
-from canonry.records.domain.assertions import Assertion, assertion_of
+from canonry.readmodels.ports.view import Page
+from canonry.readmodels.timeline import TimelineEvent
+from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
 from canonry.records.domain.interpretations import FIELDS_MAX, Found
-from canonry.records.domain.resolving import clearly_others, disowned
 from canonry.records.notation.parties import companions_of
-from canonry.records.usecases.schemas_in_force import schemas_in_force
-from canonry.values.fields import narrowed, revised
+from canonry.records.usecases.schemas import next_version, schemas_in_force
+from canonry.values.fields import revised
 from canonry.values.ids import EntityId, RunId, SourceId, SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant
-from canonry.values.observations import LAST, Fragment, Observation
-
-__all__ = [
-    "OCCURRENCE",
-    "EntityQuery",
-    "LastWord",
-    "LastWords",
-    "RecordReading",
-    "Similar",
-    "Statement",
-    "TimelineQuery",
-    "companions_named",
-    "content_of",
-    "current_events",
-    "earlier_addressees",
-    "find_similar",
-    "is_news",
-    "last_words_of",
-    "list_entities",
-    "list_observations",
-    "list_sources",
-    "list_timeline",
-    "next_version",
-    "read_records",
-    "survivors_of",
-]
+from canonry.values.observations import (
+    LAST,
+    PRIORITY_STRUCTURED,
+    SPECIFICITY_STATED,
+    Fragment,
+)
 
 
 async def list_entities(
@@ -88,25 +67,6 @@ async def list_entities(
     spaces = await readable_spaces(canon, caller) if user_id is None else own
     named = None if query.entity_type is None else type_named(query.entity_type)
     return await canon.state.entities(revised(query, spaces=spaces, entity_type=named))
-
-
-async def list_observations(
-    canon: Canon, caller: Caller, entity_id: str, *, limit: int, offset: int
-) -> tuple[Entity, Page[Observation]]:
-    """The survivor, and what was said of it and of its members, newest first.
-
-    Raises:
-        NotFound: `entity.unknown`.
-    """
-    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
-    ids = sorted(family_of(entity))
-    page = await canon.state.observations_newest(ids, limit=limit, offset=offset)
-    return entity, page
-
-
-async def list_sources(canon: Canon, caller: Caller, *, limit: int, offset: int) -> Page[Source]:
-    """The sources of the caller's account, oldest first."""
-    return await canon.state.sources(account_of(caller).space, limit=limit, offset=offset)
 
 
 async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -127,12 +87,6 @@ async def survivors_of(
     """The entities that events are about, by every id under which they were observed."""
     about = {e.entity_id for each in events for e in each.entries}
     return await read_by(canon, caller).roots(about)
-
-
-def current_events(entities: Mapping[str, Entity]) -> frozenset[str]:
-    """The ids of the events that the snapshots of these entities still show."""
-    roots = {each.id: each for each in entities.values()}
-    return frozenset(e.event_id for each in roots.values() for e in entries_current(each))
 
 
 # Read records: what each record of a statement says, by the schemas in force.
@@ -158,8 +112,8 @@ class Statement:
     source: SourceDraft
     config: Mapping[str, Any]
     records: Sequence[Found]
-    priority: int
-    specificity: float
+    priority: int = PRIORITY_STRUCTURED
+    specificity: float = SPECIFICITY_STATED
     observed_at: Instant | None = None
     repeatable: bool = False
     notes: tuple[str, ...] = ()
@@ -312,20 +266,6 @@ def _fitting(
     return next_version(schema, account, fields=fields, identity=identity_by(entity_type, fields))
 
 
-def next_version(schema: EntitySchema, account: Account, **changes: Any) -> EntitySchema:
-    """A later version of a schema in an account, with these changes."""
-    major, _, minor = schema.version.partition(".")
-    version = f"{major}.{int(minor or 0) + 1}"
-    return narrowed(
-        EntitySchema,
-        schema,
-        id=schema_id_of(account.space, schema.entity_type, version),
-        space=account.space,
-        version=version,
-        **changes,
-    )
-
-
 # Earlier statements: what sources said last of each field, and whether one says otherwise now.
 #
 # A snapshot keeps nothing beside a correction, so that what stands there has to be looked up.
@@ -343,17 +283,14 @@ async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastW
             for name, elements in entity.snapshot.items()
             if name.startswith(PROPERTY_PREFIX) and elements[LAST].corrected
         }
-        offset, total = 0, 1 if corrected else 0
-        while corrected and offset < total:
-            page = await canon.state.observations_newest(
-                sorted(family_of(entity)), limit=PAGE_MAX, offset=offset
-            )
-            for seen in page.items:
-                for name in corrected & seen.fields.keys() if not seen.correction else ():
-                    word = seen.fields[name], seen.seen_at
-                    found[entity.id, name.removeprefix(PROPERTY_PREFIX)] = word
-                    corrected = corrected - {name}
-            offset, total = offset + PAGE_MAX, page.total
+        family = sorted(family_of(entity)) if corrected else ()
+        async for seen in every_item(partial(canon.state.observations_newest, family)):
+            for name in corrected & seen.fields.keys() if not seen.correction else ():
+                word = seen.fields[name], seen.seen_at
+                found[entity.id, name.removeprefix(PROPERTY_PREFIX)] = word
+                corrected = corrected - {name}
+            if not corrected:
+                break
     return found
 
 
@@ -414,14 +351,11 @@ async def earlier_addressees(
 ) -> Mapping[bytes, EntityId]:
     """Whom a source spoke of when it was recorded before, by what it said of them."""
     observed: list[tuple[EntityId, dict[str, Any]]] = []
-    start, offset, total = len(PROPERTY_PREFIX), 0, 1
-    while offset < total:
-        page = await canon.state.observations_from(source_id, limit=PAGE_MAX, offset=offset)
-        for each in page.items:
-            names = [name for name in each.fields if name.startswith(PROPERTY_PREFIX)]
-            fields = {name[start:]: each.fields[name] for name in names}
-            observed += [(each.entity_id, fields)] if each.space == space else []
-        offset, total = offset + PAGE_MAX, page.total
+    start = len(PROPERTY_PREFIX)
+    async for each in every_item(partial(canon.state.observations_from, source_id)):
+        names = [name for name in each.fields if name.startswith(PROPERTY_PREFIX)]
+        fields = {name[start:]: each.fields[name] for name in names}
+        observed += [(each.entity_id, fields)] if each.space == space else []
     known = await canon.within(space).things({entity_id for entity_id, _ in observed})
     found: dict[bytes, EntityId] = {}
     for entity_id, fields in observed:
@@ -455,10 +389,6 @@ class Similar:
     reads: frozenset[str]
     schema_of: dict[str, EntitySchema]
 
-    def root_of(self, entity: Entity) -> Entity:
-        """Who answers for an entity today."""
-        return self.roots.get(entity.merged_into or "", entity)
-
 
 async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
     """Everything that an assertion's keys lead to, in a few reads."""
@@ -466,22 +396,25 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
     ids: set[str] = {each for assertion in assertions for each in assertion.ids}
     own = canon.within(account.space)
     found = dict(await own.things(ids))
-    borne = await _bearers(canon, account, assertions)
-    bearers = {each.id: each for page in borne.pages.values() for each in page.items}
+    texts, borne = await _bearers(canon, account, assertions)
+    bearers = {each.id: each for page in borne.values() for each in page.items}
     unread = [each for each in bearers.values() if each.id not in found]
     others = clearly_others(unread, assertions)
     found |= await own.things({each.id for each in unread} - others.keys())
-    contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
+    contested = frozenset(text for (_, text), page in borne.items() if page.total > 1)
     taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
     more |= {
         a.unclear_id
         for a in taken
-        if found_under(a.keys[0]) in contested or _disowned(found.get(a.ids[0]), a)
+        if found_under(a.keys[0]) in contested
+        or (
+            isinstance(born := found.get(a.ids[0]), Entity) and disowned(born.own, born.borne, a, 0)
+        )
     }
     found |= await own.things(more)
     entities = await _with_families(canon, account, found)
-    asked = {bearer_key(entity_type, text) for entity_type, text in borne.asked}
+    asked = {bearer_key(entity_type, each) for entity_type in texts for each in texts[entity_type]}
     return Similar(
         entities=entities,
         roots={i: each for i, each in entities.items() if each.merged_into is None},
@@ -490,10 +423,6 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         reads=frozenset(map(thing_key, {*ids, *more, *entities, *others})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in assertions},
     )
-
-
-def _disowned(born: object, assertion: Assertion) -> bool:
-    return isinstance(born, Entity) and disowned(born.own, born.borne, assertion, 0)
 
 
 async def _with_families(
@@ -510,16 +439,10 @@ async def _with_families(
     return own
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Borne:
-    """Who bears the texts that were asked for, by type and text."""
-
-    asked: frozenset[tuple[str, str]]
-    pages: Mapping[tuple[str, str], Page[Bearer]]
-
-
-async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> _Borne:
-    """Those that ever bore a key of the assertions, or look so."""
+async def _bearers(
+    canon: Canon, account: Account, assertions: Sequence[Assertion]
+) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[Bearer]]]:
+    """What was asked for, by type, and by type and text those that ever bore it, or look so."""
     wanted: dict[str, set[str]] = {}
     for assertion in assertions:
         texts = {*assertion.looks}
@@ -537,5 +460,4 @@ async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertio
         )
         pages = await canon.state.bearers(query)
         found |= {(entity_type, text): page for text, page in pages.items()}
-    asked = frozenset((each, text) for each, texts in wanted.items() for text in texts)
-    return _Borne(asked=asked, pages=found)
+    return wanted, found

@@ -50,7 +50,7 @@ from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id
 from canonry.values.json_values import encode_json
 from canonry.values.moments import StoryPlace
 from canonry.values.observations import Accumulator, Observation, ObservationDraft
-from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 # Derived edges: an entity refers to whomever its fields name, for as long as they name them.
 #
@@ -169,26 +169,12 @@ _WALKED_MAX: Final = 20_000
 """So many entities are walked in search of a cycle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRelationship:
-    """An edge as it is asked for; the ids may be those of merged entities."""
+async def relate_entities(
+    canon: Canon, caller: Caller, rel_type: str, ends: Sequence[str], metadata: Mapping[str, Any]
+) -> tuple[Relation, bool]:
+    """Let an edge stand between two entities of the caller's account; and whether it stood before.
 
-    rel_type: str
-    from_id: str
-    to_id: str
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationshipStands:
-    """The edge as it stands now; `existing`: it stood before."""
-
-    relation: Relation
-    existing: bool
-
-
-async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) -> RelationshipStands:
-    """Let the edge stand between the two entities of the caller's account.
+    The ids of the `ends` may be those of merged entities.
 
     Raises:
         InvalidInput: `relationship.type-unknown` or `relationship.to-itself`.
@@ -196,45 +182,45 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         Conflict: `relationship.cycle`.
         Unavailable: `relationship.too-far`, the search for a cycle grew too long.
     """
-    if new.rel_type not in list(TruthRelation):
-        message = f"relationship_type is one of {', '.join(TruthRelation)}"
-        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    _require_type(rel_type)
     account, inner = account_of(caller), within_account(caller)
-    await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+    await require_all(canon, inner, Entity, ends)
+    from_id, to_id = map(EntityId, ends)
+    # The edge is one between those who were named: taking a merge back gives it back to them.
+    player = Authority.PLAYER
+    asked = edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
 
     async def prepare(new_id: NewId) -> Change[bool]:
         del new_id  # the id follows from the edge
-        from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
-        _require_two(from_, to)
-        relation = _made(account, new)
-        ends = (new.from_id, new.to_id, from_.id, to.id)
-        reads = {thing_key(each) for each in (*ends, relation.id)}
-        found = await canon.within(account.space).thing(relation.id)
+        from_, to = await require_all(canon, inner, Entity, ends)
+        if from_.id == to.id:
+            message = "a relationship connects two entities; these two are one"
+            raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
+        reads = {thing_key(each) for each in (*ends, from_.id, to.id, asked.id)}
+        found = await canon.within(account.space).thing(asked.id)
         if isinstance(found, Relation):
-            entries = (*_asked_for(found), *_added(found, new.metadata))
+            entries = (*_asked_for(found), *_added(found, metadata))
             return Change(entries=entries, reads=frozenset(reads), found=found.current)
-        if new.rel_type in ACYCLIC:
-            reads |= await _require_acyclic(canon, new.rel_type, from_, to)
-        return Change(entries=(Made(thing=relation),), reads=frozenset(reads), found=False)
+        if rel_type in ACYCLIC:
+            leads, seen = await leads_to(canon, rel_type, to, from_)
+            if leads:
+                message = (
+                    f"the target leads back to the source over {rel_type}; this would be a cycle"
+                )
+                raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
+            reads |= set(map(relations_key, seen))
+        return Change(entries=(Made(thing=asked),), reads=frozenset(reads), found=False)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
-    wanted = relation_id_of(account.user_id, new.rel_type, new.from_id, new.to_id)
-    relation = await require(canon, inner, Relation, wanted)
-    from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
-    shown = revised(relation, from_id=from_.id, to_id=to.id)
-    return RelationshipStands(relation=shown, existing=bool(receipt.found))
+    relation = await require(canon, inner, Relation, asked.id)
+    from_, to = await require_all(canon, inner, Entity, ends)
+    return revised(relation, from_id=from_.id, to_id=to.id), bool(receipt.found)
 
 
-def _require_two(from_: Entity, to: Entity) -> None:
-    if from_.id == to.id:
-        message = "a relationship connects two entities; these two are one"
-        raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
-
-
-def _made(account: Account, new: NewRelationship) -> RelationDraft:
-    """The edge between those who were named: taking a merge back gives it back to them."""
-    ends = (EntityId(new.from_id), EntityId(new.to_id))
-    return edge(account, new.rel_type, *ends, metadata=new.metadata, authority=Authority.PLAYER)
+def _require_type(rel_type: str) -> None:
+    if rel_type not in list(TruthRelation):
+        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
 
 
 def edge(
@@ -244,7 +230,8 @@ def edge(
     to_id: EntityId,
     *,
     metadata: Mapping[str, Any],
-    authority: Authority,
+    authority: Authority = Authority.SOURCE,
+    evidence: tuple[Evidence, ...] = (),
 ) -> RelationDraft:
     """The edge of a type between two entities of an account, not yet recorded."""
     return RelationDraft(
@@ -257,7 +244,7 @@ def edge(
         since=None,
         confidence=1.0,
         authority=authority,
-        evidence=(),
+        evidence=evidence,
         level=CanonLevel.CANON,
     )
 
@@ -283,17 +270,6 @@ def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
         return ()
     state = content_id(found.id, str(found.told), encode_json(new).decode())
     return (RelationDetailed(relation_id=found.id, properties=new, told=state),)
-
-
-async def _require_acyclic(
-    canon: Canon, rel_type: str, from_: Entity, to: Entity
-) -> frozenset[str]:
-    """Refuse an edge that its own target leads back to; the keys of all edges that were walked."""
-    leads, seen = await leads_to(canon, rel_type, to, from_)
-    if leads:
-        message = f"the target leads back to the source over {rel_type}; this would be a cycle"
-        raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
-    return frozenset(map(relations_key, seen))
 
 
 async def leads_to(
@@ -333,59 +309,47 @@ LOOKED_THROUGH_MAX: Final = 50_000
 """So many relations of merged entities are looked through."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationshipQuery:
-    """Which of an entity's relationships, and which part of the list."""
-
-    entity_id: str
-    direction: str = "both"
-    rel_type: str | None = None
-    limit: int = 100
-    offset: int = 0
-
-
 async def list_relationships(
-    canon: Canon, caller: Caller, query: RelationshipQuery
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    direction: str,
+    rel_type: str | None,
+    limit: int,
+    offset: int,
 ) -> tuple[Sequence[Relation], int]:
-    """The relationships with survivors at their ends, and how many there are.
+    """An entity's relationships with survivors at their ends, and how many there are.
 
     Raises:
         NotFound: `entity.unknown`.
+        Unavailable: `relationship.too-far`, they are too many to look through.
     """
-    (entity,) = await require_readable(canon, caller, Entity, (query.entity_id,))
+    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
     family = family_of(entity)
     wanted = RelationQuery(
         spaces=frozenset((entity.space,)),
         entities=family,
-        rel_type=query.rel_type,
-        direction=DIRECTIONS[query.direction],
+        rel_type=rel_type,
+        direction=DIRECTIONS[direction],
         current=True,
         newest_first=True,
-        limit=query.limit,
-        offset=query.offset,
+        limit=limit,
+        offset=offset,
     )
     first = await canon.state.relations(revised(wanted, limit=PAGE_MAX, offset=0))
     if len(family) == 1 and first.total > WHOLE_MAX:  # so many are counted as they are stored
         page = await canon.state.relations(wanted)
         return await _laid_together(canon, caller, page.items), page.total
-    edges = first.items if first.total <= PAGE_MAX else await _all(canon, wanted)
+    edges = list(first.items) if first.total <= PAGE_MAX else []
+    if first.total > PAGE_MAX:
+        async for each in every_match(canon.state.relations, wanted):
+            edges.append(each)
+            if len(edges) > LOOKED_THROUGH_MAX:
+                message = "too many relationships hang on the merged entities; ask for one type"
+                raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
     shown = await _laid_together(canon, caller, edges)
-    return shown[query.offset : query.offset + query.limit], len(shown)
-
-
-async def _all(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
-    """All relations of an entity and of those merged into it.
-
-    Raises:
-        Unavailable: `relationship.too-far`, they are too many to look through.
-    """
-    found: list[Relation] = []
-    async for each in every_match(canon.state.relations, query):
-        found.append(each)
-        if len(found) > LOOKED_THROUGH_MAX:
-            message = "too many relationships hang on the merged entities; ask for one type"
-            raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
-    return found
+    return shown[offset : offset + limit], len(shown)
 
 
 async def read_relationship(
@@ -397,9 +361,7 @@ async def read_relationship(
         InvalidInput: `relationship.type-unknown`.
         NotFound: `entity.unknown` or `relationship.unknown`.
     """
-    if rel_type not in list(TruthRelation):
-        message = f"relationship_type is one of {', '.join(TruthRelation)}"
-        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    _require_type(rel_type)
     from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
     account = account_of(caller)
     ids = [
@@ -455,11 +417,13 @@ async def neighbourhood_of_entity(
     page = await canon.state.observations_newest(
         sorted(family_of(entity)), limit=AROUND_MAX, offset=0
     )
+    wanted = dict.fromkeys(each.source_id for each in page.items if each.source_id is not None)
+    found = await read_by(canon, caller).things(wanted)
     cut = related.truncated or page.total > AROUND_MAX or len(related.relations) > AROUND_MAX
     around = Neighbourhood(
         entities=related.entities[:AROUND_MAX],
         relations=related.relations[:AROUND_MAX],
-        sources=await _sources(canon, caller, page.items),
+        sources=tuple(s for i in wanted if isinstance(s := found.get(i), Source)),
         events=_events(entries_current(entity)),
         observations=page.items,
         truncated=cut,
@@ -502,12 +466,6 @@ async def neighbourhood_of_source(
         truncated=truncated or len(relations) > AROUND_MAX,
     )
     return source, around
-
-
-async def _sources(canon: Canon, caller: Caller, seen: Iterable[Observation]) -> tuple[Source, ...]:
-    wanted = dict.fromkeys(each.source_id for each in seen if each.source_id is not None)
-    found = await read_by(canon, caller).things(wanted)
-    return tuple(s for i in wanted if isinstance(s := found.get(i), Source))
 
 
 def _events(entries: Iterable[TimelineEntry]) -> tuple[TimelineEvent, ...]:

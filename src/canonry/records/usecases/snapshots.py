@@ -1,22 +1,21 @@
 """Snapshots: read them, explain them and trace a field."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.canon.session.account import account_of, read_by, require_readable
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.log.commits import Position
 from canonry.log.entries import Thing
-from canonry.log.items.entities import NEVER_SEEN, Entity, Sightings
+from canonry.log.items.entities import NEVER_SEEN, Entity
 from canonry.log.items.sources import Source
 from canonry.log.observing import seen_also
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.shown import Shown, shown_by
-from canonry.records.usecases.schemas_in_force import schema_of, schemas_for
+from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.values.errors import NotFound, Unavailable
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId
@@ -39,7 +38,6 @@ class SnapshotRead:
     entity: Entity
     schema: EntitySchema | None
     shown: Shown
-    seen: Sightings
     first_seen: Instant | None
     computed_at: Instant
 
@@ -62,18 +60,14 @@ async def read_snapshot(
     then = root
     if at is not None or known_at is not None:
         then = await _back_then(canon, caller, entity_id, root, at=at, known_at=known_at)
-    account = account_of(caller)
-    schemas = await schemas_for(canon, account, (then,), at=at if at is not None else known_at)
-    schema = schema_of(schemas, account, then)
-    seen = then.observed
-    asked = at if at is not None else known_at
+    account, asked = account_of(caller), at if at is not None else known_at
+    schema = schema_of(await schemas_for(canon, account, (then,), at=asked), account, then)
     return SnapshotRead(
         entity=then,
         schema=schema,
         shown=shown_by(then, schema),
-        seen=seen,
         first_seen=root.observed.first,
-        computed_at=seen.last or asked or then.created_at,
+        computed_at=then.observed.last or asked or then.created_at,
     )
 
 
@@ -101,8 +95,7 @@ async def _back_then(
         owner, before = root, past.get(moved)
     members = before.members if isinstance(before, Entity) else ()
     if at is None:
-        standing = before if isinstance(before, Entity) else None
-        return standing or _blank(owner)
+        return before if isinstance(before, Entity) else _blank(owner)
     if known_at is None:
         found = await canon.state.entities_seen_until((owner.id, *members), at)
         own = found.get(owner.id, _blank(owner))
@@ -116,7 +109,9 @@ async def _back_then(
             absorbed_sightings=sum((each.sightings for each in others), NEVER_SEEN),
         )
     limit = await canon.ledger.position_at(root.space, known_at)
-    return await _folded(canon, owner, members, at, limit)
+    seen = await _observations(canon, (owner.id, *members))
+    counted = [each for each in seen if each.position <= limit and each.seen_at <= at]
+    return seen_also(_blank(owner), counted)
 
 
 def _blank(entity: Entity) -> Entity:
@@ -133,21 +128,8 @@ def _blank(entity: Entity) -> Entity:
     )
 
 
-async def _folded(
-    canon: Canon, owner: Entity, members: tuple[EntityId, ...], at: Instant, until: Position
-) -> Entity:
-    """The entity folded from what had been seen at one instant and was known at another."""
-    counted = [
-        each
-        for each in await _observations(canon, (owner.id, *members))
-        if each.position <= until and each.seen_at <= at
-    ]
-    return seen_also(_blank(owner), counted)
-
-
-async def _observations(canon: Canon, ids: Iterable[EntityId]) -> list[Observation]:
+async def _observations(canon: Canon, wanted: Sequence[EntityId]) -> list[Observation]:
     found: list[Observation] = []
-    wanted = tuple(ids)
     for number in range(_PAGES_MAX):
         page = await canon.state.observations_newest(
             wanted, limit=PAGE_MAX, offset=number * PAGE_MAX
@@ -196,12 +178,14 @@ async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) 
     seen = tuple(each for i in credited if isinstance(each := found.get(i), Observation))
     if name not in read.shown.fields or not seen:
         raise no_field(read.shown.fields)
+    refs = {e.ref for each in seen for e in each.evidence[:1]}
+    cited = await canon.within(*{each.space for each in seen}).things(refs)
     return TracedField(
         entity=read.entity,
         field=name,
         value=read.shown.fields[name],
         observations=seen,
-        origins=await origins_of(canon, seen),
+        origins=tuple(_origin(each, cited) for each in seen),
     )
 
 
@@ -216,14 +200,6 @@ def no_field(known: Iterable[str]) -> NotFound:
     names = ", ".join(sorted(known)[:_NAMED]) or "no field at all"
     message = f"the snapshot has no such field; it has {names}"
     return NotFound("field.unknown", message, kind="field", path="/field")
-
-
-async def origins_of(canon: Canon, seen: Iterable[Observation]) -> tuple[Origin, ...]:
-    """What each observation was read from."""
-    observations = tuple(seen)
-    cited = {e.ref for each in observations for e in each.evidence[:1]}
-    found = await canon.within(*{each.space for each in observations}).things(cited)
-    return tuple(_origin(each, found) for each in observations)
 
 
 def _origin(observation: Observation, found: Mapping[str, Thing]) -> Origin:

@@ -1,12 +1,12 @@
 """Withdraw sources, by hand or by the rules of retention."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from canonry.canon.session.account import Account, require_account, require_told, within_account
+from canonry.canon.session.account import Account, require_told
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
@@ -40,7 +40,7 @@ from canonry.records.usecases.relationships import (
     named_in,
     stands,
 )
-from canonry.records.usecases.schemas_in_force import schemas_for
+from canonry.records.usecases.schemas import schemas_for
 from canonry.values.fields import narrowed
 from canonry.values.ids import (
     EntityId,
@@ -96,11 +96,6 @@ async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySourc
     about = tuple(dict.fromkeys(each.entity_id for each in said))
     found = await canon.within(account.space).things(about)
     entities = {each.id: each for each in found.values() if isinstance(each, Entity)}
-    gone, standing = {each.id for each in said}, dict[EntityId, list[Observation]]()
-    for some in in_batches(entities):
-        async for seen in every_item(partial(canon.state.observations_newest, some)):
-            if seen.id not in gone:
-                standing.setdefault(seen.entity_id, []).append(seen)
     runs = [run for each in sources async for run in every_item(partial(canon.state.runs, each))]
     texts = [s for i in sources async for s in every_item(partial(canon.documents.snippets, i))]
     return ToldBySource(
@@ -109,9 +104,21 @@ async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySourc
         runs=[each for each in runs if each.space == account.space],
         said=said,
         entities=entities,
-        standing={i: theirs[::-1] for i, theirs in standing.items()},
+        standing=await _said_beside(canon, entities, said),
         edges=[each async for each in edges_around(canon, account, entities)],
     )
+
+
+async def _said_beside(
+    canon: Canon, ids: Iterable[EntityId], said: Iterable[Observation]
+) -> Mapping[EntityId, Sequence[Observation]]:
+    """What else was said of each of these entities, oldest first."""
+    gone, found = {each.id for each in said}, dict[EntityId, list[Observation]]()
+    for some in in_batches(ids):
+        async for seen in every_item(partial(canon.state.observations_newest, some)):
+            if seen.id not in gone:
+                found.setdefault(seen.entity_id, []).append(seen)
+    return {i: theirs[::-1] for i, theirs in found.items()}
 
 
 async def edges_around(
@@ -132,13 +139,6 @@ def in_batches(ids: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
     every = tuple(ids)
     for start in range(0, len(every), _TOGETHER):
         yield every[start : start + _TOGETHER]
-
-
-def sources_of(edge: Relation) -> Iterator[SourceId]:
-    """The sources that said an edge."""
-    for each in edge.evidence:
-        if each.kind is EvidenceKind.SOURCE:
-            yield SourceId(each.ref)
 
 
 async def _said_by(
@@ -168,7 +168,8 @@ async def _brought_by_others(
     """Whether a record of another source says that this came with it as well."""
     about = dict.fromkeys(each.entity_id for each in said)
     async for edge in edges_around(canon, account, about):
-        others = set(sources_of(edge)).difference(sources)
+        cited = {each.ref for each in edge.evidence if each.kind is EvidenceKind.SOURCE}
+        others = cited.difference(sources)
         if others and FIELD not in edge.properties and edge.to_id in about:
             return True
     return False
@@ -201,35 +202,18 @@ class Withdrawal:
 async def withdraw_source(
     canon: Canon,
     caller: Caller,
-    user_id: str | None,
-    source_id: str,
-    *,
-    reason: str,
-    dry_run: bool = False,
-) -> Withdrawal:
-    """Take back what a source of the user's own account said; with `dry_run` only tell what.
-
-    Raises:
-        InvalidInput: `user.mismatch`.
-        NotFound: `source.unknown`, also when it was withdrawn before.
-    """
-    account, inner = require_account(caller, user_id), within_account(caller)
-    return await withdraw(canon, inner, account, source_id, reason=reason, dry_run=dry_run)
-
-
-async def withdraw(
-    canon: Canon,
-    caller: Caller,
     account: Account,
     source_id: str,
     *,
     reason: str,
     dry_run: bool = False,
 ) -> Withdrawal:
-    """The same for an account that the caller sees; whose it is need not be known.
+    """Take back what a source of an account said; with `dry_run` only tell what.
+
+    The caller sees the account; whose it is need not be known.
 
     Raises:
-        NotFound: `source.unknown`.
+        NotFound: `source.unknown`, also when it was withdrawn before.
     """
 
     async def prepare(new_id: NewId) -> Change[Withdrawal]:
@@ -348,29 +332,18 @@ async def _named_by_others(
         speaks = edge.from_id in told.standing or not told.only_here(edge)
         if edge.to_id in silent and derived(edge) and speaks and len(tellers) < _ASKED_MAX:
             tellers.append(edge.from_id)
-    words = await _words_of(canon, account, told, {i for ids in asked.values() for i in ids})
+    wanted = sorted({i for ids in asked.values() for i in ids})
+    known = await canon.within(account.space).things(wanted)
+    words = await _said_beside(canon, wanted, told.said)
     named: dict[EntityId, tuple[Observation, str]] = {}
     for entity_id, tellers in asked.items():
-        for kind, seen in (each for teller in tellers for each in words.get(teller, ())):
+        for seen in (each for teller in tellers for each in words.get(teller, ())):
+            teller = known.get(seen.entity_id)
+            kind = teller.entity_type if isinstance(teller, Entity) else ""
             name = _name_in(seen, kind, silent[entity_id].borne)
             if name is not None:
                 named.setdefault(entity_id, (seen, name))
     return named
-
-
-async def _words_of(
-    canon: Canon, account: Account, told: ToldBySource, wanted: Collection[EntityId]
-) -> Mapping[EntityId, Sequence[tuple[str, Observation]]]:
-    """What others said of these entities, oldest first, each with the type of the entity."""
-    found = await canon.within(account.space).things(wanted)
-    kinds = {i: each.entity_type for i, each in found.items() if isinstance(each, Entity)}
-    said = {each.id for each in told.said}
-    words: dict[EntityId, list[tuple[str, Observation]]] = {}
-    for some in in_batches(sorted(wanted)):
-        async for seen in every_item(partial(canon.state.observations_newest, some)):
-            if seen.id not in said and seen.entity_id in kinds:
-                words.setdefault(seen.entity_id, []).append((kinds[seen.entity_id], seen))
-    return {i: theirs[::-1] for i, theirs in words.items()}
 
 
 async def _entries(
@@ -402,14 +375,15 @@ async def _entries(
     for edge in work.retaken:
         over = not stands(edge, work.borne(edge.to_id), now.get(edge.from_id, ()))
         entries.append(Made(thing=replace(edge, ended=over)))
-    entries += (each for each in followed if _about(each) not in work.going)
+    entries += (
+        each
+        for each in followed
+        if not isinstance(each, RelationEnded | RelationResumed)
+        or each.relation_id not in work.going
+    )
     ids = (*targets, *told.entities, *(i for e in family.values() for i in (e.id, *e.members)))
     edges = frozenset(map(relations_key, told.entities))
     return tuple(entries), reads | edges | frozenset(map(thing_key, ids))
-
-
-def _about(entry: Entry) -> str:
-    return entry.relation_id if isinstance(entry, RelationEnded | RelationResumed) else ""
 
 
 async def _families(canon: Canon, work: _Withdrawing) -> Mapping[EntityId, Entity]:
@@ -494,11 +468,6 @@ class Due:
     sources: Sequence[SourceId]
     withdrawn: Sequence[str]
 
-    @property
-    def nothing(self) -> bool:
-        """Whether all is as the rules want it."""
-        return not self.sources and not self.withdrawn
-
 
 async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = None) -> Sequence[Due]:
     """The accounts of which something is due, or one of them; nothing is changed.
@@ -513,12 +482,14 @@ async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = Non
     async for account in every_item(accounts):
         if only not in {None, account.id}:
             continue
+        brought = _before(canon, rules.brought_days)
+        sources = every_item(partial(canon.state.sources, account.id))
         due = Due(
             space=account.id,
-            sources=[each async for each in _brought_long_ago(canon, account.id, rules)],
+            sources=[e.id async for e in sources if brought is not None and e.created_at < brought],
             withdrawn=[each async for each in _withdrawn_long_ago(canon, account.id, rules)],
         )
-        found += [] if due.nothing else [due]
+        found += [due] if due.sources or due.withdrawn else []
     return found
 
 
@@ -535,21 +506,12 @@ async def retain(canon: Canon, upkeep: Upkeep, caller: Caller, due: Due, rules: 
     account = Account(user_id="", space=due.space)
     for source_id in due.sources:
         if isinstance(await canon.within(due.space).thing(source_id), Source):
-            await withdraw(canon, inner, account, source_id, reason=reason)
+            await withdraw_source(canon, inner, account, source_id, reason=reason)
     if not due.withdrawn:
         return 0
     plan = ErasurePlan(space=due.space, targets=tuple(due.withdrawn), counts={})
     reason = f"withdrawn more than {rules.withdrawn_days} days ago"
     return (await erase(canon, upkeep, caller, plan, reason=reason)).entries
-
-
-async def _brought_long_ago(
-    canon: Canon, space: SpaceId, rules: Retention
-) -> AsyncIterator[SourceId]:
-    before = _before(canon, rules.brought_days)
-    async for source in every_item(partial(canon.state.sources, space)):
-        if before is not None and source.created_at < before:
-            yield source.id
 
 
 async def _withdrawn_long_ago(canon: Canon, space: SpaceId, rules: Retention) -> AsyncIterator[str]:

@@ -1,43 +1,50 @@
-"""Correct a field: a user's own word, which goes before every source and every policy.
+"""Corrections: a user's own word on a field, and on all unclear values of one."""
 
-The word has a source of its own, so that a corrected field leads to it like any other. Saying the
-same again is the same correction; a return to an earlier word is a new one.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
-from canonry.canon.session.account import Account, require_account, within_account
+from canonry.canon.ports.files import FileHint, Reading
+from canonry.canon.session.account import Account, account_of, require_account, within_account
 from canonry.canon.session.caller import Caller, no_progress
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
 from canonry.canon.session.lookup import require
-from canonry.canon.session.paging import Pace
+from canonry.canon.session.paging import Pace, every_item, every_match
+from canonry.language.texts.sentences import Box
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone
-from canonry.log.items.sources import SourceDraft, SourceType, correction_id_of
+from canonry.log.items.sources import Source, SourceDraft, SourceType, correction_id_of
 from canonry.log.schemas.narrative import FRAGMENT_PREFIX, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.log.schemas.truth_types import type_named, types_alike
 from canonry.log.schemas.typed_records import (
     RESERVED,
     UNKNOWN_FIELD,
+    Converted,
     RecordReader,
     Unconvertible,
     convert,
     out_of_order,
 )
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.domain.assertions import assertion_of
 from canonry.records.domain.interpretations import Found, require_record
+from canonry.records.domain.shown import shown_by
+from canonry.records.notation.labels import WrittenPlace, places_of
+from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
 from canonry.records.notation.parties import COMPANIONS
+from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named
 from canonry.records.usecases.record_source import source_of_words
 from canonry.records.usecases.records import RecordReading, Statement, companions_named
-from canonry.records.usecases.schemas_in_force import schemas_in_force
-from canonry.values.errors import InvalidInput
-from canonry.values.ids import EntityId, NewId, ObservationId
+from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
+from canonry.records.usecases.snapshots import TracedField, trace_field
+from canonry.values.errors import CanonryError, InvalidInput, NotFound
+from canonry.values.fields import revised
+from canonry.values.ids import EntityId, NewId, ObservationId, SourceId
 from canonry.values.json_values import canonical_json
 from canonry.values.observations import (
     LAST,
@@ -47,9 +54,15 @@ from canonry.values.observations import (
     Dated,
     Fragment,
     Held,
+    Observation,
     ObservationDraft,
 )
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
+
+# Correct a field: a user's own word, which goes before every source and every policy.
+#
+# The word has a source of its own, so that a corrected field leads to it like any other. To say
+# the same again is the same correction; a return to an earlier word is a new one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +150,10 @@ async def correct_field(
                 schemas_key(account.space, entity.entity_type),
             )
         )
-        stood = [None if held is None else _value(held, right) for held in (before, own)]
+        stood = [
+            held and (held.value["value"] if right.spec is None else held.value)
+            for held in (before, own)
+        ]
         same = right.raw is None and stood == [right.value, right.value]
         if before is not None and own is not None and same:
             stands = _corrected(own.observation, root, right, existing=True)
@@ -145,7 +161,7 @@ async def correct_field(
         follows = "" if before is None else before.observation
         source = source_of_word(account, entity, right.name, right.value, follows)
         source = replace(source, properties=correction.grounds or {})
-        word = own_word(entity, schema, right.name, right.value, source, follows=follows)
+        word = own_word(entity, schema.version, right.name, right.value, source, follows=follows)
         seen = replace(
             word,
             fields=word.fields if right.spec is not None else {},
@@ -179,8 +195,6 @@ async def _naming(
         source=source,
         config={},
         records=(),
-        priority=PRIORITY_STRUCTURED,
-        specificity=SPECIFICITY_STATED,
         started_at=canon.clock.now(),
     )
     schemas = {
@@ -262,11 +276,16 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
     if isinstance(converted, Unconvertible):
         message = f"the field holds a {spec.type}, and this is not one: {converted.reason}"
         raise InvalidInput("correction.value", message, path="/value")
-    dates = {}
-    if spec.event_type is not None and converted.instant is not None:
-        dated = Dated(event_type=spec.event_type, instant=converted.instant, policy=spec.policy)
-        dates = {spec.name: dated}
+    dates = dated_by(spec, converted)
     return _Right(name=spec.name, spec=spec, value=converted.value, dates=dates)
+
+
+def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
+    """What happens at the date that a field holds, where its schema says that something does."""
+    if spec.event_type is None or converted.instant is None:
+        return {}
+    dated = Dated(event_type=spec.event_type, instant=converted.instant, policy=spec.policy)
+    return {spec.name: dated}
 
 
 def _unknown(correction: Correction) -> _Right:
@@ -296,10 +315,6 @@ def _standing(entity: Entity, right: _Right) -> Held | None:
     return held if held is not None and held.corrected else None
 
 
-def _value(held: Held, right: _Right) -> Any:
-    return held.value["value"] if right.spec is None else held.value
-
-
 def source_of_word(
     account: Account, entity: Entity, field: str, value: Any, follows: str
 ) -> SourceDraft:
@@ -313,7 +328,7 @@ def source_of_word(
 
 def own_word(
     entity: Entity,
-    schema: EntitySchema,
+    schema_version: str,
     field: str,
     value: Any,
     source: SourceDraft,
@@ -334,5 +349,222 @@ def own_word(
         correction=correction,
         priority=PRIORITY_CORRECTION if correction else PRIORITY_STRUCTURED,
         specificity=SPECIFICITY_STATED,
-        schema_version=schema.version,
+        schema_version=schema_version,
     )
+
+
+LOOKED_AT_MAX: Final = 10_000
+"""So many entities are looked through for what is unclear."""
+
+EXAMPLES_MAX: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """A value of an entity that is open, and the observation that has it."""
+
+    entity: Entity
+    unclear: Unclear
+    observation: Observation
+    schema_version: str
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenField:
+    """The open values of one field that one source gave, with the first of them."""
+
+    source_id: SourceId | None
+    entity_type: str
+    name: str
+    reason: str
+    count: int = 0
+    examples: list[Open] = field(default_factory=list)
+
+
+async def list_unclear(
+    canon: Canon, caller: Caller, entity_type: str | None = None
+) -> tuple[Sequence[OpenField], bool]:
+    """What waits for a word, by source and field; and whether there were more entities."""
+    account = account_of(caller)
+    named = None if entity_type is None else type_named(entity_type)
+    query = EntityQuery(spaces=frozenset((account.space,)), entity_type=named)
+    entities: list[Entity] = []
+    async for each in every_match(canon.state.entities, query):
+        if len(entities) == LOOKED_AT_MAX:
+            return _grouped(await open_in(canon, account, entities)), True
+        entities.append(each)
+    return _grouped(await open_in(canon, account, entities)), False
+
+
+def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
+    groups: dict[tuple[str, str, str], OpenField] = {}
+    for each in found:
+        source, kind = each.observation.source_id, each.entity.entity_type
+        name = each.unclear.spec.name
+        group = groups.setdefault(
+            (str(source), kind, name),
+            OpenField(
+                source_id=source,
+                entity_type=kind,
+                name=name,
+                reason=each.unclear.fragment.reason,
+            ),
+        )
+        group.count += 1
+        if len(group.examples) < EXAMPLES_MAX:
+            group.examples.append(each)
+    return [groups[key] for key in sorted(groups)]
+
+
+async def open_in(canon: Canon, account: Account, entities: Sequence[Entity]) -> list[Open]:
+    """The open values of entities, each with the observation that has it."""
+    schemas = await schemas_for(canon, account, entities)
+    waiting: list[tuple[Entity, Unclear, str]] = []
+    for entity in entities:
+        schema = schema_of(schemas, account, entity)
+        if schema is not None:
+            shown = shown_by(entity, schema)
+            if shown.fragments:
+                unclear = unclear_in(shown, schema)
+                waiting += [(entity, each, schema.version) for each in unclear]
+    ids = {each.fragment.observation for _, each, _ in waiting}
+    seen = await canon.within(account.space).things(ids) if ids else {}
+    return [
+        Open(entity=entity, unclear=each, observation=observation, schema_version=version)
+        for entity, each, version in waiting
+        if isinstance(observation := seen.get(each.fragment.observation), Observation)
+    ]
+
+
+async def locate_value(
+    canon: Canon, caller: Caller, traced: TracedField
+) -> tuple[WrittenPlace, ...]:
+    """The places of a field's value in the file that the first of its origins is.
+
+    A file that is gone, or that can no longer be read, has none.
+    """
+    source, seen = traced.origins[0].source, traced.observations[0]
+    reading = None if source is None else await reading_of(canon, caller, source)
+    if reading is None:
+        return ()
+    fields = {name.removeprefix(PROPERTY_PREFIX): v for name, v in seen.fields.items()}
+    return places_of(reading, fields, traced.value)
+
+
+async def reading_of(canon: Canon, caller: Caller, source: Source) -> Reading | None:
+    """What the file that is a source of the caller's says, if it is there and can be read."""
+    try:
+        data, hint = await _bytes_of(canon, caller, source)
+        return await canon.reader.examine(data, hint)
+    except CanonryError:
+        return None
+
+
+async def picture_of(
+    canon: Canon, caller: Caller, source: Source, page: int, boxes: Sequence[Box]
+) -> bytes:
+    """A page of the caller's own PDF as a picture, PNG, with these boxes marked.
+
+    Raises:
+        NotFound: `file.unknown`, it is no file or its bytes are gone.
+        InvalidInput: as `DocumentReader.picture`.
+        Unavailable: as `DocumentReader.picture`.
+    """
+    data, hint = await _bytes_of(canon, caller, source)
+    return await canon.reader.picture(data, hint, page, boxes)
+
+
+async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes, FileHint]:
+    if not source.files or source.content_hash is None:
+        message = "this source has no file; what was told as text or records has none"
+        raise NotFound("file.unknown", message, kind="file")
+    blobs = filing_of(canon).blobs_of(account_of(caller).user_id)
+    data = await blobs.get(source.content_hash)
+    return data, FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
+
+
+async def locate_field(
+    canon: Canon, caller: Caller, entity_id: str, field: str
+) -> tuple[WrittenPlace, ...]:
+    """The places of the value that an entity shows in a field; none where nobody is credited."""
+    try:
+        traced = await trace_field(canon, caller, entity_id, field)
+    except NotFound:
+        return ()
+    return await locate_value(canon, caller, traced)
+
+
+# Settle values: one word says how all unclear values of a field in a source are read.
+#
+# It is a correction of the user's, and what the source said stands beside it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """How many values were settled, and how many of the field could not be read that way."""
+
+    settled: int
+    left: int
+
+
+async def settle_values(
+    canon: Canon, caller: Caller, user_id: str | None, *, source_id: str, name: str, notation: str
+) -> Settled:
+    """Read all open values of a field that a source gave by this notation, and let them stand.
+
+    Raises:
+        InvalidInput: `user.mismatch` or `review.notation`.
+        NotFound: `source.unknown`.
+    """
+    account, inner = require_account(caller, user_id), within_account(caller)
+    if notation not in NOTATIONS:
+        message = f"a value is read by one of {', '.join(NOTATIONS)}"
+        raise InvalidInput("review.notation", message, path="/read_as")
+    given = await require(canon, inner, Source, source_id)
+
+    async def prepare(new_id: NewId) -> Change[Settled]:
+        del new_id  # the ids follow from what is said
+        about = await _about(canon, account, given)
+        waiting = [
+            each
+            for each in await open_in(canon, account, about)
+            if each.unclear.spec.name == name and each.observation.source_id == given.id
+        ]
+        fitting = [each for each in waiting if notation in each.unclear.readings]
+        reads = frozenset(map(thing_key, (given.id, *(each.id for each in about))))
+        done = Settled(settled=len(fitting), left=len(waiting) - len(fitting))
+        entries = tuple(_entries(account, given, fitting, name, notation)) if fitting else ()
+        return Change(entries=entries, reads=reads, found=done)
+
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    found = await found_by(receipt, prepare)
+    settled = len(receipt.made(ObservationDraft))
+    return found if receipt.found is not None else replace(found, settled=settled)
+
+
+async def _about(canon: Canon, account: Account, given: Source) -> list[Entity]:
+    """The entities that a source speaks of, as their survivors."""
+    said = every_item(partial(canon.state.observations_from, given.id))
+    ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}
+    roots = await canon.within(account.space).roots(ids)
+    return list({each.id: each for each in roots.values()}.values())
+
+
+def _entries(
+    account: Account, given: Source, fitting: Sequence[Open], name: str, notation: str
+) -> Iterator[Entry]:
+    """The user's word for each value, which goes before what the source left open."""
+    told = {each.observation.id: each.unclear.readings[notation] for each in fitting}
+    said = {"source_id": given.id, "field": name, "read_as": notation, "values": told}
+    content = canonical_json({"settled": said})
+    source = source_of_words(account, SourceType.CORRECTION, content)
+    yield Made(thing=source)
+    cited = Evidence(kind=EvidenceKind.SOURCE, ref=given.id)
+    for each in fitting:
+        spec, value = each.unclear.spec, told[each.observation.id]
+        about = revised(each.entity, id=each.observation.entity_id)
+        ours = (about, each.schema_version, spec.name, value, source)
+        word = own_word(*ours, follows=each.observation.id)
+        converted = convert(value, spec)
+        dates = dated_by(spec, converted) if isinstance(converted, Converted) else {}
+        yield Made(thing=replace(word, evidence=(*word.evidence, cited), dates=dates))

@@ -1,22 +1,24 @@
-"""Register a schema: a new version of a type takes over from now on; the older ones stay known."""
+"""Schemas: by which the types of a user's entities are read, and how a new version takes over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from canonry.canon.session.account import (
     Account,
     account_of,
     opened,
-    readable_spaces,
     require_account,
 )
 from canonry.canon.session.account import within_account as within
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.paging import every_item
 from canonry.log.entries import Made
 from canonry.log.folding import schemas_key, thing_key
+from canonry.log.items.entities import Entity
 from canonry.log.schemas.identity_keys import fields_asked, label_of
 from canonry.log.schemas.schemas import (
     CUSTOM_VERSION,
@@ -24,15 +26,78 @@ from canonry.log.schemas.schemas import (
     FieldSpec,
     FieldType,
     IdentityRule,
+    RegisteredSchema,
 )
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.log.schemas.typed_records import schema_id_of
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import FIELDS_MAX, NAME_MAX
-from canonry.records.usecases.records import next_version
-from canonry.records.usecases.schemas_in_force import versions_of
 from canonry.values.errors import InvalidInput
+from canonry.values.fields import narrowed
 from canonry.values.ids import NewId
+from canonry.values.moments import Instant
+
+
+async def versions_of(canon: Canon, account: Account, entity_type: str) -> Sequence[EntitySchema]:
+    """Every version of a type's schema, the newest first; the built-in one is the oldest."""
+    spaces = frozenset((account.space,))
+    registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=0)
+    if registered.total > PAGE_MAX:  # the newest must not be missed, whatever becomes of the oldest
+        last = registered.total - PAGE_MAX
+        registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=last)
+    built_in = TRUTH_TYPES.get(entity_type)
+    newest_first = registered.items[::-1]
+    return newest_first if built_in is None else [*newest_first, built_in]
+
+
+async def schemas_in_force(
+    canon: Canon, account: Account, types: Iterable[str], *, at: Instant | None = None
+) -> Mapping[str, EntitySchema]:
+    """The newest schema of each of these types, or the one that was newest at an instant.
+
+    A type has the oldest schema before that was registered; one without a schema is missing.
+    """
+    found: dict[str, EntitySchema] = {}
+    for entity_type in dict.fromkeys(types):
+        versions = await versions_of(canon, account, entity_type)
+        then = [
+            v
+            for v in versions
+            if at is None or (isinstance(v, RegisteredSchema) and v.created_at <= at)
+        ]
+        if versions:
+            found[entity_type] = (then or versions[-1:])[0]
+    return found
+
+
+async def schemas_for(
+    canon: Canon, account: Account, entities: Iterable[Entity], *, at: Instant | None = None
+) -> Mapping[str, EntitySchema]:
+    """The schemas by which those of the entities are shown that lie in the account."""
+    own = (entity.entity_type for entity in entities if entity.space == account.space)
+    return await schemas_in_force(canon, account, own, at=at)
+
+
+def schema_of(
+    schemas: Mapping[str, EntitySchema], account: Account, entity: Entity
+) -> EntitySchema | None:
+    """The schema of an entity among those; none for entities of other spaces."""
+    return schemas.get(entity.entity_type) if entity.space == account.space else None
+
+
+def next_version(schema: EntitySchema, account: Account, **changes: Any) -> EntitySchema:
+    """A later version of a schema in an account, with these changes."""
+    major, _, minor = schema.version.partition(".")
+    version = f"{major}.{int(minor or 0) + 1}"
+    return narrowed(
+        EntitySchema,
+        schema,
+        id=schema_id_of(account.space, schema.entity_type, version),
+        space=account.space,
+        version=version,
+        **changes,
+    )
+
 
 RESERVED: Final = frozenset({"entity_type", "schema_version"})
 
@@ -87,18 +152,9 @@ async def list_schemas(
     if entity_type is not None:
         return await versions_of(canon, account, type_named(entity_type))
     found = dict(TRUTH_TYPES)
-    spaces, offset = frozenset((account.space,)), 0
-    while True:
-        page = await canon.state.schemas(spaces, None, limit=PAGE_MAX, offset=offset)
-        found |= {schema.entity_type: schema for schema in page.items}
-        offset += PAGE_MAX
-        if offset >= page.total:
-            return [found[name] for name in sorted(found)]
-
-
-async def count_types(canon: Canon, caller: Caller) -> Mapping[str, int]:
-    """How many entities of each type the caller may read."""
-    return await canon.state.entity_types(await readable_spaces(canon, caller))
+    registered = partial(canon.state.schemas, frozenset((account.space,)), None)
+    found |= {schema.entity_type: schema async for schema in every_item(registered)}
+    return [found[name] for name in sorted(found)]
 
 
 def _require_sound(entity_type: str, new: NewSchema) -> None:
