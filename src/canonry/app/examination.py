@@ -79,7 +79,17 @@ _REMEDIES: Final = {
     "embedder.slow": "search goes on by words; look at the endpoint, or raise recall.patience",
     "vectors.corrupt": "search goes on by words; `canonry rebuild --only vectors` makes it anew",
     "vectors.unavailable": "search goes on by words; look at the rights and the disk of its folder",
+    "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
+    "store.newer": "install the newer Canonry that wrote it",
+    "store.not-canonry": "name another folder with --data",
+    "store.read-only": "change the folder's owner, or its disk's mount",
+    "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
+    "store.unclosed": "open the store where its disk can be written, or copy its folder there",
+    "store.busy": "end the process that holds the store, then look again",
 }
+"""What helps, by the code of an error."""
+_OF_A_STORE: Final = "look at the folder's rights and disk, then run doctor again"
+_BY_WORDS: Final = "search goes on by words; try again later"
 _RERANKER: Final = (
     "search goes on without it; look at recall.rerank_url, or set recall.reranker none"
 )
@@ -100,13 +110,17 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         what = f"the embedding model: it did not answer in time ({recall.patience:g} s)"
         diagnosis.is_wrong(what, _REMEDIES["embedder.slow"])
     except Unavailable as error:
-        diagnosis.is_wrong(f"the embedding model: {error.message}", _remedy(error))
+        diagnosis.is_wrong(
+            f"the embedding model: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
+        )
         if error.details.get("package"):
             return
     try:
         await _look_at_index(diagnosis, recall, folder)
     except Unavailable as error:
-        diagnosis.is_wrong(f"the index of vectors: {error.message}", _remedy(error))
+        diagnosis.is_wrong(
+            f"the index of vectors: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
+        )
 
 
 async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
@@ -156,10 +170,6 @@ async def _look_at_folder(diagnosis: Diagnosis, folder: Path, count: int) -> Non
 
 def _told(model: EmbeddingModel) -> str:
     return f"{model.name}, version {model.version}, {model.dimensions} dimensions"
-
-
-def _remedy(error: Unavailable) -> str:
-    return _REMEDIES.get(error.code, "search goes on by words; try again later")
 
 
 def foreign_objects(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -269,7 +279,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         store = await open_store_to_look(settings)
     except CanonryError as error:
         diagnosis.is_wrong(
-            f"the store cannot be opened: {error.message}", _examination_remedy(error)
+            f"the store cannot be opened: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
         )
         return
     try:
@@ -292,7 +302,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
             await look_at_reranking(diagnosis, services.reranking)
     except CanonryError as error:
         diagnosis.is_wrong(
-            f"the store does not answer: {error.message}", _examination_remedy(error)
+            f"the store does not answer: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
         )
     finally:
         await store.close()
@@ -386,19 +396,6 @@ async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
             f"{seen.orphans} files are kept that no source names",
             "`canonry rebuild` deletes those that are older than a day",
         )
-
-
-def _examination_remedy(error: CanonryError) -> str:
-    remedies = {
-        "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
-        "store.newer": "install the newer Canonry that wrote it",
-        "store.not-canonry": "name another folder with --data",
-        "store.read-only": "change the folder's owner, or its disk's mount",
-        "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
-        "store.unclosed": "open the store where its disk can be written, or copy its folder there",
-        "store.busy": "end the process that holds the store, then look again",
-    }
-    return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")
 
 
 # Moving a store: its log and its files, exactly as they were, into a store of another kind.

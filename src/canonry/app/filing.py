@@ -41,7 +41,7 @@ def memory_filing(identities: Identities) -> Filing:
     kept: dict[str, Blobs] = {}
     return Filing(
         blobs_of=lambda user_id: kept.setdefault(user_id, MemoryBlobs()),
-        users=_threaded(lambda: sorted(kept)),
+        users=partial(asyncio.to_thread, lambda: sorted(kept)),
         stored_at=_never,
         local=FolderLocalFiles(()),
         interpreters=_rules(),
@@ -56,7 +56,7 @@ def folder_filing(
     fresh = partial(_fresh_key, identities)
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
-        users=_threaded(partial(users_in, folder)),
+        users=partial(asyncio.to_thread, users_in, folder),
         stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
         interpreters=_rules(),
@@ -93,13 +93,8 @@ def files_beside(folder: Path) -> UserFiles:
     """Files in a folder of their own, as a store has them in its folder of files."""
     return UserFiles(
         blobs_of=lambda user_id: _folder_of(folder, user_id),
-        users=_threaded(partial(_users_below, folder)),
+        users=partial(asyncio.to_thread, _users_below, folder),
     )
-
-
-def _threaded(users: Callable[[], Sequence[str]]) -> Callable[[], Awaitable[Sequence[str]]]:
-    """The same beside the event loop: a folder is read."""
-    return partial(asyncio.to_thread, users)
 
 
 def _folder_of(files: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
