@@ -10,7 +10,7 @@ from typing import Any
 
 PACKAGES = (
     *("canonry.log.ports", "canonry.readmodels.ports", "canonry.canon.ports"),
-    *("canonry.recall.ports", "canonry.records.ports", "canonry.world.ports"),
+    *("canonry.records.ports", "canonry.world.ports"),
     *("canonry.models.speaker", "canonry.testing"),
 )
 

@@ -61,7 +61,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
 
 PURE: Final = (
     *("values", "language", "log", "readmodels", "canon"),
-    *("recall/domain", "recall/ports", "recall/usecases", "narrative/usecases"),
+    *("recall/domain", "recall/usecases", "narrative/usecases"),
     *("records/domain", "records/notation", "records/ports", "records/usecases"),
     *("world/domain", "world/models", "world/ports", "world/usecases"),
     *("catalog/domain", "catalog/usecases", "documents/extraction"),

@@ -14,7 +14,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space, user_id_of
 from canonry.readmodels.ports.state import EntityQuery, State
 from canonry.readmodels.ports.view import Page
-from canonry.stores.memory.state import MemoryState
+from canonry.stores.memory.views import MemoryState
 from canonry.testing.things import a_space, an_entity, ident
 from canonry.testing.worlds import Scribe, a_caller
 from canonry.values.errors import NotFound

@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.folding import statement_key
-from canonry.log.items.entities import Entity, EntityClass, normalised_name
+from canonry.log.items.entities import EntityClass, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story
@@ -100,12 +100,6 @@ class Selection:
     standing: tuple[AlsoListed, ...] = ()
     disjoint: bool = False
     newest_first: bool = False
-
-    @property
-    def filtered(self) -> bool:
-        """Whether rows are left out that have the facets asked for, so that counts do not tell."""
-        bounds = (self.begun_by, self.open_after, self.rank_most)
-        return bool(self.standing) or any(bound is not None for bound in bounds)
 
 
 def all_of(listed: List, spaces: Spaces, *, newest_first: bool = False) -> Selection:
@@ -252,23 +246,6 @@ def memories_of(query: MemoryQuery) -> Selection:
     )
 
 
-def counting(
-    counts: Iterable[tuple[str, int]], fits: Callable[[str], str | None]
-) -> Mapping[str, int]:
-    """What facets are counted as, in order of the letters; None: not at all."""
-    found: dict[str, int] = {}
-    for facet, n in counts:
-        if (name := fits(facet)) is not None:
-            found[name] = found.get(name, 0) + n
-    return dict(sorted(found.items()))
-
-
-def type_in_canon(facet: str) -> str | None:
-    """The type of the entities of a facet, if they are canon."""
-    entity_type, _, level = facet.rsplit("/", 2)
-    return entity_type if level == CanonLevel.CANON else None
-
-
 def _tagged(owners: tuple[Owner, ...], *, never: bool = False) -> AlsoListed:
     return AlsoListed(listed=List.ENTITIES, owners=owners, never=never)
 
@@ -310,9 +287,7 @@ def parts_of_pattern(pattern: str) -> list[str]:
 
 # What follows from the lists alone: a store says how it turns a page, and every question is one.
 #
-# Which list, facets and filter a question means is said in `selections`; stores that keep such
-# lists
-# differ in how they read one.
+# Stores that keep such lists differ in how they read one.
 
 
 class ListedState(State):
@@ -326,10 +301,6 @@ class ListedState(State):
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
         """The facts under keys, of each so many as it says, the first or the newest."""
-
-    @override
-    async def entities(self, query: EntityQuery) -> Page[Entity]:
-        return await self._page(entities_of(query), query.limit, query.offset)
 
     @override
     async def spaces(

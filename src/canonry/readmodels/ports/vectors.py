@@ -1,4 +1,4 @@
-"""The ports of vectors and of the embedder that makes them."""
+"""The ports of vectors, of the embedder that makes them and of the reranker."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -61,6 +61,24 @@ class Embedder(Protocol):
 
         Raises:
             Unavailable: `embedder.unavailable`; the message says what is missing.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of connections and memory; closing twice is allowed."""
+
+
+class Reranker(Protocol):
+    """Tells how well texts answer a question; it may be away at any time."""
+
+    @abstractmethod
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """One figure for each text, in their order; the greater, the better it answers.
+
+        Only their order says anything.
+
+        Raises:
+            Unavailable: `reranker.unavailable`; the passages stay in the order they had.
         """
 
     @abstractmethod

@@ -11,9 +11,8 @@ import httpx2
 from typing_extensions import override
 
 from canonry.models.outside_services import PROBE_SECONDS, OutsideService
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Reranker, Vector
 from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
-from canonry.recall.ports.reranker import Reranker
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 

@@ -27,12 +27,12 @@ from canonry.readmodels.ports.vectors import (
     Embedder,
     EmbeddingModel,
     Purpose,
+    Reranker,
     Vector,
     VectorEntry,
     VectorQuery,
     Vectors,
 )
-from canonry.recall.ports.reranker import Reranker
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 

@@ -1,8 +1,13 @@
 """The memory backend: the executable specification, the shortest code that keeps every promise."""
 
 from canonry.stores.memory.ledger import MemoryBlobs, MemoryLedger, MemoryStore
-from canonry.stores.memory.state import MemoryState
-from canonry.stores.memory.views import MemoryCatalog, MemoryDocuments, MemoryPlaces, MemoryText
+from canonry.stores.memory.views import (
+    MemoryCatalog,
+    MemoryDocuments,
+    MemoryPlaces,
+    MemoryState,
+    MemoryText,
+)
 
 __all__ = [
     "MemoryBlobs",

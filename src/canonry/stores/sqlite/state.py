@@ -1,5 +1,6 @@
 """The views of items in SQLite: the graph, documents, and the places of worlds."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -16,7 +17,6 @@ from canonry.log.schemas.identity_keys import Bearer
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.edges import ALWAYS, Direction, Way
 from canonry.readmodels.listing import NOBODY, TAG, List
-from canonry.readmodels.ports import selections
 from canonry.readmodels.ports.documents import EdgeQuery, Places
 from canonry.readmodels.ports.selections import ListedDocuments, ListedState, Selection, entities_of
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
@@ -27,7 +27,6 @@ from canonry.stores.sqlite.connections import Query, Readers
 from canonry.stores.sqlite.ledger import Pump
 from canonry.stores.sqlite.rows import (
     Packed,
-    PackedOwner,
     counted,
     first_ids,
     ids_beginning,
@@ -166,7 +165,11 @@ class SqliteState(SqliteView, ListedState):
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
-        found = await self._first(List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
+        found = await self._read(
+            lambda db: things_of(
+                db, first_ids(db, List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
+            )
+        )
         return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
 
     @override
@@ -191,8 +194,12 @@ class SqliteState(SqliteView, ListedState):
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
         runs = await self._readers.short(lambda db: counted(db, List.ENTITIES, NOBODY, spaces))
-        counts = ((facet, n) for _, facet, n in runs)
-        return selections.counting(counts, selections.type_in_canon)
+        found: Counter[str] = Counter()
+        for _, facet, n in runs:
+            entity_type, _, level = facet.rsplit("/", 2)
+            if level == CanonLevel.CANON:
+                found[entity_type] += n
+        return dict(sorted(found.items()))
 
     @override
     async def entities_seen_until(
@@ -231,13 +238,6 @@ class SqliteState(SqliteView, ListedState):
 
         facts: Sequence[Fact] = await self._read(read)
         return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
-
-    async def _first(
-        self, listed: List, owner: PackedOwner, limit: int, space: str
-    ) -> Sequence[Any]:
-        return await self._read(
-            lambda db: things_of(db, first_ids(db, listed, owner, limit, space))
-        )
 
 
 def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:

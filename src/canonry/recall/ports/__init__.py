@@ -1,1 +1,0 @@
-"""What search asks of a reranker."""
