@@ -145,7 +145,7 @@ _TEXTS: Final = frozenset({FileType.VCF, FileType.ICS, FileType.HTML})
 """What another process parses as text in UTF-8, unless it names a charset itself."""
 
 _HEAD_OF_PAGE: Final = 4_096
-_READER_FAULTS: Final = {
+_FILE_FAULTS: Final = {
     "damaged": "the file is damaged; open it where it was made and save it anew",
     "encrypted": "the file is encrypted; take the password off it, and bring it again",
     "bomb": "the file unpacks to more than is taken; split it, or bring its text alone",
@@ -231,9 +231,7 @@ class LocalReader(DocumentReader):
         try:
             scanned = await self._parsed_file(data, replace(reading, parts=()))
         except (InvalidInput, Unavailable) as error:
-            why = (
-                _READER_FAULTS["no-recogniser"] if error.code.endswith("recogniser") else error.code
-            )
+            why = _FILE_FAULTS["no-recogniser"] if error.code.endswith("recogniser") else error.code
             return replace(reading, notes=(*reading.notes, f"{pages}: {why}"))
         parts = sorted((*reading.parts, *scanned.parts), key=lambda part: part.page or 0)
         told = scanned.notes or (f"{pages}: no text was recognised in them",)
@@ -260,7 +258,7 @@ class LocalReader(DocumentReader):
         if fault in {"characters", "cells"}:
             raise too_large(fault, getattr(limits, fault))
         if fault is not None:
-            raise InvalidInput(f"document.{fault}", _READER_FAULTS[fault])
+            raise InvalidInput(f"document.{fault}", _FILE_FAULTS[fault])
         return _told(said, reading)
 
     def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:

@@ -271,7 +271,7 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     }
 
 
-async def _schemas_list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _list_schemas(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await list_schemas(canon, caller, optional_text(arguments, "entity_type"))
     return {
         "schemas": [SCHEMA(each) for each in found[:_LISTED_MAX]],
@@ -287,5 +287,5 @@ RUNS: Final[dict[str, Run]] = {
     "withdraw_source": _withdraw,
     "list_entity_types": list_types,
     "register_entity_schema": _register,
-    "list_entity_schemas": _schemas_list,
+    "list_entity_schemas": _list_schemas,
 }

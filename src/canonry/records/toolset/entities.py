@@ -377,7 +377,7 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 _TYPE_MAX: Final = 100
-_RELATIONSHIPS_SNAPSHOT: Final = Shape(
+_EDGE_SNAPSHOT: Final = Shape(
     **EDGE.fields,
     snapshot=OBJECT.of("properties"),
     provenance=OBJECT.of(
@@ -399,7 +399,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return RELATION(relation, existing=existing)
 
 
-async def _relationships_list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _list_relationships(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     page = page_of(arguments)
     edges, total = await list_relationships(
         canon,
@@ -420,7 +420,7 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_of(arguments, "source_entity_id"),
         entity_of(arguments, "target_entity_id"),
     )
-    return _RELATIONSHIPS_SNAPSHOT(edge)
+    return _EDGE_SNAPSHOT(edge)
 
 
 def _types(arguments: Arguments) -> tuple[str, ...]:
@@ -529,6 +529,6 @@ RUNS: Final[dict[str, Run]] = {
     "get_related_entities": _related,
     "get_graph_neighborhood": _around,
     "create_relationship": _create,
-    "list_relationships": _relationships_list,
+    "list_relationships": _list_relationships,
     "get_relationship_snapshot": _get,
 }

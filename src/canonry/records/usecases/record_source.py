@@ -597,7 +597,7 @@ async def record_batches(
     whole: Recorded | None = None
     last = (total - 1) // TOGETHER
     for number in range(last):
-        batch = _record_source_batch(statement, records, number)
+        batch = _numbered_batch(statement, records, number)
         told = step(_from(caller, number * TOGETHER, TOGETHER, total), f"batch {number}")
         run_id = RunId(run_id_of(batch.source.id, batch.config))
         run = await canon.within(batch.account.space).thing(run_id)
@@ -613,7 +613,7 @@ def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
     return records[number * TOGETHER : (number + 1) * TOGETHER]
 
 
-def _record_source_batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
+def _numbered_batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
     """One of the batches before the last, which says alone what is said of the whole."""
     return replace(
         statement,
