@@ -495,7 +495,13 @@ async def move_catalog_entity(
             message = f"{move} leads from {', '.join(sorted(before))}; it is {row['status']}"
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
-        fields = _fields(move, after, entity.entity_type, row, stamp(canon.clock.now()))
+        now = stamp(canon.clock.now())
+        fields: dict[str, Any] = {"status": after, "updatedAt": now}
+        if move is StatusMove.PUBLISH:
+            address = f"/{_FOLDERS[entity.entity_type]}/{row['slug']}"
+            fields |= {"publishedAt": now, "canonicalUrl": row["canonicalUrl"] or address}
+        if move is StatusMove.ARCHIVE:
+            fields["archivedAt"] = now
         stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
             stated[f"{PROPERTY_PREFIX}moveReason"] = reason
@@ -547,15 +553,3 @@ _NEEDED: Final[Mapping[StatusMove, tuple[str, ...]]] = {
     StatusMove.REQUEST_PUBLISH: tuple(_LACKS),
     StatusMove.PUBLISH: ("slug",),
 }
-
-
-def _fields(
-    move: StatusMove, status: str, kind: str, row: Mapping[str, Any], now: str
-) -> dict[str, Any]:
-    fields: dict[str, Any] = {"status": status, "updatedAt": now}
-    if move is StatusMove.PUBLISH:
-        fields["publishedAt"] = now
-        fields["canonicalUrl"] = row["canonicalUrl"] or f"/{_FOLDERS[kind]}/{row['slug']}"
-    if move is StatusMove.ARCHIVE:
-        fields["archivedAt"] = now
-    return fields

@@ -16,7 +16,7 @@ from canonry.log.items.entities import Entity, EntityClass, EntityDraft, said_in
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import relation_id_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
-from canonry.log.schemas.schemas import EntitySchema, TruthRelation
+from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import naming_of
 from canonry.records.domain.assertions import (
     Assertion,
@@ -40,7 +40,6 @@ from canonry.records.usecases.records import (
 )
 from canonry.records.usecases.relationships import (
     FIELD,
-    RetoldEntity,
     edge,
     edges_following,
     retellings,
@@ -48,7 +47,7 @@ from canonry.records.usecases.relationships import (
 )
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.values.merge import join_all
-from canonry.values.observations import Accumulator, ObservationDraft
+from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 TOLD_MAX: Final = 100
@@ -354,7 +353,13 @@ async def _add_edges(canon: Canon, work: Recording) -> None:
     """Write the edges that are new, and let those of whom more was said follow their fields."""
     account = work.reading.statement.account
     known = await canon.within(account.space).things(work.edges)
-    retold = {each.id: each for each in _retold(work)}
+    targets, schemas = work.known.targets, work.similar.schema_of
+    retold = {
+        each.id: each
+        for each in retellings(
+            work.kept, lambda i: (schemas[targets[i].entity_type], targets[i].own)
+        )
+    }
     for edge_id, made in work.edges.items():
         if not isinstance(known.get(edge_id), Relation):  # or it was taken back
             teller, target = retold.get(made.from_id), work.known.targets[made.to_id]
@@ -363,11 +368,3 @@ async def _add_edges(canon: Canon, work: Recording) -> None:
     entries, reads = await edges_following(canon, account, retold.values())
     work.entries += entries
     work.reads |= {*map(thing_key, work.edges), *reads}
-
-
-def _retold(work: Recording) -> Iterator[RetoldEntity]:
-    def about(entity_id: EntityId) -> tuple[EntitySchema, Accumulator]:
-        target = work.known.targets[entity_id]
-        return work.similar.schema_of[target.entity_type], target.own
-
-    return retellings(work.kept, about)
