@@ -19,8 +19,7 @@ from bench.canonization import PROPOSALS, TRUSTED, direct_fact, proposed
 from bench.report import Row, median
 from bench.worlds import World, build_world
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.judging.comparing.conflicts import Stated
-from canonry.canon.judging.comparing.rivals import rivals_of
+from canonry.canon.judging.comparing.conflicts import Stated, rivals_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.session.commit_change import judged_by
 from canonry.gateway.call import Gateway

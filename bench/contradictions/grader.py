@@ -5,7 +5,7 @@ from functools import partial
 from bench.contradictions.pairs import Side
 from canonry.canon.judging.comparing.conflicts import Stated
 from canonry.canon.judging.comparing.conflicts import grade as graded
-from canonry.language.clauses.gists import stems_in
+from canonry.language.clauses.keys import stems_in
 
 MONTHS, DAYS = 12, 31
 

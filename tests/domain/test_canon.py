@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import beside, fold, ids_of, needs
+from canonry.log.canon import fold, ids_of, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     CausesLinked,
@@ -22,6 +22,7 @@ from canonry.log.entries import (
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.log.observing import beside
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
 from canonry.testing.conformance.chronicle import chronicle
 from canonry.testing.things import (

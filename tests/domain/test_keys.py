@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import beside, fold, needs
+from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
 from canonry.log.folding import (
@@ -25,6 +25,7 @@ from canonry.log.folding import (
     turns_key,
 )
 from canonry.log.items.facts import Fact
+from canonry.log.observing import beside
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
     MIDDLE_EARTH,

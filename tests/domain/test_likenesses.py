@@ -6,8 +6,7 @@ import pytest
 
 from canonry.canon.judging.comparing.conflicts import Stated, conflict
 from canonry.canon.judging.comparing.findings import When
-from canonry.language.clauses.gists import stems_in
-from canonry.language.clauses.keys import frame_keys
+from canonry.language.clauses.keys import frame_keys, stems_in
 from canonry.log.items.proposals import Grade
 
 

@@ -7,8 +7,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.canon.judging.candidates import Candidate, read_candidate
-from canonry.canon.judging.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
+from canonry.canon.judging.candidates import (
+    TYPE_ORDER,
+    Candidate,
+    declared_names,
+    dependencies_of,
+    in_order,
+    read_candidate,
+)
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
 from canonry.testing.things import a_proposal, a_scene, ident
 from canonry.values.ids import ProposalId

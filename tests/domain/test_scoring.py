@@ -5,8 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.canon.judging.scoring import score_of, standing_of
-from canonry.canon.judging.slices import Slice, SliceView
+from canonry.canon.judging.slices import Slice, SliceView, score_of, standing_of
 from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority

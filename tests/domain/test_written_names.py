@@ -4,8 +4,7 @@ import pytest
 
 from canonry.language.clauses.reading import frames_of
 from canonry.language.texts.sentences import plain_statement
-from canonry.language.texts.stems import terms_of
-from canonry.language.texts.written_names import is_part_of, name_parts, names_written
+from canonry.language.texts.stems import is_part_of, name_parts, names_written, terms_of
 from canonry.log.schemas.identity_keys import look_mark, part_mark, texts_in
 from canonry.readmodels.catalog import fold
 from canonry.values.json_values import folded, plain_signs

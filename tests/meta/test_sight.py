@@ -31,7 +31,6 @@ QUERIES: Final = frozenset(
 
 LOOKING_BEYOND: Final = {
     "canon/session/canon.py": "makes the lookups of a caller",
-    "canon/session/sight.py": "is the lookups of a caller",
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
     "canon/commands/retcons.py": "asks what those knew before who know of the relation",

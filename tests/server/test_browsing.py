@@ -10,8 +10,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from canonry.gateway.browsing import PAGE
 from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.catalogue import PAGE
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE

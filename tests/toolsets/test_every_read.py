@@ -17,8 +17,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from canonry.app.embedded import open_embedded
 from canonry.assistant import CANON
 from canonry.canon.upkeep.logs import verify_store
-from canonry.gateway.browsing import PAGE
 from canonry.gateway.call import Gateway
+from canonry.gateway.catalogue import PAGE
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Toolset

@@ -66,13 +66,13 @@ async def test_a_gate_that_always_wants_more_is_a_defect_and_no_endless_loop() -
     stage = await a_stage()
     asked: list[str] = []
 
-    def wanting(known: Slice) -> tuple[ThingLookup, ...]:
+    def judge(known: Slice) -> tuple[tuple[ThingLookup, ...], None]:
         asked.append(ident(f"thing {len(asked)}"))
-        return (ThingLookup(asked[-1]),)
+        return (ThingLookup(asked[-1]),), None
 
     start = Slice(space=MIDDLE_EARTH)
     with pytest.raises(BrokenInvariant) as refused:
-        await extend_slice(stage.canon, start, wanting)
+        await extend_slice(stage.canon, start, judge)
 
     assert refused.value.code == "canonization.endless"
     assert len(asked) == LOADS_MAX

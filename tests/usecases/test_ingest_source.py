@@ -12,7 +12,6 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.commands.sources import (
     SNIPPETS_PER_COMMIT,
     Ingested,
-    IngestRequest,
     NewSource,
     create_source,
     ingest_source,
@@ -70,8 +69,7 @@ async def ingest(
     *,
     title: str | None = None,
 ) -> Ingested:
-    request = IngestRequest(source_id=source.id, data=data, kind=kind, title=title)
-    return await ingest_source(canon, KEEPER, request)
+    return await ingest_source(canon, KEEPER, source.id, data, kind, title=title)
 
 
 async def snippets(canon: Canon, source: SourceDraft) -> list[Snippet]:
@@ -135,8 +133,8 @@ async def test_a_long_document_is_kept_in_commits_of_a_bounded_size(canon: Canon
     async def tell(done: float, total: float | None, message: str) -> None:
         told.append((done, total))
 
-    request = IngestRequest(source_id=source.id, data=LONG, kind=DocumentType.MARKDOWN)
-    done = await ingest_source(canon, replace(KEEPER, progress=tell), request)
+    request = (source.id, LONG, DocumentType.MARKDOWN)
+    done = await ingest_source(canon, replace(KEEPER, progress=tell), *request)
 
     assert done.added == 600
     assert await canon.ledger.head(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
@@ -163,13 +161,13 @@ async def test_two_documents_at_once_do_not_take_each_others_places(canon: Canon
 async def test_an_interrupted_ingestion_goes_on_when_it_is_repeated() -> None:
     canon = compose_memory()
     source = await a_source(canon)
-    request = IngestRequest(source_id=source.id, data=LONG, kind=DocumentType.MARKDOWN)
+    request = (source.id, LONG, DocumentType.MARKDOWN)
 
     async def leave(done: float, total: float | None, message: str) -> None:
         raise Unavailable("call.deadline", "the caller left after the first commit")
 
     with pytest.raises(Unavailable):
-        await ingest_source(canon, replace(KEEPER, progress=leave), request)
+        await ingest_source(canon, replace(KEEPER, progress=leave), *request)
     assert len(await snippets(canon, source)) == 100
     await ingest(canon, source)
 
@@ -207,9 +205,9 @@ async def test_nothing_is_written_of_a_document_that_cannot_be_read(canon: Canon
 async def test_a_source_that_nobody_may_see_takes_no_document(canon: Canon) -> None:
     source = await a_source(canon)
     stranger = replace(KEEPER, spaces=frozenset((SpaceId("elsewhere"),)))
-    request = IngestRequest(source_id=source.id, data=RULES, kind=DocumentType.MARKDOWN)
+    request = (source.id, RULES, DocumentType.MARKDOWN)
 
     with pytest.raises(NotFound):
-        await ingest_source(canon, stranger, request)
+        await ingest_source(canon, stranger, *request)
     with pytest.raises(NotFound):
         await query_snippets(canon, stranger, source.id, limit=1, offset=0)

@@ -1,13 +1,13 @@
 """Briefing: what a model should know of a scene, an entity or a question, within a token budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from canonry.assistant.desk import AT, EVERYBODY, SPACE, Desk, named, takes
-from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars
+from canonry.assistant.finding import nothing_found, searched_by, searched_in
 from canonry.assistant.rows import Row, filled, reply_schema, rows_of
-from canonry.assistant.searching import nothing_found, searched_by, searched_in
-from canonry.canon.queries.listings import FactQuery, RelationQuery, query_facts, query_relations
+from canonry.assistant.spaces import desks_of, found_in, in_their_calendars
+from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import entity_at
@@ -17,6 +17,7 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
+from canonry.readmodels.ports.state import FactQuery, RelationQuery
 from canonry.recall.domain.context import Section, fit, tokens_of
 from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_things, holds
 from canonry.values.errors import InvalidInput, NotFound
@@ -130,8 +131,8 @@ async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     facts = FactQuery(level=CanonLevel.CANON, start=at, end=at, limit=_EACH)
     relations = RelationQuery(current=at is None, limit=_EACH)
-    found: list[Thing] = list((await query_facts(canon, caller, facts, **ids)).items)
-    return [*reversed(found), *(await query_relations(canon, caller, relations, **ids)).items]
+    found: list[Thing] = list((await query_asserted(canon, caller, facts, **ids)).items)
+    return [*reversed(found), *(await query_asserted(canon, caller, relations, **ids)).items]
 
 
 def _line(row: Row) -> str:
@@ -162,7 +163,11 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     text, fitted = "", fit(asked, 0)
     for _try in range(_TRIES):
         fitted = fit(asked, max(room, 0))
-        text = _written(title, more, fitted.kept)
+        parts = [f"# {title}", *([more] if more else [])]
+        for name, heading in _HEADINGS.items():
+            if lines := fitted.kept.get(name, ()):
+                parts.append("\n".join((f"## {heading}", *(f"- {line}" for line in lines))))
+        text = "\n\n".join(parts)
         over = tokens_of(text) - budget
         if over <= 0 or room <= 0:
             break
@@ -176,29 +181,18 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     return reply
 
 
-def _written(title: str, more: str, kept: Mapping[str, Sequence[str]]) -> str:
-    parts = [f"# {title}", *([more] if more else [])]
-    for name, heading in _HEADINGS.items():
-        if lines := kept.get(name, ()):
-            parts.append("\n".join((f"## {heading}", *(f"- {line}" for line in lines))))
-    return "\n\n".join(parts)
-
-
 async def _scene(desk: Desk, scene: Scene, question: str | None, budget: int) -> Reply:
     # Lines take far less room than the rows that are counted there; what is too much goes here.
     request = ContextRequest(scene_id=scene.id, query=question, tokens=budget * _LEANER)
     told = await assemble_context(desk.canon, desk.caller, request)
     sections = await _scene_sections(desk, told)
-    reply = _brief(scene.title, sections, budget, _setting(told))
-    return filled({**reply, "searched": searched_by(told.degraded) if question else ""})
-
-
-def _setting(told: SceneContext) -> str:
     place = told.cast.location
     where = "" if place is None else f"At {place.name}. "
     more = " ".join(each for each in (told.scene.gm_notes, told.scene.summary) if each)
     count = told.narrative.total_turns
-    return f"{where}{told.scene.status.value.capitalize()}, {count} turns. {more}".strip()
+    setting = f"{where}{told.scene.status.value.capitalize()}, {count} turns. {more}".strip()
+    reply = _brief(scene.title, sections, budget, setting)
+    return filled({**reply, "searched": searched_by(told.degraded) if question else ""})
 
 
 async def _scene_sections(desk: Desk, told: SceneContext) -> dict[str, list[str]]:

@@ -199,18 +199,16 @@ class ClaimReading:
         """
         for n, claim in enumerate(claims):
             require_members(claim, n)
-            if claim["kind"] == "entity":
-                self._declare(claim, n)
+            if claim["kind"] != "entity":
+                continue
+            form = folded(claim["name"])
+            if form in self.declared:
+                message = "two entities of one name are claimed at once; tell them apart by name"
+                raise InvalidInput("claim.repeats", message, path=f"/claims/{n}/name")
+            self.declared[form] = f"$claim{n}"
+            if folded(claim["type"]) == EntityType.CHARACTER:
+                self.people.add(form)
         return [await self._suggestion(claim, n) for n, claim in enumerate(claims)]
-
-    def _declare(self, claim: Mapping[str, Any], number: int) -> None:
-        form = folded(claim["name"])
-        if form in self.declared:
-            message = "two entities of one name are claimed at once; tell them apart by name"
-            raise InvalidInput("claim.repeats", message, path=f"/claims/{number}/name")
-        self.declared[form] = f"$claim{number}"
-        if folded(claim["type"]) == EntityType.CHARACTER:
-            self.people.add(form)
 
     async def _suggestion(self, claim: Mapping[str, Any], number: int) -> Suggestion:
         path = f"/claims/{number}"

@@ -1,9 +1,12 @@
 """Finding and getting: by words and filters, or by name, now, at a time, or as once known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from heapq import merge
 from itertools import product
 from typing import Any, Final
 
+from canonry.assistant import spaces
 from canonry.assistant.desk import (
     AT,
     EVERYBODY,
@@ -18,42 +21,192 @@ from canonry.assistant.desk import (
     takes,
     wanted,
 )
-from canonry.assistant.everywhere import desks_of, found_in, in_their_calendars, placed
-from canonry.assistant.recording import described, raw_fields
-from canonry.assistant.rows import ONE, ROWS, Row, cut, fitted, reply_schema, row_of, rows_of
-from canonry.assistant.searching import found_rows, looked_for
+from canonry.assistant.recording import described, fields_saying, raw_fields, records_saying
+from canonry.assistant.reviewing import WAITING
+from canonry.assistant.rows import (
+    ONE,
+    ROWS,
+    Row,
+    cut,
+    filled,
+    fitted,
+    reply_schema,
+    row_of,
+    rows_of,
+)
+from canonry.assistant.spaces import (
+    MORE,
+    SPACES_MAX,
+    desks_of,
+    found_in,
+    in_their_calendars,
+    placed,
+)
+from canonry.canon.canonization.proposals import list_proposals
+from canonry.canon.queries.explain import read_as_known
 from canonry.canon.queries.listings import (
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    RelationQuery,
+    choose_space,
+    list_spaces,
+    query_asserted,
     query_axioms,
     query_entities,
-    query_events,
-    query_facts,
-    query_relations,
     query_snippets,
     query_sources,
 )
-from canonry.canon.queries.timeline import read_as_known
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
+from canonry.gateway.catalogue import beginning
 from canonry.gateway.shapes import COUNT, TEXT, array, enum
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved, Tool
 from canonry.log.entries import Thing
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
-from canonry.log.items.proposals import Proposal
+from canonry.log.items.proposals import Ask, Proposal
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
-from canonry.readmodels.ports.documents import SceneQuery
-from canonry.recall.usecases.find_things import FoundKind, holds
+from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
+from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ports.state import EntityQuery as RecordsEntityQuery
+from canonry.recall.usecases.find_passages import (
+    LOOK_MISSING,
+    MEANING_BEHIND,
+    MEANING_MISSING,
+    WORDS_MISSING,
+)
+from canonry.recall.usecases.find_things import (
+    FoundKind,
+    FoundThings,
+    ThingSearch,
+    find_things,
+    holds,
+)
+from canonry.recall.usecases.recall import RecallServices
+from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.errors import InvalidInput
+from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
+
+_OTHER_WORDS: Final = "other words, other kinds, or tell it"
+
+
+async def looked_for(
+    desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
+) -> Reply:
+    """What is found by words and meaning, the strongest of all spaces first."""
+    page, text, many = wanted(arguments), arguments["text"], len(desks) > 1
+    results: list[FoundThings] = []
+    for desk in desks:
+        search = ThingSearch(
+            space=desk.space.id,
+            text=text,
+            kinds=kinds or frozenset(FoundKind),
+            about=frozenset() if entity is None else family_of(entity),
+            entity_type=arguments.get("type"),
+            at=await desk.time(arguments, "at"),
+            known_at=known_at(arguments),
+            taken_back=True,
+            limit=page.offset + page.limit + 1,
+        )
+        result = await find_things(desk.canon, search)
+        if desk.is_account and FoundKind.ENTITY in search.kinds and search.known_at is None:
+            result = replace(result, found=await _with_records(desk, search, result.found))
+        results.append(result)
+    ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
+    found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
+    shown = found[page.offset : page.offset + page.limit]
+    reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
+    reply.pop("total")  # of a search nobody counts all that is alike
+    if searched := searched_in(results):
+        reply["searched"] = searched
+    if any(each.truncated for each in results):
+        reply["more"] = "not everything was looked through; name kinds or about"
+    elif many and len(desks) == SPACES_MAX:
+        reply["more"] = MORE
+    if not shown:
+        reply["hint"] = f"{nothing_found(desks[0], results)}; {await _elsewhere(desks[0])}"
+    return reply
+
+
+def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
+    """What is said where nothing was found: that nothing is known, or that it is too early."""
+    behind = max((each.behind for each in results), default=0)
+    if behind:
+        built = f"the index of meaning is still being built, {behind} commits are left"
+        return f"nothing by its words; {built}: ask again"
+    lacks = any(MEANING_MISSING in each.degraded for each in results)
+    if lacks and desk.canon.service(RecallServices).recall is not None:
+        return "nothing by its words; the index of meaning does not answer yet: ask again"
+    return "nothing is known of it here"
+
+
+async def found_rows(
+    desks: Sequence[Desk], found: Sequence[tuple[Desk, Thing]], page: Wanted, text: str = ""
+) -> list[Row]:
+    """The rows of what was found, in its order, each with its space where there are several."""
+    rows: dict[str, Row] = {}
+    for desk in desks:
+        things = [thing for at, thing in found if at is desk]
+        said: Mapping[str, Mapping[str, str]] = {}
+        if desk.is_account and text:
+            said = await fields_saying(desk, text, [e for e in things if isinstance(e, Entity)])
+        for row in await rows_of(desk, things, full=page.full):
+            rows[row["id"]] = placed(_matched(row, said.get(row["id"], {})), desk, desks)
+    return [rows[thing.id] for _, thing in found]
+
+
+def _matched(row: Row, said: Mapping[str, str]) -> Row:
+    """The row with those fields that say what was looked for, unless it says them already."""
+    told = f"{row.get('name')} {row.get('says')}"
+    return filled({**row, "matched": {n: each for n, each in said.items() if each not in told}})
+
+
+async def _with_records(
+    desk: Desk, search: ThingSearch, found: Sequence[tuple[Thing, float]]
+) -> Sequence[tuple[Thing, float]]:
+    """What was found, and then those records whose fields say it that no index has."""
+    if len(found) >= search.limit:
+        return found
+    known = {thing.id: (thing, strength) for thing, strength in found}
+    for each in await records_saying(desk, search.text, search.limit):
+        kind = search.entity_type in {None, each.entity_type}
+        if kind and (not search.about or each.id in search.about):
+            known.setdefault(each.id, (each, 0.0))
+    return list(known.values())[: search.limit]
+
+
+def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
+    """By what was searched, where that is not by all there is."""
+    lacks = frozenset(degraded)
+    if lacks >= {WORDS_MISSING, MEANING_MISSING}:
+        return "names only"
+    if MEANING_MISSING in lacks:
+        return "words only"
+    if WORDS_MISSING in lacks:
+        return "meaning only"
+    if MEANING_BEHIND in lacks:
+        newest = f"the newest {behind} commits" if behind else "the newest commits"
+        return f"words; {newest} not by meaning yet"
+    return "without the second look" if LOOK_MISSING in lacks else ""
+
+
+def searched_in(results: Sequence[FoundThings]) -> str:
+    """The same of several searches."""
+    behind = max((each.behind for each in results), default=0)
+    return searched_by((name for each in results for name in each.degraded), behind)
+
+
+async def _elsewhere(desk: Desk) -> str:
+    """Where to look, or what to do, after a search without a hit."""
+    if not desk.space.told:
+        return _OTHER_WORDS
+    query = ProposalQuery(types=WAITING, asks=frozenset({Ask.PENDING, Ask.NEEDS_REVIEW}), limit=1)
+    waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    return f"{waiting.total} proposed, see review" if waiting.total else _OTHER_WORDS
+
 
 _PROPERTIES: Final = 12
 _AROUND: Final = 5
@@ -134,12 +287,12 @@ async def _kind(
             page = await query_entities(canon, caller, about, universe_id=space)
         case FoundKind.FACT:
             facts = FactQuery(level=level, start=at, end=at, **asked)
-            page = await query_facts(canon, caller, facts, **ids)
+            page = await query_asserted(canon, caller, facts, **ids)
         case FoundKind.EVENT:
-            page = await query_events(canon, caller, EventQuery(level=level, **asked), **ids)
+            page = await query_asserted(canon, caller, EventQuery(level=level, **asked), **ids)
         case FoundKind.RELATION:
             relations = RelationQuery(current=at is None, **asked)
-            page = await query_relations(canon, caller, relations, **ids)
+            page = await query_asserted(canon, caller, relations, **ids)
         case FoundKind.DOCUMENT:
             page = await query_sources(canon, caller, space, **asked)
         case FoundKind.PASSAGE if desk.space.told:
@@ -191,7 +344,14 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
             parts = await query_snippets(canon, caller, thing.id, **asked)
             return row | await _inside(desk, parts.items, parts.total, page, "passages")
         case Proposal():
-            return row | _proposal(thing)
+            ruling = thing.decision or thing.review
+            judged = {} if ruling is None else {"rule": ruling.rule, "because": ruling.rationale}
+            proposed = {
+                "content": dict(thing.content),
+                "evidence": [str(e) for e in thing.evidence],
+                **judged,
+            }
+            return row | proposed
         case _:
             return row
 
@@ -205,12 +365,6 @@ async def _inside(desk: Desk, things: Sequence[Thing], total: int, page: Wanted,
     return {name: reply[name], "total": total} | (
         {"next": reply["next"]} if "next" in reply else {}
     )
-
-
-def _proposal(thing: Proposal) -> Row:
-    ruling = thing.decision or thing.review
-    judged = {} if ruling is None else {"rule": ruling.rule, "because": ruling.rationale}
-    return {"content": dict(thing.content), "evidence": [str(e) for e in thing.evidence], **judged}
 
 
 async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted) -> Reply:
@@ -257,8 +411,8 @@ async def _around(desk: Desk, entity: Entity, page: Wanted, at: Any, then: Any) 
     most = _AROUND * 4 if page.full else _AROUND
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     level = CanonLevel.CANON if then is None else None  # what is no longer canon may have been
-    facts = await query_facts(canon, caller, FactQuery(level=level, limit=500), **ids)
-    relations = await query_relations(canon, caller, RelationQuery(limit=500), **ids)
+    facts = await query_asserted(canon, caller, FactQuery(level=level, limit=500), **ids)
+    relations = await query_asserted(canon, caller, RelationQuery(limit=500), **ids)
     things: list[Thing] = [*facts.items, *relations.items]
     if then is not None:
         every = [each.id for each in things]
@@ -323,3 +477,55 @@ GET: Final = Tool(
     read_only=True,
 )
 TOOLS: Final = (FIND, GET)
+
+
+async def _thing(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+    arguments = {"of": variables["thing_id"], "full": True}
+    return encode_json(await get(canon, caller, arguments)).decode()
+
+
+async def _space(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+    return encode_json(
+        spaces.row_of(await choose_space(canon, caller, variables["space_id"]))
+    ).decode()
+
+
+async def _spaces(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    spaces = ((each.id, each.name) for each in await list_spaces(canon, caller))
+    return beginning(spaces, word, offset, limit)
+
+
+async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+    query = RecordsEntityQuery(
+        name_pattern=f"{word}*" if word else None, limit=limit, offset=offset
+    )
+    page = await list_entities(canon, caller, None, query)
+    return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
+
+
+SHELVES: Final[Mapping[str, Shelf]] = {
+    "space_id": Shelf(find=_spaces),
+    "thing_id": Shelf(find=_entities),
+}
+
+THING: Final = Resource(
+    uri_template="canon://thing/{thing_id}",
+    name="thing",
+    title="Thing",
+    description="An entity, fact, event, scene, document or proposal, in full.",
+    mime_type="application/json",
+    roles=EVERYBODY,
+    read=_thing,
+)
+RESOURCES: Final = (
+    Resource(
+        uri_template="canon://space/{space_id}",
+        name="space",
+        title="Space",
+        description="A space, and what it holds.",
+        mime_type="application/json",
+        roles=EVERYBODY,
+        read=_space,
+    ),
+    THING,
+)

@@ -31,8 +31,8 @@ from canonry.assistant.rows import Row, cut, reply_schema
 from canonry.assistant.telling import keep_text
 from canonry.canon.canonization.canonize_scene import canonize_proposals, preview_proposals
 from canonry.canon.canonization.decide_proposals import ProposalVerdict
-from canonry.canon.canonization.proposals import Suggestion
-from canonry.canon.canonization.propose_changes import (
+from canonry.canon.canonization.proposals import (
+    Suggestion,
     foretell_changes,
     propose_changes,
     require_changes,

@@ -17,17 +17,12 @@ from canonry.assistant.desk import (
     takes,
     wanted,
 )
-from canonry.assistant.everywhere import desks_of, found_in, of_each
 from canonry.assistant.rows import Row, filled, fitted, reply_schema, rows_of
+from canonry.assistant.spaces import desks_of, found_in, of_each
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
 from canonry.canon.canonization.decide_proposals import waive_conflict
-from canonry.canon.canonization.proposals import (
-    KeeperVerdict,
-    ProposalQuery,
-    evaluate_proposal,
-    list_proposals,
-)
+from canonry.canon.canonization.proposals import KeeperVerdict, evaluate_proposal, list_proposals
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
@@ -43,6 +38,7 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
+from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.identity import (
@@ -83,7 +79,7 @@ async def unclear_values(desk: Desk, page: Wanted) -> Row:
     return fitted(rows, page, len(found), "unclear") | {"hint": _HINT}
 
 
-async def read_values(desk: Desk, named: str, arguments: Arguments) -> Row:
+async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     """Read all unclear values of a field of a document in the way that `other` names.
 
     Raises:
@@ -91,6 +87,7 @@ async def read_values(desk: Desk, named: str, arguments: Arguments) -> Row:
         InvalidInput: `decide.read-as`.
     """
     _require_readings(desk, "/verdict")
+    (named,) = _exactly(of, 1)
     document = await desk.thing(named, Source, path="/of/0")
     field, notation = arguments.get("field"), arguments.get("other")
     if field is None or notation not in NOTATIONS:
@@ -231,16 +228,15 @@ async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return {"verdicts": [filled(row) for row in rows]}
 
 
-async def _accept(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    reason = _reason(arguments, "it is written over whatever stood against it")
-    return await _evaluated(desk, of, ProposalStatus.ACCEPTED, reason)
+_RULINGS: Final = {
+    "accept": (ProposalStatus.ACCEPTED, "it is written over whatever stood against it"),
+    "reject": (ProposalStatus.REJECTED, "why not"),
+}
 
 
-async def _reject(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    return await _evaluated(desk, of, ProposalStatus.REJECTED, _reason(arguments, "why not"))
-
-
-async def _evaluated(desk: Desk, of: Sequence[str], status: ProposalStatus, reason: str) -> Row:
+async def _evaluate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    status, why = _RULINGS[arguments["verdict"]]
+    reason = _reason(arguments, why)
     rows: list[Row] = []
     for n, each in enumerate(await _proposals(desk, of)):
         if each.type is ProposalType.UPKEEP and status is ProposalStatus.ACCEPTED:
@@ -360,15 +356,11 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return {"id": ended.id}
 
 
-async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    return await read_values(desk, _exactly(of, 1)[0], arguments)
-
-
 _SHOWN: Final = 10
 _VERDICTS: Final[Mapping[str, Decide]] = {
     "judge": _judge,
-    "accept": _accept,
-    "reject": _reject,
+    "accept": _evaluate,
+    "reject": _evaluate,
     "waive": _waive,
     "merge": _merge,
     "separate": _separate,

@@ -19,7 +19,7 @@ from canonry.assistant.desk import (
 )
 from canonry.assistant.rows import Row, cut, filled, fitted, reply_schema
 from canonry.canon.canonization.complete_scene import finalize_scene, outcomes_among, proposals_of
-from canonry.canon.commands.sources import GivenDocument, ImportedDocument, keep_document
+from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.listings import query_snippets
 from canonry.canon.session.account import account_of
@@ -44,13 +44,13 @@ from canonry.narrative.usecases.scenes import (
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
-from canonry.records.usecases.ingest_file import FileIngested, ingest_file
+from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_entities import RecordedAs
 from canonry.records.usecases.record_source import GivenRecords, ingest_records
 from canonry.values.audience import EVERYBODY, Audience, covers
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound
 from canonry.values.fields import plain_time
-from canonry.values.ids import is_uuid
+from canonry.values.ids import SpaceId, is_uuid
 from canonry.values.json_values import folded
 from canonry.values.provenance import CanonLevel
 
@@ -105,11 +105,11 @@ async def keep_text(
         doc_id=doc_id,
         audience=audience,
     )
-    return await keep_document(
+    return await import_document(
         desk.canon,
         desk.caller,
         document,
-        universe_id=space,
+        space=SpaceId(space),
         source_type=SourceType.DOCUMENT,
         level=CanonLevel.CANON,
     )
@@ -151,7 +151,17 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if closing or forms == ["turns"]:
         return await _turns(desk, arguments)
     if forms == ["records"]:
-        return await _records(desk, arguments["records"])
+        if not desk.is_account:
+            desk.require_told("a record", "")  # says what a catalog is
+            message = (
+                "records are kept in your account (space 'account'); here propose an entity, a "
+                "fact or a relation"
+            )
+            raise InvalidInput("tell.records", message, path="/records")
+        given = [_typed(each, n) for n, each in enumerate(arguments["records"])]
+        recorded = await ingest_records(desk.canon, desk.caller, None, GivenRecords(entities=given))
+        head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
+        return filled({**head, **_recorded(recorded.records, recorded)})
     return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))
 
 
@@ -160,7 +170,15 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
     if desk.is_account:
         account = account_of(desk.caller)
         done = await ingest_file(desk.canon, desk.caller, account, given)
-        return _interpreted(done, title)
+        records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
+        return filled(
+            {
+                "document": done.source.id,
+                "title": title,
+                "known_before": done.deduplicated or None,
+                **_recorded(records, done.recorded),
+            }
+        )
     space = desk.require_told("a document", "tell it in your account")
     audience = await desk.audience(arguments)
     desk.require_reader(audience, path="/for")
@@ -182,32 +200,6 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
             "hint": f"{more}cite their ids as evidence in propose",
         }
     )
-
-
-def _interpreted(done: FileIngested, title: str) -> Row:
-    records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
-    return filled(
-        {
-            "document": done.source.id,
-            "title": title,
-            "known_before": done.deduplicated or None,
-            **_recorded(records, done.recorded),
-        }
-    )
-
-
-async def _records(desk: Desk, records: Sequence[Mapping[str, Any]]) -> Reply:
-    if not desk.is_account:
-        desk.require_told("a record", "")  # says what a catalog is
-        message = (
-            "records are kept in your account (space 'account'); here propose an entity, a fact "
-            "or a relation"
-        )
-        raise InvalidInput("tell.records", message, path="/records")
-    given = [_typed(each, n) for n, each in enumerate(records)]
-    recorded = await ingest_records(desk.canon, desk.caller, None, GivenRecords(entities=given))
-    head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
-    return filled({**head, **_recorded(recorded.records, recorded)})
 
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:

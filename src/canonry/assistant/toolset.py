@@ -5,7 +5,6 @@ from typing import Final
 from canonry.assistant import (
     FACE,
     briefing,
-    changing,
     explaining,
     finding,
     proposing,
@@ -13,8 +12,9 @@ from canonry.assistant import (
     spaces,
     telling,
 )
+from canonry.assistant import explaining as changing
 from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
-from canonry.assistant.resources import RESOURCES, SHELVES
+from canonry.assistant.finding import RESOURCES, SHELVES
 from canonry.gateway.shapes import DialectTable
 from canonry.gateway.tool import Toolset
 
@@ -41,7 +41,7 @@ CANON: Final = Toolset(
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
-        *changing.TOOLS,
+        *changing.CHANGING_TOOLS,
         *briefing.TOOLS,
     ),
     remedies={

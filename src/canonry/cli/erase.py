@@ -11,7 +11,7 @@ import click
 from canonry.app.recalling import forget_erased
 from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store
-from canonry.assistant.changing import says
+from canonry.assistant.explaining import says
 from canonry.canon.commands.retcon_things import (
     Retconnable,
     SceneRetcon,

@@ -212,14 +212,9 @@ class Audit:
             "ms": round(seconds * 1000, 3),
             "size": line.size,
         }
-        if line.correlation:
-            fields["correlation"] = line.correlation
-        if line.cached:
-            fields["cached"] = True
-        if line.trace:
-            fields["trace"] = line.trace
-        if line.incident:
-            fields["incident"] = line.incident
+        for name in ("correlation", "cached", "trace", "incident"):
+            if value := getattr(line, name):
+                fields[name] = value
         self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def incident(self, incident: str, error: BaseException) -> None:
@@ -275,7 +270,12 @@ class ClockWatch:
         """
         now, steady = self._clock.now(), self._clock.monotonic()
         if self._until is None or steady >= self._until:
-            self._newest = await self._newest_commit()
+            last: SpaceId | None = None
+            self._newest = None
+            while heads := await self._ledger.heads(after=last, limit=_HEADS):
+                last = heads[-1].space
+                dates = [head.recorded_at for head in heads]
+                self._newest = max(dates if self._newest is None else (self._newest, *dates))
             self._until = steady + _FRESH_SECONDS
         code = None
         try:
@@ -287,12 +287,3 @@ class ClockWatch:
             line = {"event": "clock", "outcome": code or "ok"}
             self._audit.tell(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         return code
-
-    async def _newest_commit(self) -> Instant | None:
-        newest: Instant | None = None
-        last: SpaceId | None = None
-        while heads := await self._ledger.heads(after=last, limit=_HEADS):
-            last = heads[-1].space
-            dates = [head.recorded_at for head in heads]
-            newest = max(dates) if newest is None else max(newest, *dates)
-        return newest

@@ -105,7 +105,11 @@ class ReplyCache:
         touched = await self._ledger.touched_since(self._cursor, limit=_TOUCHED_LIMIT)
         self._cursor = touched.cursor
         if touched.keys is None or _EVERYTHING in touched.keys:
-            self._clear()
+            for filling in self._fillings:
+                filling.stale = True
+            self._entries.clear()
+            self._names.clear()
+            self._characters = 0
             return
         if not touched.keys:
             return
@@ -114,13 +118,6 @@ class ReplyCache:
         for key in touched.keys:
             for name in tuple(self._names.get(key, ())):
                 self._drop(name)
-
-    def _clear(self) -> None:
-        for filling in self._fillings:
-            filling.stale = True
-        self._entries.clear()
-        self._names.clear()
-        self._characters = 0
 
     def _drop(self, name: Name) -> None:
         entry = self._entries.pop(name, None)

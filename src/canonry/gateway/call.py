@@ -16,9 +16,17 @@ from canonry.gateway.audit import (
     Correlations,
     Pseudonyms,
 )
-from canonry.gateway.browsing import Browsed, Serve, browse, complete, looking
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
-from canonry.gateway.catalogue import Catalogue, Offer, catalogue
+from canonry.gateway.catalogue import (
+    Browsed,
+    Catalogue,
+    Offer,
+    Serve,
+    browse,
+    catalogue,
+    complete,
+    looking,
+)
 from canonry.gateway.limits import Limits, is_heavy, measure, within
 from canonry.gateway.principal import (
     AGENT_META,

@@ -98,7 +98,11 @@ _CLOSED: Final = ("additionalProperties", False)
 
 def outlined(tool: Tool) -> Tool:
     """The tool as it is listed; what arguments it takes is told in full, as it is published."""
-    taken = _opened(tool.input_schema) if tool.extension else tool.input_schema
+    taken = (
+        {key: value for key, value in tool.input_schema.items() if (key, value) != _CLOSED}
+        if tool.extension
+        else tool.input_schema
+    )
     return replace(tool, input_schema=taken, output_schema=outline(tool.output_schema))
 
 
@@ -159,8 +163,3 @@ def _eased(schema: Any) -> Any:
         if key in kept
     }
     return {**{key: _eased(each) for key, each in kept.items()}, **named}
-
-
-def _opened(schema: Schema) -> Schema:
-    """The schema without the words that it has no other properties: the gateway closes them all."""
-    return {key: value for key, value in schema.items() if (key, value) != _CLOSED}

@@ -143,14 +143,14 @@ def _viewer(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
 def _narrowed(principal: Principal, claimed: object) -> Principal:
     """The principal as the call names it."""
     if not isinstance(claimed, Mapping) or not _FIELDS.issuperset(claimed):
-        names = ", ".join(sorted(_FIELDS))
-        raise _malformed("", f"it must be an object with any of {names}")
-    return replace(
-        principal,
-        agent_id=_agent_id(principal, claimed),
-        agent_type=_agent_type(principal, claimed),
-        spaces=_spaces(principal, claimed),
-    )
+        fields = ", ".join(sorted(_FIELDS))
+        raise _malformed("", f"it must be an object with any of {fields}")
+    spaces = principal.spaces
+    if (names := _names(claimed, "spaces")) is not None:
+        narrowed = frozenset(SpaceId(name) for name in names)
+        spaces = narrowed if spaces is None else narrowed & spaces
+    agent_id, agent_type = _agent_id(principal, claimed), _agent_type(principal, claimed)
+    return replace(principal, agent_id=agent_id, agent_type=agent_type, spaces=spaces)
 
 
 def _agent_id(principal: Principal, claimed: Meta) -> str | None:
@@ -175,13 +175,6 @@ def _agent_type(principal: Principal, claimed: Meta) -> str | None:
     if not principal.trusted:
         raise _untrusted("agent_type")
     return name
-
-
-def _spaces(principal: Principal, claimed: Meta) -> frozenset[SpaceId] | None:
-    if (names := _names(claimed, "spaces")) is None:
-        return principal.spaces
-    narrowed = frozenset(SpaceId(name) for name in names)
-    return narrowed if principal.spaces is None else narrowed & principal.spaces
 
 
 def _name(claimed: Meta, key: str) -> str | None:

@@ -69,7 +69,12 @@ class Shape(Field):
         super().__init__(obj(fields), self)
         self.fields: Mapping[str, Field] = fields
         self._steps = [
-            (name, _reader(name, each.source), each.render, each.nullable)
+            (
+                name,
+                (attrgetter(each.source or name) if isinstance(each.source, str) else each.source),
+                each.render,
+                each.nullable,
+            )
             for name, each in fields.items()
         ]
 
@@ -97,10 +102,6 @@ class Shape(Field):
             else:
                 shown[name] = render(value) if render else value
         return shown
-
-
-def _reader(name: str, source: str | Read | None) -> Read | None:
-    return attrgetter(source or name) if isinstance(source, str) else source
 
 
 def _inner(attribute: str, name: str, field: Field) -> str | Read | None:

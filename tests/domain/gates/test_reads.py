@@ -1,6 +1,6 @@
 """Whatever flips a verdict touches a key that the verdict read; shown over seeded worlds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from canonry.canon.canonization.judgement import Judgement, decide
-from canonry.canon.judging.candidates import read_candidate
+from canonry.canon.judging.candidates import Candidate, read_candidate
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.slices import Slice
+from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.commit_change import extend_slice
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import (
@@ -212,11 +212,17 @@ async def judged(stage: Stage, proposal: Proposal) -> Judgement:
     assert isinstance(scene, Scene)
     candidate = read_candidate(proposal, scene, {})
 
-    def of(known: Slice) -> Judgement:
-        return decide(candidate, known, POLICY, decided_by="x")
+    return (await settled_on(stage, candidate))[1]
 
-    known = await extend_slice(stage.canon, Slice(space=MIDDLE_EARTH), lambda k: of(k).wanted)
-    return of(known)
+
+async def settled_on(stage: Stage, candidate: Candidate) -> tuple[Slice, Judgement]:
+    """The judgement on a candidate, and the slice that it rests on."""
+
+    def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+        found = decide(candidate, known, POLICY, decided_by="x")
+        return found.wanted, found
+
+    return await extend_slice(stage.canon, Slice(space=MIDDLE_EARTH), judge)
 
 
 async def a_random_world(seed: int) -> tuple[Stage, Chance]:
@@ -264,13 +270,9 @@ async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -
     )
     await stage.make(proposal)
     candidate = read_candidate(proposal, await stage.thing(proposal.scene_id), {})
-    known = await extend_slice(
-        stage.canon,
-        Slice(space=MIDDLE_EARTH),
-        lambda k: decide(candidate, k, POLICY, decided_by="x").wanted,
-    )
+    known, judgement = await settled_on(stage, candidate)
 
-    verdict = decide(candidate, known, POLICY, decided_by="x").verdict
+    verdict = judgement.verdict
 
     declared = {gate.id: gate.looking(candidate, known, POLICY).read for gate in GATES}
     assert all(reads <= verdict.reads for reads in declared.values())

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.queries import timeline as read_timeline
+from canonry.canon.queries import explain as read_timeline
+from canonry.canon.session import paging
 from tests.toolsets.narrative.kit import a_world
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ async def test_a_timeline_that_is_longer_than_is_read_says_so(
         await world.fact(f"Fact {number}", ann, time_ref=when)
     asked: dict[str, Any] = {"universe_id": world.universe_id, "entity_ids": [ann], "limit": 50}
     whole = await world.call("neo4j_get_timeline", **asked)
-    monkeypatch.setattr(read_timeline, "PAGE_MAX", 2)
+    monkeypatch.setattr(paging, "PAGE_MAX", 2)
     in_pages = await world.call("neo4j_get_timeline", **asked)
     monkeypatch.setattr(read_timeline, "PAGES_MAX", 2)
     cut = await world.call("neo4j_get_timeline", **asked)

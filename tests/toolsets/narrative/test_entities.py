@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.queries import listings as get_entity
+from canonry.canon.session import paging
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -347,7 +347,7 @@ async def test_ids_are_read_in_either_case() -> None:
 
 
 async def test_the_history_says_when_it_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(get_entity, "PAGE_MAX", 1)
+    monkeypatch.setattr(paging, "PAGE_MAX", 1)
     world = await a_world()
     bob = await world.entity("Bob")
     for number in range(11):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session import commit_change as extend_slice
+from canonry.canon.session import paging
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -276,7 +276,7 @@ async def test_an_ended_relation_is_past_and_ends_once() -> None:
 async def test_a_pair_is_found_among_more_relations_than_a_page_holds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(extend_slice, "PAGE_MAX", 2)
+    monkeypatch.setattr(paging, "PAGE_MAX", 2)
     world = await a_world()
     hubs = [await world.entity("Ann"), await world.entity("Ben")]
     guests = [await world.entity(f"Guest {n}") for n in range(3)]

@@ -12,8 +12,10 @@ from canonry.canon.judging.contents import (
     FactContent,
     RelationshipContent,
     StateChangeContent,
+    end_of,
 )
 from canonry.canon.judging.gates.kit import Rival, Verdict
+from canonry.canon.judging.known_things import known_as, restated, retold
 from canonry.canon.judging.making import (
     Backing,
     SpokenTime,
@@ -23,7 +25,6 @@ from canonry.canon.judging.making import (
     make_observation,
     make_relation,
 )
-from canonry.canon.judging.namesakes import known_as, restated
 from canonry.canon.judging.relation_lines import (
     RelationLine,
     is_told_of,
@@ -31,12 +32,9 @@ from canonry.canon.judging.relation_lines import (
     restates,
     written,
 )
-from canonry.canon.judging.retold_events import retold, telling_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
-from canonry.canon.judging.tag_changes import TagsChanged, change_tags
-from canonry.canon.judging.tag_facts import superseded
-from canonry.canon.judging.undone_tags import undone
+from canonry.canon.judging.tag_changes import TagsChanged, change_tags, superseded, undone
 from canonry.log.entries import (
     CausesLinked,
     Entry,
@@ -45,22 +43,14 @@ from canonry.log.entries import (
     FactRetconned,
     Made,
     RelationRetconned,
-    ThingDraft,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import (
-    Event,
-    Fact,
-    FactDraft,
-    Relation,
-    RelationDraft,
-    SaidAgain,
-)
+from canonry.log.items.facts import Event, Fact, FactDraft, Relation, RelationDraft, SaidAgain
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.values.moments import SECOND, Instant, arranged, comes_after, overlaps
+from canonry.values.moments import arranged, comes_after, overlaps
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence, may_end, strongest
 
@@ -135,8 +125,9 @@ def with_rivals(
     for rival in desk.verdict.retcons:
         entries.extend(_retcon(desk, rival, by, subject))
     for rival in desk.verdict.supersedes:
-        if not isinstance(rival, TagHeld):
-            entries.extend(_supersede(desk, rival, by))
+        fact = None if isinstance(rival, TagHeld) else desk.view.thing(rival)
+        if isinstance(fact, Fact):  # without a time nobody knows when it ended
+            entries.append(superseded(fact, desk.candidate.at, FactId(by)))
     return replace(acceptance, entries=tuple(entries))
 
 
@@ -183,13 +174,6 @@ def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
     yield from undone(
         desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
     )
-
-
-def _supersede(desk: WritingDesk, rival: str, by: str) -> Iterator[Entry]:
-    """End the fact that held until now; without a time nobody knows when that was."""
-    thing = desk.view.thing(rival)
-    if isinstance(thing, Fact):
-        yield superseded(thing, desk.candidate.at, FactId(by))
 
 
 # Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
@@ -416,7 +400,8 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
     where = () if content.location is None else (content.location,)
     involved = desk.entities((*content.involved, *where))
     effects, causes = desk.events(content.causes), desk.events(content.caused_by)
-    same = retold(telling_of(desk.candidate, content), involved, desk.view).same
+    at, scene_id = desk.candidate.at, desk.candidate.proposal.scene_id
+    same = retold(content, involved, desk.view, at=at, scene_id=scene_id).same
     if same is not None and not effects and not causes:
         return with_rivals(desk, already_known(desk, same.id, same.evidence))
     made = make_event(
@@ -440,7 +425,8 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     same = desk.view.stating(content.statement) if content.replaces is None else ()
     for fact in same:
         about = desk.view.roots(fact.involved)
-        then = about == set(involved) and _holds_then(fact, at, content.duration)
+        until = end_of(at, content.duration)
+        then = about == set(involved) and overlaps(at, until, fact.time_ref, fact.ends_at)
         if not then or not still_stands(desk.view, fact, desk.candidate.moment):
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
@@ -460,16 +446,12 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=FactId(facts[0]) if facts else None,
     )
-    entries = (made, *_over_by(desk, made.thing))
+    entries: tuple[Entry, ...] = (made,)
+    told = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
+    heirs = arranged([one for one in told if isinstance(one, Fact)], lambda fact: fact.moment)
+    if heirs and isinstance(made.thing, FactDraft):  # ended by what was told of a later time
+        entries = (made, superseded(made.thing, heirs[0].time_ref, heirs[0].id))
     return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=entries))
-
-
-def _over_by(desk: WritingDesk, made: ThingDraft) -> Iterator[Entry]:
-    """That a fact has ended by what was told of a later time, and told before it."""
-    found = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
-    heirs = arranged([one for one in found if isinstance(one, Fact)], lambda fact: fact.moment)
-    if heirs and isinstance(made, FactDraft):
-        yield superseded(made, heirs[0].time_ref, heirs[0].id)
 
 
 def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
@@ -502,10 +484,3 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
     heir = FactId(made.thing.id)
     ends = superseded(fact, desk.candidate.at, heir)
     return Acceptance(canonical_id=heir, entries=(made, ends))
-
-
-def _holds_then(fact: Fact, at: Instant | None, duration: int | None) -> bool:
-    until = None
-    if at is not None and duration is not None:
-        until = Instant(at + duration * SECOND)
-    return overlaps(at, until, fact.time_ref, fact.ends_at)

@@ -22,8 +22,13 @@ from canonry.canon.canonization.decide_proposals import (
     partial,
     verdict_on,
 )
-from canonry.canon.judging.candidates import Candidate, Declared, read_candidate
-from canonry.canon.judging.ordering import declared_names, in_order
+from canonry.canon.judging.candidates import (
+    Candidate,
+    Declared,
+    declared_names,
+    in_order,
+    read_candidate,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, answered, commit_change, require_unfinished
@@ -78,10 +83,15 @@ async def canonize_scene(
         if await _is_retry(canon, caller, scene):
             return _report(scene, await _completion(canon, caller, scene))
         scene = await _begin(canon, caller, scene)
-        undecided = Undecided()
+        undecided: Undecided = {}
         if evaluate:
-            undecided = await _decide(canon, caller, scene)
-        if undecided.failed:
+            read_at = await canon.ledger.head(scene.space)
+            proposals = await proposals_of(canon, scene.space, scene.id)
+            candidates = _candidates(scene, proposals)
+            undecided = await decide_proposals(
+                canon, caller, scene.space, candidates, scene=scene, read_at=read_at
+            )
+        if undecided:
             left = await proposals_of(canon, scene.space, scene.id)
             raise partial(undecided, left, scene_id=scene.id)
         done = await complete_scene(canon, caller, scene, summary=summary)
@@ -134,8 +144,7 @@ async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
     """Take the scene from active to finalizing; one that is finalizing already is taken up."""
     read_before = [scene]
 
-    async def prepare(new_id: NewId) -> Change[Scene]:
-        del new_id
+    async def prepare(_: NewId) -> Change[Scene]:
         known = read_before.pop() if read_before else None
         current = known or await require(canon, caller, Scene, scene.id)
         require_unfinished(current)
@@ -150,15 +159,6 @@ async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
     # The key of the request belongs to the commit that completes the scene.
     keyless = replace(caller, idempotency_key=None)
     return (await commit_change(canon, keyless, scene.space, prepare)).prepared()
-
-
-async def _decide(canon: Canon, caller: Caller, scene: Scene) -> Undecided:
-    read_at = await canon.ledger.head(scene.space)
-    proposals = await proposals_of(canon, scene.space, scene.id)
-    candidates = _candidates(scene, proposals)
-    return await decide_proposals(
-        canon, caller, scene.space, candidates, scene=scene, read_at=read_at
-    )
 
 
 def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
@@ -225,20 +225,6 @@ async def read_candidates(
 _CHANGED: Final = attrgetter("changed_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """Proposals by their spaces, and where each space's log stood with them as they are."""
-
-    proposals: tuple[Proposal, ...]
-    positions: dict[SpaceId, Position | None]
-
-    def of(self, space: SpaceId) -> list[Proposal]:
-        return [each for each in self.proposals if each.space == space]
-
-    def pending(self, space: SpaceId) -> list[Proposal]:
-        return [each for each in self.of(space) if each.status is ProposalStatus.PENDING]
-
-
 async def canonize_proposals(
     canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
 ) -> Judged:
@@ -255,24 +241,21 @@ async def canonize_proposals(
             where this one stopped.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
-    read = await _read(canon, caller, wanted, while_played=while_played)
-    undecided = Undecided()
-    decided = read.proposals
-    for space, position in read.positions.items():
-        pending = read.pending(space)
-        if pending:
-            candidates = in_order(
-                await read_candidates(canon, space, pending, beside=read.of(space))
-            )
-            left = await decide_proposals(canon, caller, space, candidates, read_at=position)
-            undecided.failed |= left.failed
-    if any(map(read.pending, read.positions)):
+    decided, waiting = await _read(canon, caller, wanted, while_played=while_played)
+    undecided: Undecided = {}
+    for space, (position, candidates) in waiting.items():
+        undecided |= await decide_proposals(canon, caller, space, candidates, read_at=position)
+    if waiting:
         decided = await require_all(canon, caller, Proposal, wanted)
-    if undecided.failed:
+    if undecided:
         raise partial(undecided, decided)
-    return Judged(
-        verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(await _outcomes(canon, decided))
-    )
+    found: list[SceneOutcome] = []
+    for space in dict.fromkeys(each.space for each in decided):
+        decisions = [each.decision for each in decided if each.space == space and each.decision]
+        ids = [one for each in decisions for one in (each.canonical_id, *each.made)]
+        found += await outcomes_among(canon, space, (one for one in ids if one is not None))
+    outcomes = found
+    return Judged(verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(outcomes))
 
 
 async def preview_proposals(
@@ -285,54 +268,44 @@ async def preview_proposals(
         Conflict: `proposal.of-a-scene`.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
-    read = await _read(canon, caller, wanted, while_played=while_played)
+    proposals, waiting = await _read(canon, caller, wanted, while_played=while_played)
     after: dict[str, Proposal] = {}
-    for space in read.positions:
-        pending, beside = read.pending(space), read.of(space)
-        candidates = in_order(await read_candidates(canon, space, pending, beside=beside))
+    for space, (_, candidates) in waiting.items():
         after |= await foretell(canon, caller, space, candidates)
-    return tuple(verdict_on(after.get(each.id, each)) for each in read.proposals)
+    return tuple(verdict_on(after.get(each.id, each)) for each in proposals)
 
 
 async def _read(
     canon: Canon, caller: Caller, wanted: Sequence[str], *, while_played: bool
-) -> _Read:
-    """The proposals, and a position of each space at which they were as they are read.
+) -> tuple[tuple[Proposal, ...], dict[SpaceId, tuple[Position | None, Sequence[Candidate]]]]:
+    """The proposals; and by space the pending ones, with where its log stood as they were read.
 
     None: they change at this moment, and are read again when they are judged.
     """
     proposals = await require_all(canon, caller, Proposal, wanted)
     if not while_played:
-        await _require_closed_scenes(canon, proposals)
+        pending = (each for each in proposals if each.status is ProposalStatus.PENDING)
+        told = {each.scene_id: each.space for each in pending if each.scene_id is not None}
+        scenes = await canon.within(*told.values()).things(told)
+        open_ones = [
+            one
+            for one in sorted(told)
+            if not isinstance(scene := scenes.get(one), Scene)
+            or scene.status is not SceneStatus.COMPLETED
+        ]
+        if open_ones:
+            message = "some of these belong to scenes that are not closed; close each of them first"
+            raise Conflict(
+                "proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones
+            )
     newest = {each.space: each.changed_at for each in sorted(proposals, key=_CHANGED)}
     heads = {space: await canon.ledger.head(space) for space in newest}
     # Where nothing was written since one of them changed, they are as they were read.
     still = heads == newest or await require_all(canon, caller, Proposal, wanted) == proposals
-    return _Read(
-        proposals=proposals,
-        positions={space: head if still else None for space, head in heads.items()},
-    )
-
-
-async def _require_closed_scenes(canon: Canon, proposals: Sequence[Proposal]) -> None:
-    pending = (each for each in proposals if each.status is ProposalStatus.PENDING)
-    told = {each.scene_id: each.space for each in pending if each.scene_id is not None}
-    scenes = await canon.within(*told.values()).things(told)
-    open_ones = [
-        one
-        for one in sorted(told)
-        if not isinstance(scene := scenes.get(one), Scene)
-        or scene.status is not SceneStatus.COMPLETED
-    ]
-    if open_ones:
-        message = "some of these belong to scenes that are not closed; close each of them first"
-        raise Conflict("proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones)
-
-
-async def _outcomes(canon: Canon, proposals: Sequence[Proposal]) -> list[SceneOutcome]:
-    found: list[SceneOutcome] = []
-    for space in dict.fromkeys(each.space for each in proposals):
-        decisions = [each.decision for each in proposals if each.space == space and each.decision]
-        ids = [one for each in decisions for one in (each.canonical_id, *each.made)]
-        found += await outcomes_among(canon, space, (one for one in ids if one is not None))
-    return found
+    waiting: dict[SpaceId, tuple[Position | None, Sequence[Candidate]]] = {}
+    for space, head in heads.items():
+        beside = [each for each in proposals if each.space == space]
+        if here := [each for each in beside if each.status is ProposalStatus.PENDING]:
+            candidates = in_order(await read_candidates(canon, space, here, beside=beside))
+            waiting[space] = (head if still else None, candidates)
+    return proposals, waiting

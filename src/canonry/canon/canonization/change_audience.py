@@ -6,7 +6,7 @@ What was told together with a secret, and what it alone changed of others, is re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from canonry.canon.judging.settling import tells_tags
 from canonry.canon.session.caller import Caller, unknown
@@ -41,7 +41,7 @@ from canonry.values.audience import Audience, covers, narrowest
 from canonry.values.errors import Conflict, NotAllowed
 from canonry.values.ids import NewId
 from canonry.values.moments import Instant, StoryPlace
-from canonry.values.observations import ObservationDraft
+from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence
 
 Kept: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
@@ -98,6 +98,8 @@ async def change_audience(
         if len(ids) > ALONG_MAX:
             message = f"more than {ALONG_MAX} things would change along; begin with those"
             raise Conflict("audience.too-wide", message)
+        found = await canon.store_of_all.state.things(ids)
+        # An observation comes to be for others before the entity that it tells of does.
         entries = tuple(
             AudienceChanged(
                 thing_id=one,
@@ -105,9 +107,9 @@ async def change_audience(
                 reason=reason,
                 evidence=evidence,
             )
-            for one in await _entities_last(canon, ids)
+            for one in sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
         )
-        again: list[Entry] = [_to(audience, one) for one in told]
+        again: list[Any] = [replace(cast("Any", one), audience=audience) for one in told]
         reads |= {thing_key(one) for one in (*ids, *needs(told))}
         reads |= {facts_key(thing.id), relations_key(thing.id)}
         return Change(entries=(*entries, *again), reads=frozenset(reads))
@@ -117,12 +119,6 @@ async def change_audience(
     return AudienceTold(
         ids=written or (thing_id,), audience=audience, recorded_at=receipt.recorded_at
     )
-
-
-def _to(audience: Audience, entry: Any) -> Entry:
-    """The same, told to others."""
-    told: Entry = replace(entry, audience=audience)
-    return told
 
 
 async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
@@ -137,14 +133,9 @@ async def _told_together(
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """What the same commit told the same audience, and how it changed others for them."""
     entries = await _told_with(canon, thing)
-    ids = [thing.id, *(_made_in(entries))]
+    ids: list[str] = [thing.id, *(each.thing.id for each in entries if isinstance(each, Made))]
     ids += [each.proposal_id for each in entries if isinstance(each, ProposalDecided)]
-    if isinstance(thing, Entity):
-        ids += await _observed(canon, thing)
-    if isinstance(thing, Source):
-        ids += await _snippets(canon, thing)
-    if isinstance(thing, Scene):
-        ids += await _said_in(canon, thing)
+    ids += await _inside(canon, thing)
     if isinstance(thing, Relation):
         ids += await _said_again(canon, thing, audience)
     ids += await _said_since(canon, thing, entries)
@@ -195,20 +186,11 @@ async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:
     return commits[0].entries if commits else ()
 
 
-def _made_in(entries: Iterable[Entry]) -> list[str]:
-    return [each.thing.id for each in entries if isinstance(each, Made)]
-
-
 async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
     """The thing with all that says something of it."""
-    found: list[str] = [thing.id]
-    if isinstance(thing, Source):
-        found += await _snippets(canon, thing)
-    if isinstance(thing, Scene):
-        found += await _said_in(canon, thing)
+    found: list[str] = [thing.id, *(await _inside(canon, thing))]
     if isinstance(thing, Entity):
         spaces, family = frozenset((thing.space,)), family_of(thing)
-        found += await _observed(canon, thing)
         facts = FactQuery(spaces=spaces, entities=family)
         events = EventQuery(spaces=spaces, entities=family)
         relations = RelationQuery(spaces=spaces, entities=family)
@@ -218,29 +200,24 @@ async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-async def _observed(canon: Canon, entity: Entity) -> list[str]:
-    found: list[str] = []
-    for one in sorted(family_of(entity)):
-        told = await canon.state.observations(one, after=ORIGIN, limit=ALONG_MAX)
-        found += [each.id for each in told if each.audience == entity.audience]
-    return found
+async def _inside(canon: Canon, thing: Kept) -> list[str]:
+    """What was observed of an entity, the snippets of a source, the turns of a scene.
 
-
-async def _snippets(canon: Canon, source: Source) -> list[str]:
-    snippets = every_item(partial(canon.documents.snippets, source.id))
-    return [each.id async for each in snippets]
-
-
-async def _said_in(canon: Canon, scene: Scene) -> list[str]:
-    """The turns of a scene; more than can change at once is refused as too wide."""
-    turns = await canon.documents.turns(scene.id, limit=ALONG_MAX)
-    return [each.id for each in turns if each.audience == scene.audience]
-
-
-async def _entities_last(canon: Canon, ids: Sequence[str]) -> list[str]:
-    """An observation comes to be for others before the entity that it tells of does."""
-    found = await canon.store_of_all.state.things(ids)
-    return sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
+    More than can change at once is refused as too wide.
+    """
+    match thing:
+        case Entity():
+            told: list[Observation | Turn] = []
+            for one in sorted(family_of(thing)):
+                told += await canon.state.observations(one, after=ORIGIN, limit=ALONG_MAX)
+        case Source():
+            snippets = every_item(partial(canon.documents.snippets, thing.id))
+            return [each.id async for each in snippets]
+        case Scene():
+            told = [*(await canon.documents.turns(thing.id, limit=ALONG_MAX))]
+        case _:
+            return []
+    return [each.id for each in told if each.audience == thing.audience]
 
 
 async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) -> None:

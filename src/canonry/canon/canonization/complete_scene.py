@@ -42,27 +42,35 @@ async def complete_scene(
     canon: Canon, caller: Caller, scene: Scene, *, summary: str | None
 ) -> Completion | None:
     """Close the scene; None: it has been closed meanwhile, and nothing is written."""
-    completion: Completion | None = None
 
-    async def prepare(new_id: NewId) -> Change:
-        nonlocal completion
-        del new_id
-        completion = None
+    async def prepare(_: NewId) -> Change[Completion | None]:
         current = await require(canon, caller, Scene, scene.id)
         if current.status is SceneStatus.COMPLETED:
-            return Change(entries=(), reads=frozenset())
+            return Change(entries=(), reads=frozenset(), found=None)
         proposals = await proposals_of(canon, current.space, current.id)
-        outcomes = await _outcomes(canon, current, proposals)
+        ids = list(current.outcomes)
+        for proposal in proposals:
+            decision = proposal.decision
+            if decision is not None and decision.status is ProposalStatus.ACCEPTED:
+                ids.extend((decision.canonical_id,) if decision.canonical_id is not None else ())
+                ids.extend(decision.made)
+        query = EventQuery(
+            spaces=frozenset((current.space,)), scene_id=current.id, level=CanonLevel.CANON
+        )
+        events = [event async for event in every_match(canon.state.events, query)]
+        outcomes = await outcomes_among(
+            canon, current.space, (*ids, *(e.id for e in events)), events
+        )
         text = summary or current.summary or await _summary(canon, current, outcomes)
         entry = SceneCompleted(
             scene_id=current.id, outcomes=tuple(each.id for each in outcomes), summary=text
         )
         reads = frozenset((thing_key(current.id), proposals_key(current.id)))
         completion = Completion(proposals=proposals, outcomes=outcomes, summary=text)
-        return Change(entries=(entry,), reads=reads)
+        return Change(entries=(entry,), reads=reads, found=completion)
 
     receipt = await commit_change(canon, caller, scene.space, prepare)
-    return None if receipt.replayed else completion
+    return None if receipt.replayed else receipt.found
 
 
 async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Sequence[Proposal]:
@@ -79,21 +87,6 @@ async def outcomes_among(
     found: dict[str, Thing] = {each.id: each for each in known}
     found |= await canon.within(space).things(i for i in wanted if i not in found)
     return [thing for one in wanted if isinstance(thing := found.get(one), SceneOutcome)]
-
-
-async def _outcomes(
-    canon: Canon, scene: Scene, proposals: Iterable[Proposal]
-) -> list[SceneOutcome]:
-    """What the scene named itself, what its proposals became, and the events told in it."""
-    ids = list(scene.outcomes)
-    for proposal in proposals:
-        decision = proposal.decision
-        if decision is not None and decision.status is ProposalStatus.ACCEPTED:
-            ids.extend((decision.canonical_id,) if decision.canonical_id is not None else ())
-            ids.extend(decision.made)
-    query = EventQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, level=CanonLevel.CANON)
-    events = [event async for event in every_match(canon.state.events, query)]
-    return await outcomes_among(canon, scene.space, (*ids, *(e.id for e in events)), events)
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:

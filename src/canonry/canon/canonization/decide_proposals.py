@@ -2,9 +2,9 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from canonry.canon.canonization.complete_scene import SceneOutcome
 from canonry.canon.canonization.judgement import (
@@ -14,19 +14,11 @@ from canonry.canon.canonization.judgement import (
     foreseen_then,
     foretold,
 )
-from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.ordering import dependencies_of
+from canonry.canon.judging.candidates import Candidate, dependencies_of
 from canonry.canon.judging.slices import Lookup, Slice, ThingLookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import (
-    LOADS_MAX,
-    Change,
-    Receipt,
-    commit_change,
-    extend_slice,
-    load_more,
-)
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
 from canonry.canon.session.lookup import require
 from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position
@@ -40,7 +32,7 @@ from canonry.log.items.proposals import (
     ProposalType,
 )
 from canonry.log.items.scenes import Scene, SceneStatus
-from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, Unavailable
+from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.ids import NewId, ProposalId, SpaceId
 
 # Decide proposals: judge candidates of one space in order, one commit a proposal, in batches.
@@ -59,17 +51,8 @@ FAILURES_MAX: Final = 3
 """After so many failures in a row the store is taken to be away, and the rest is left pending."""
 
 
-@dataclass(slots=True)
-class Undecided:
-    """The proposals that could not be decided, with why; those that need review were judged."""
-
-    failed: dict[ProposalId, str] = field(default_factory=dict)
-
-    def blocks(self, candidate: Candidate) -> ProposalId | None:
-        """A proposal that `candidate` builds on and that could not be decided."""
-        if not self.failed:
-            return None
-        return min(dependencies_of(candidate) & self.failed.keys(), default=None)
+Undecided: TypeAlias = dict[ProposalId, str]
+"""The proposals that could not be decided, with why; those that need review were judged."""
 
 
 async def decide_proposals(
@@ -110,7 +93,7 @@ class _Run:
     scene: Scene | None
     queue: deque[Candidate]
     read_at: Position | None
-    undecided: Undecided = field(default_factory=Undecided)
+    undecided: Undecided = field(default_factory=dict)
     stale: int = 0
     failures: int = 0
     judged: dict[ProposalId, Judgement] = field(default_factory=dict)
@@ -122,7 +105,11 @@ class _Run:
         total = len(self.queue)
         while self.queue:
             if self.failures >= FAILURES_MAX or self.stale >= ROUNDS_MAX:
-                self._give_up()
+                reason = (
+                    "others keep changing what it rests on" if self.stale else "the store is away"
+                )
+                for candidate in self.queue:
+                    self.undecided.setdefault(candidate.proposal.id, reason)
                 return
             size = 1 if self.alone else min(BATCH, len(self.queue))
             batch = [self.queue[index] for index in range(size)]
@@ -153,24 +140,19 @@ class _Run:
         after = (known.things.get(each.proposal.id) for each in batch)
         return {each.id: each for each in after if isinstance(each, Proposal)}
 
-    def _give_up(self) -> None:
-        reason = "others keep changing what it rests on" if self.stale else "the store is away"
-        for candidate in self.queue:
-            self.undecided.failed.setdefault(candidate.proposal.id, reason)
-        self.queue.clear()
-
     def _failed(self, batch: Sequence[Candidate], error: Exception) -> int:
         """Try a failed batch again one by one; a single one stays pending with the reason."""
         if len(batch) > 1:
             self.alone = len(batch)
             return 0
         self.failures += isinstance(error, Unavailable)
-        self.undecided.failed[batch[0].proposal.id] = reason_of(error)
+        self.undecided[batch[0].proposal.id] = reason_of(error)
         return 1
 
     async def _decide(self, batch: Sequence[Candidate]) -> int:
         """Judge and append a batch; how many candidates of it need no more work."""
-        async with self._turn():
+        free = self.stale < ROUNDS_FREE
+        async with nullcontext() if free else self.canon.ledger.exclusive():
             known = Slice(space=self.space)
             position, self.read_at = self.read_at, None
             if position is None:
@@ -192,11 +174,6 @@ class _Run:
         self.failures = 0 if written else self.failures
         return len(batch) if written == len(appends) else counts[written]
 
-    def _turn(self) -> AbstractAsyncContextManager[None]:
-        if self.stale >= ROUNDS_FREE:
-            return self.canon.ledger.exclusive()
-        return nullcontext()
-
     async def _slice(self, batch: Sequence[Candidate], known: Slice) -> Slice:
         """What the verdicts on a batch look at, as far as that does not hang on each other."""
         first: set[Lookup] = set() if self.scene is None else {ThingLookup(self.scene.id)}
@@ -205,16 +182,16 @@ class _Run:
         waiting = list(batch)
         then = False
 
-        def wanting(known: Slice) -> Collection[Lookup]:
+        def judge(known: Slice) -> tuple[Collection[Lookup], None]:
             nonlocal then
             if missing := known.missing(frozenset(first)):
-                return missing
+                return missing, None
             if not then:
                 then = True
                 policy = self.canon.policy
                 found = [each for one in batch for each in foreseen_then(one, known, policy)]
                 if missing := known.missing(frozenset(found)):
-                    return missing
+                    return missing, None
             wanted: set[Lookup] = set()
             still: list[Candidate] = []
             for candidate in waiting:
@@ -224,9 +201,9 @@ class _Run:
                 wanted |= more
                 still.extend((candidate,) if more else ())
             waiting[:] = still
-            return wanted
+            return wanted, None
 
-        return await extend_slice(self.canon, known, wanting)
+        return (await extend_slice(self.canon, known, judge))[0]
 
     async def _judge(
         self, batch: Sequence[Candidate], known: Slice, position: Position
@@ -241,13 +218,12 @@ class _Run:
         changed: dict[str, Thing] = {}
         touched: set[str] = set()
         for index, candidate in enumerate(batch):
-            self.undecided.failed.pop(candidate.proposal.id, None)
+            self.undecided.pop(candidate.proposal.id, None)
             if not _pending(known, candidate):
                 continue
-            blocker = self.undecided.blocks(candidate)
-            if blocker is not None:
-                reason = f"it waits for the proposal {blocker}"
-                self.undecided.failed[candidate.proposal.id] = reason
+            if blocked := dependencies_of(candidate) & self.undecided.keys():
+                reason = f"it waits for the proposal {min(blocked)}"
+                self.undecided[candidate.proposal.id] = reason
                 continue
             rests_on = self.judged[candidate.proposal.id].reads
             if not (rests_on.isdisjoint(touched) and rests_on.isdisjoint(known.touched)):
@@ -275,13 +251,12 @@ class _Run:
         before = self.judged[candidate.proposal.id]
         if before.reads.isdisjoint(known.touched):
             return known, before
-        for _round in range(LOADS_MAX):
+
+        def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
             judgement = self._judgement(candidate, known)
-            if not judgement.wanted:
-                return known, judgement
-            known = await load_more(self.canon, known, judgement.wanted)
-        message = "a gate keeps asking for more of the canon; this is a defect"
-        raise BrokenInvariant("canonization.endless", message)
+            return judgement.wanted, judgement
+
+        return await extend_slice(self.canon, known, judge)
 
     def _judgement(self, candidate: Candidate, known: Slice) -> Judgement:
         return decide(candidate, known, self.canon.policy, decided_by=self.caller.actor.agent_id)
@@ -384,7 +359,7 @@ def partial(
 ) -> Unavailable:
     """The error that tells which proposals could not be decided, and how the others fared."""
     message = (
-        f"{len(undecided.failed)} proposals could not be decided and stay pending; "
+        f"{len(undecided)} proposals could not be decided and stay pending; "
         "the others are; send the request again"
     )
     where = {} if scene_id is None else {"scene_id": scene_id}
@@ -395,8 +370,7 @@ def partial(
         accepted=_those(proposals, ProposalStatus.ACCEPTED),
         rejected=_those(proposals, ProposalStatus.REJECTED),
         failed=[
-            {"proposal_id": one, "reason": reason}
-            for one, reason in sorted(undecided.failed.items())
+            {"proposal_id": one, "reason": reason} for one, reason in sorted(undecided.items())
         ],
     )
 

@@ -1,6 +1,6 @@
 """Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -15,7 +15,7 @@ from canonry.canon.judging.contents import (
     references_of,
 )
 from canonry.canon.judging.gates import GATES, event_told_before
-from canonry.canon.judging.gates.kit import Gate, Rival, Verdict, judge
+from canonry.canon.judging.gates.kit import Rival, Verdict, judge
 from canonry.canon.judging.making import tag_statement
 from canonry.canon.judging.settling import settled
 from canonry.canon.judging.slices import (
@@ -28,9 +28,8 @@ from canonry.canon.judging.slices import (
     StatementLookup,
     ThingLookup,
 )
-from canonry.canon.judging.standing_tags import as_held, changes_of
-from canonry.canon.judging.statements import as_state
-from canonry.canon.judging.undone_tags import said_until
+from canonry.canon.judging.standing_tags import as_held, as_state, changes_of
+from canonry.canon.judging.tag_changes import said_until
 from canonry.language.clauses.keys import rival_keys
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes, fold
@@ -72,11 +71,6 @@ def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
     return CommitId(derived_id(CommitId(proposal_id), "canonization"))
 
 
-def commit_of_review(proposal: Proposal) -> CommitId:
-    """The id of the commit that sends a proposal to review, as it stands now."""
-    return CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
-
-
 def foreseen(candidate: Candidate) -> set[Lookup]:
     """What a judgement surely looks at, to be loaded at once; the rest is loaded as it is asked."""
     found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
@@ -115,14 +109,7 @@ def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterato
                     yield StatementLookup(plain_statement(statement))
 
 
-def decide(
-    candidate: Candidate,
-    known: Slice,
-    policy: Policy,
-    *,
-    decided_by: str,
-    gates: Iterable[Gate] = GATES,
-) -> Judgement:
+def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str) -> Judgement:
     """Judge a candidate by what is known, and write it up.
 
     Raises:
@@ -134,9 +121,9 @@ def decide(
     viewer = viewer_of(audience)
     view = SliceView(known, policy, viewer)
     candidate = as_state(candidate, view)
-    verdict = judge(candidate, known, policy, gates, viewer=viewer)
+    verdict = judge(candidate, known, policy, GATES, viewer=viewer)
     if known.secrets and not viewer.masters:
-        whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
+        whole = judge(candidate, known, policy, GATES, viewer=ALL_SEEING)
         alike = _touches(verdict, SliceView(known, policy, viewer)) == _touches(
             whole, SliceView(known, policy, ALL_SEEING)
         )
@@ -146,7 +133,7 @@ def decide(
         proposal = view.thing(proposal_id)
         ruling = _decision(verdict, None, decided_by)
         if isinstance(proposal, Proposal) and not _is_told(proposal, ruling):
-            commit_id = commit_of_review(proposal)
+            commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
             entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
     elif not verdict.wanted:
         acceptance = None

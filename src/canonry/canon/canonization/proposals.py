@@ -1,16 +1,19 @@
-"""Proposals: create, list and evaluate them; what may refuse them before that."""
+"""Proposals: create, list, restate and evaluate them, one or several at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates
 from canonry.canon.canonization.complete_scene import require_canonical
+from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
 from canonry.canon.canonization.judgement import Judgement, overrule
+from canonry.canon.judging.candidates import in_order, linked
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
-from canonry.canon.judging.contents import normalise
-from canonry.canon.judging.slices import Slice
+from canonry.canon.judging.contents import EntityContent, normalise, read_content, render_content
+from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -22,7 +25,8 @@ from canonry.canon.session.commit_change import (
 )
 from canonry.canon.session.lookup import covered_spaces, require, require_evidence, require_universe
 from canonry.canon.session.spoken_times import in_words
-from canonry.log.entries import Entry, Made, ProposalDecided, SceneExtended
+from canonry.log.commits import Position, stamped
+from canonry.log.entries import Entry, Made, ProposalDecided, SceneExtended, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.proposals import (
     Decision,
@@ -35,27 +39,12 @@ from canonry.log.items.proposals import (
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import Page
-from canonry.values.audience import Audience, audience_in
-from canonry.values.errors import Conflict, NotSupported
-from canonry.values.fields import ReadTime, revised
-from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId
+from canonry.values.audience import EVERYBODY, Audience, audience_in
+from canonry.values.errors import Conflict, InvalidInput, NotSupported
+from canonry.values.fields import ReadTime, Reference, revised
+from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId, derived_id
 from canonry.values.moments import Instant
-from canonry.values.provenance import Authority, CanonLevel, Evidence
-
-__all__ = [
-    "RULE",
-    "Evaluation",
-    "KeeperVerdict",
-    "ProposalQuery",
-    "StagedContent",
-    "StagingGuard",
-    "Suggestion",
-    "create_loose_proposal",
-    "create_proposal",
-    "evaluate_proposal",
-    "list_proposals",
-    "restate_proposal",
-]
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +143,12 @@ async def create_proposal(
     async def prepare(new_id: NewId) -> Change:
         scene = await require(canon, caller, Scene, scene_id)
         require_active(scene)
-        place = await _place(canon, caller, scene, turn_id)
+        turn = None if turn_id is None else await require(canon, caller, Turn, turn_id)
+        if turn is not None and turn.scene_id != scene.id:
+            message = "/turn_id names a turn of another scene; name one of this scene or none"
+            raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
+        reads = frozenset(thing_key(each.id) for each in (scene, turn) if each is not None)
+        place = _origin(scene.space, scene, turn, reads=reads)
         return await _stage(canon, caller, place, staged, new_id)
 
     async with canon.service(StagingGuard).lock(canon, space):
@@ -244,21 +238,14 @@ async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal
     return proposal
 
 
-async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Origin:
-    if turn_id is None:
-        return _Origin(
-            space=scene.space, scene_id=scene.id, reads=frozenset((thing_key(scene.id),))
-        )
-    turn = await require(canon, caller, Turn, turn_id)
-    if turn.scene_id != scene.id:
-        message = "/turn_id names a turn of another scene; name one of this scene or none"
-        raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
-    reads = frozenset((thing_key(scene.id), thing_key(turn.id)))
+def _origin(
+    space: SpaceId, scene: Scene | None, turn: Turn | None, reads: frozenset[str] = frozenset()
+) -> _Origin:
     return _Origin(
-        space=scene.space,
-        scene_id=scene.id,
-        turn_id=turn.id,
-        turn_index=turn.index,
+        space=space,
+        scene_id=None if scene is None else scene.id,
+        turn_id=None if turn is None else turn.id,
+        turn_index=None if turn is None else turn.index,
         reads=reads,
     )
 
@@ -285,23 +272,36 @@ async def _stage(
         canon, caller, place.space, (told,), instead_of=place.instead_of
     )
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
-    proposal = ProposalDraft(
-        id=ProposalId(new_id("proposal")),
+    proposal = _draft(ProposalId(new_id("proposal")), caller, place, asked, staged.content)
+    entries = (Made(thing=proposal),)
+    return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
+
+
+def _draft(
+    proposal_id: ProposalId,
+    caller: Caller,
+    place: _Origin,
+    asked: Suggestion,
+    content: Mapping[str, Any],
+    *,
+    audience: Audience = EVERYBODY,
+) -> ProposalDraft:
+    return ProposalDraft(
+        id=proposal_id,
         space=place.space,
         scene_id=place.scene_id,
         turn_id=place.turn_id,
         turn_index=place.turn_index,
         type=asked.type,
-        content=staged.content,
+        content=content,
         original=asked.content,
         evidence=asked.evidence,
         confidence=asked.confidence,
         authority=asked.authority,
         proposed_by=caller.actor.agent_id,
         status=ProposalStatus.PENDING,
+        audience=audience,
     )
-    entries = (Made(thing=proposal),)
-    return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
 
 
 # Evaluate a proposal by hand: the canon keeper accepts or rejects it, and says why.
@@ -366,7 +366,13 @@ async def evaluate_proposal(
                     "outcome.retconned", message, path=path, conflicts=[verdict.canonical_id]
                 )
             reads.add(thing_key(verdict.canonical_id))
-        decision = _decision(verdict, caller)
+        decision = DecisionDraft(
+            status=verdict.status,
+            rule=RULE,
+            rationale=verdict.rationale,
+            canonical_id=verdict.canonical_id,
+            decided_by=caller.actor.agent_id,
+        )
         entries: list[Entry] = [ProposalDecided(proposal_id=current.id, decision=decision)]
         if verdict.canonical_id is not None and current.scene_id is not None:
             scene = await canon.within(space).thing(current.scene_id)
@@ -392,19 +398,12 @@ async def _overruled(
     """The proposal with all its effects, and what stood against it fallen or ended."""
     (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
 
-    def judged(known: Slice) -> Judgement:
-        return overrule(
-            candidate,
-            known,
-            canon.policy,
-            decided_by=caller.actor.agent_id,
-            reason=verdict.rationale,
-            rule=RULE,
-        )
+    def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+        policy, decided_by, reason = canon.policy, caller.actor.agent_id, verdict.rationale
+        found = overrule(candidate, known, policy, decided_by=decided_by, reason=reason, rule=RULE)
+        return found.wanted, found
 
-    empty = Slice(space=proposal.space)
-    known = await extend_slice(canon, empty, lambda known: judged(known).wanted)
-    judgement = judged(known)
+    _, judgement = await extend_slice(canon, Slice(space=proposal.space), judge)
     if not judgement.entries:
         why = judgement.verdict
         message = f"it cannot be written: {why.rationale}; change that first, or reject it"
@@ -439,16 +438,6 @@ def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     )
 
 
-def _decision(verdict: KeeperVerdict, caller: Caller) -> DecisionDraft:
-    return DecisionDraft(
-        status=verdict.status,
-        rule=RULE,
-        rationale=verdict.rationale,
-        canonical_id=verdict.canonical_id,
-        decided_by=caller.actor.agent_id,
-    )
-
-
 async def list_proposals(
     canon: Canon, caller: Caller, query: ProposalQuery, *, universe_id: str | None = None
 ) -> Page[Proposal]:
@@ -463,3 +452,136 @@ async def list_proposals(
     if query.scene_id is not None:
         await require(canon, caller, Scene, query.scene_id)
     return await canon.documents.proposals(revised(query, spaces=spaces))
+
+
+# Propose changes: several at once, all kept or none; or only foretold.
+#
+# They may name each other: what one of them declares as `$name`, the others refer to by it. What
+# cites turns of one scene, or the scene, was brought up there, and happens at its time and place.
+
+_PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
+
+
+async def propose_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> Sequence[ProposalId]:
+    """Keep all of them, in one commit; the ids are in the order of the suggestions.
+
+    Raises:
+        InvalidInput: `content.*`, a content does not say what its type needs; `/claims/<n>` is
+            where.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+        CanonryError: as `StagingGuard.pass_gates`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+
+    async def prepare(new_id: NewId) -> Change:
+        drafts, reads = await _staged(canon, caller, space, suggestions, new_id)
+        return Change(entries=tuple(Made(thing=draft) for draft in drafts), reads=reads)
+
+    async with canon.service(StagingGuard).lock(canon, space):
+        receipt = await commit_change(canon, caller, space, prepare)
+    return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
+
+
+async def require_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> None:
+    """Refuse what `propose_changes` would, before that is kept which they are to rest on.
+
+    Raises:
+        CanonryError: as `propose_changes`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    root = caller.commit_id(space, canon.identities.fresh)
+    await _staged(canon, caller, space, suggestions, partial(derived_id, root))
+
+
+async def foretell_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> Sequence[ProposalVerdict]:
+    """The verdict that each would get if all were judged now; nothing is written.
+
+    Raises:
+        CanonryError: as `propose_changes`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    root = caller.commit_id(space, canon.identities.fresh)
+    drafts, _ = await _staged(canon, caller, space, suggestions, partial(derived_id, root))
+    position, now = await canon.ledger.head(space), canon.clock.now()
+    proposals = [stamped(each, Position(position + 1), now) for each in drafts]
+    waiting = [each for each in proposals if isinstance(each, Proposal)]
+    candidates = in_order(await read_candidates(canon, space, waiting))
+    after = await foretell(canon, caller, space, candidates)
+    return [verdict_on(after.get(each.id, each)) for each in waiting]
+
+
+async def _staged(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    suggestions: Sequence[Suggestion],
+    new_id: NewId,
+) -> tuple[list[ProposalDraft], frozenset[str]]:
+    """The proposals as they are to be kept, and the keys that they rest on."""
+    # Of what is proposed at once the lower id is judged first: as the suggestions stand.
+    ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(suggestions)))
+    declared = {
+        Reference(name): ids[n]
+        for n, one in enumerate(suggestions)
+        if isinstance(name := one.content.get("ref"), str)
+    }
+    drafts: list[ProposalDraft] = []
+    reads: frozenset[str] = frozenset()
+    universe = await require_universe(canon, caller, space)
+    cited = {one.ref for asked in suggestions for one in asked.evidence if one.kind in _PLAYED}
+    found = dict(await canon.seen_by(caller).things(cited)) if cited else {}
+    scenes = {one.scene_id for one in found.values() if isinstance(one, Turn)} - found.keys()
+    played = found | dict(await canon.seen_by(caller).things(scenes)) if scenes else found
+    for n, asked in enumerate(suggestions):
+        scene, turn = _brought_up(asked, played)
+
+        def read(times: ReadTime, asked: Suggestion = asked) -> Mapping[str, Any]:
+            limits = canon.policy.limits
+            content = linked(
+                read_content(asked.type, asked.content, limits=limits, times=times), declared
+            )
+            if isinstance(content, EntityContent):
+                content = replace(content, ref=None)  # the others name it by its proposal now
+            return render_content(content)
+
+        try:
+            content = await in_words(canon, caller, scene or universe, read)
+        except InvalidInput as error:
+            raise _of_claim(error, n) from error
+        path = f"/claims/{n}/evidence"
+        reads |= await require_evidence(canon, caller, space, asked.evidence, path=path)
+        place, audience = _origin(space, scene, turn), asked.content.get("audience", "everyone")
+        readers = audience_in(audience, path=f"/claims/{n}/for")
+        drafts.append(_draft(ids[n], caller, place, asked, content, audience=readers))
+    staged = [
+        StagedContent(kind=one.type, scene=one.scene_id, content=one.content, path=f"/claims/{n}")
+        for n, one in enumerate(drafts)
+    ]
+    await canon.service(StagingGuard).pass_gates(canon, caller, space, staged)
+    return drafts, reads
+
+
+def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene | None, Turn | None]:
+    """In which scene, where all that it cites of what was played is of one, and by which turn."""
+    cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
+    turns = [one for one in cited if isinstance(one, Turn)]
+    told = {one.scene_id for one in turns} | {one.id for one in cited if isinstance(one, Scene)}
+    scene = played.get(next(iter(told))) if len(told) == 1 else None
+    if not isinstance(scene, Scene):
+        return None, None
+    return scene, max(turns, key=lambda turn: turn.index, default=None)
+
+
+def _of_claim(error: InvalidInput, number: int) -> InvalidInput:
+    """The same of a claim among several, without what is said of the type of content."""
+    plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
+    path = f"/claims/{number}{error.details.get('path', '/content')}"
+    message = plain.message.replace("/content/", f"/claims/{number}/content/")
+    return InvalidInput(error.code, message, **{**error.details, "path": path})

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from canonry.canon.judging.laws import laws_against_state
+from canonry.canon.judging.contents import EntityContent
 from canonry.canon.judging.making import Backing, make_entity, make_observation
+from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import as_held
 from canonry.canon.judging.tag_changes import TagsChanged, change_tags
@@ -44,26 +45,16 @@ from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.values.audience import GAME_MASTERS, Audience, covers, viewer_of
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import EntityId, FactId, NewId
+from canonry.values.fields import Reference
+from canonry.values.ids import FactId, NewId
 from canonry.values.moments import NOW
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, Evidence, may_end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEntity:
-    """What is known of an entity when it is declared."""
-
-    entity_class: EntityClass
-    entity_type: str
-    name: str
-    description: str
-    properties: Mapping[str, Any]
-    state_tags: tuple[str, ...] = ()
-    derives_from: EntityId | None = None
-
-
-async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: NewEntity) -> Receipt:
+async def create_entity(
+    canon: Canon, caller: Caller, backing: Backing, new: EntityContent
+) -> Receipt:
     """Declare the entity, with its first observation.
 
     Raises:
@@ -105,13 +96,19 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
             state_tags=new.state_tags,
             derives_from=derives_from,
         )
-        told = _told(namesakes, twins)
-        return Change(entries=entries, reads=reads, warnings=told, audience=backing.audience)
+        told: list[str] = []
+        if namesakes:
+            ids = ", ".join(entity.id for entity in namesakes)
+            told.append(f"entities of this type and name exist already: {ids}")
+        if twins:
+            ids = ", ".join(entity.id for entity in twins)
+            told.append(f"names that look the same but for letters or accents exist already: {ids}")
+        return Change(entries=entries, reads=reads, warnings=tuple(told), audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
 
 
-def _require_instance(new: NewEntity) -> None:
+def _require_instance(new: EntityContent) -> None:
     if new.entity_class is EntityClass.INSTANCE:
         return
     if new.state_tags:
@@ -122,8 +119,19 @@ def _require_instance(new: NewEntity) -> None:
         raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
 
 
+async def _look_alikes(canon: Canon, backing: Backing, new: EntityContent) -> Sequence[Entity]:
+    """Those whose name is another one that the eye takes for this, or that lacks its accents."""
+    look = look_mark(new.entity_type, new.name)
+    query = IdentifierQuery(
+        spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
+    )
+    found = (await canon.state.entities_identified(query)).get(look)
+    name = normalised_name(new.name)
+    return [] if found is None else [e for e in found.items if normalised_name(e.name) != name]
+
+
 async def _require_archetype(
-    canon: Canon, caller: Caller, backing: Backing, new: NewEntity, archetype_id: EntityId
+    canon: Canon, caller: Caller, backing: Backing, new: EntityContent, archetype_id: Reference
 ) -> Entity:
     archetype = await require(canon, caller, Entity, archetype_id)
     require_same_space(backing.space, [archetype], path="/derives_from")
@@ -135,28 +143,6 @@ async def _require_archetype(
             "entity.archetype-mismatch", message, path="/derives_from", conflicts=[archetype.id]
         )
     return archetype
-
-
-async def _look_alikes(canon: Canon, backing: Backing, new: NewEntity) -> Sequence[Entity]:
-    """Those whose name is another one that the eye takes for this, or that lacks its accents."""
-    look = look_mark(new.entity_type, new.name)
-    query = IdentifierQuery(
-        spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
-    )
-    found = (await canon.state.entities_identified(query)).get(look)
-    name = normalised_name(new.name)
-    return [] if found is None else [e for e in found.items if normalised_name(e.name) != name]
-
-
-def _told(namesakes: Sequence[Entity], twins: Sequence[Entity]) -> tuple[str, ...]:
-    told = []
-    if namesakes:
-        ids = ", ".join(entity.id for entity in namesakes)
-        told.append(f"entities of this type and name exist already: {ids}")
-    if twins:
-        ids = ", ".join(entity.id for entity in twins)
-        told.append(f"names that look the same but for letters or accents exist already: {ids}")
-    return tuple(told)
 
 
 # Update an entity: its name, description and properties, as one more observation of it.
@@ -207,7 +193,13 @@ async def update_entity(
         require_standing(entity)
         reads = await require_evidence(canon, caller, space, evidence)
         reads |= {thing_key(entity_id), thing_key(entity.id)}
-        fields = _changing(entity, update.fields())
+        properties = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
+        now = {NAME: entity.name, DESCRIPTION: entity.description, **properties}
+        fields = {
+            name: value
+            for name, value in update.fields().items()
+            if name not in now or now[name] != value
+        }
         await _require_rank(canon, entity, fields, authority)
         if not fields:
             return Change(entries=(), reads=reads)
@@ -216,12 +208,6 @@ async def update_entity(
 
     await commit_change(canon, caller, space, prepare)
     return await require(canon, caller, Entity, entity_id)
-
-
-def _changing(entity: Entity, fields: Mapping[str, Any]) -> dict[str, Any]:
-    properties = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
-    now = {NAME: entity.name, DESCRIPTION: entity.description, **properties}
-    return {name: value for name, value in fields.items() if name not in now or now[name] != value}
 
 
 async def _require_rank(
@@ -241,16 +227,6 @@ async def _require_rank(
                 "let somebody of that authority change it"
             )
             raise Conflict("entity.outranked", message, field=name, conflicts=[said.id])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TagsAsked:
-    """What is to change, by whose word and on what evidence."""
-
-    add: tuple[str, ...]
-    remove: tuple[str, ...]
-    authority: Authority
-    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,19 +257,30 @@ async def update_entity_state(
         NotFound: `entity.unknown` or `evidence.unknown`.
         Conflict: `entity.retconned`, `space.foreign` or `axiom.forbids`.
     """
-    _require_change(add, remove)
+    if not add and not remove:
+        message = "name at least one tag in add or remove"
+        raise InvalidInput("state.empty-change", message, path="/state_tag_changes")
+    both = set(add) & set(remove)
+    if both:
+        message = "a tag cannot be added and removed at once; name it in one of the two"
+        raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
     require_compatible(add, canon.policy, path="/state_tag_changes/add")
     before = await require(canon, caller, Entity, entity_id)
-    asked = _TagsAsked(add=add, remove=remove, authority=authority, evidence=evidence)
+    backing = Backing(space=before.space, authority=authority, confidence=1.0, evidence=evidence)
 
     async def prepare(new_id: NewId) -> Change:
         known = await require(canon, caller, Entity, entity_id)
-        _require_state(known)
+        if known.entity_class is EntityClass.ARCHETYPE:
+            message = "an archetype has no state; update one of its instances"
+            raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
+        require_standing(known)
         reads = await require_evidence(canon, caller, known.space, evidence)
         entries: list[Entry] = []
         for number, audience in enumerate(await _knowing(canon, known, remove, evidence)):
             told = partial(_labelled, new_id, number)
-            changed, rested_on = await _changed(canon, told, asked, known, audience)
+            changed, rested_on = await _changed(
+                canon, told, backing, known, audience, add=add, remove=remove
+            )
             entries += under(changed.entries, audience)
             reads |= rested_on
         return Change(entries=tuple(entries), reads=reads | {thing_key(entity_id)})
@@ -310,18 +297,22 @@ def _labelled(new_id: NewId, number: int, label: str) -> str:
 
 
 async def _changed(
-    canon: Canon, new_id: NewId, asked: _TagsAsked, known: Entity, audience: Audience
+    canon: Canon,
+    new_id: NewId,
+    backing: Backing,
+    known: Entity,
+    audience: Audience,
+    *,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
 ) -> tuple[TagsChanged, frozenset[str]]:
     """What it changes for those who may know of it, and what that rests on."""
     entity = await known_to(canon, known, audience)
-    backing = Backing(
-        space=entity.space, authority=asked.authority, confidence=1.0, evidence=asked.evidence
-    )
 
     def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
-        held = set(entity.state_tags) - set(asked.remove)
-        broken = list(laws_against_state(view, entity.entity_type, asked.add, held))
-        begun, gone = as_held(entity, asked.add), as_held(entity, asked.remove)
+        held = set(entity.state_tags) - set(remove)
+        broken = list(laws_against_state(view, entity.entity_type, add, held))
+        begun, gone = as_held(entity, add), as_held(entity, remove)
         made = change_tags(view, new_id, backing, entity, add=begun, remove=gone, moment=NOW)
         return made, broken
 
@@ -345,23 +336,6 @@ async def _knowing(
         return (audience,)
     veils = [veil.audience for veil in whole.veils]
     return [one for one in veils if covers(audience, one) and ceases(one)] or [GAME_MASTERS]
-
-
-def _require_change(add: tuple[str, ...], remove: tuple[str, ...]) -> None:
-    if not add and not remove:
-        message = "name at least one tag in add or remove"
-        raise InvalidInput("state.empty-change", message, path="/state_tag_changes")
-    both = set(add) & set(remove)
-    if both:
-        message = "a tag cannot be added and removed at once; name it in one of the two"
-        raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
-
-
-def _require_state(entity: Entity) -> None:
-    if entity.entity_class is EntityClass.ARCHETYPE:
-        message = "an archetype has no state; update one of its instances"
-        raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
-    require_standing(entity)
 
 
 async def merge_entities(

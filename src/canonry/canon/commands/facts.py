@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from canonry.canon.judging.comparing.conflicts import Stated
-from canonry.canon.judging.comparing.rivals import rivals_of, unread
-from canonry.canon.judging.laws import laws_against_state
+from canonry.canon.judging.comparing.conflicts import Stated, rivals_of, unread
+from canonry.canon.judging.contents import EventContent, FactContent, end_of
+from canonry.canon.judging.known_things import retold
 from canonry.canon.judging.making import Backing, make_event, make_fact
-from canonry.canon.judging.retold_events import EventTelling, retold
+from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.statements import stated_tag
+from canonry.canon.judging.standing_tags import stated_tag
 from canonry.canon.judging.tag_changes import TagsChanged, change_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
@@ -47,30 +47,13 @@ from canonry.log.items.facts import (
 from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import AxiomId, EntityId, EventId, NewId
-from canonry.values.moments import NOW, SECOND, Instant, Moment
+from canonry.values.moments import NOW, Instant, Moment
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 _NAMED_MAX: Final = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewFact:
-    """A statement, about whom, and the interval in which it holds."""
-
-    statement: str
-    involved: tuple[str, ...]
-    time_ref: Instant | None
-    duration: int | None
-
-    @property
-    def ends_at(self) -> Instant | None:
-        """The first instant at which it no longer holds; None: without end."""
-        if self.time_ref is None or self.duration is None:
-            return None
-        return Instant(self.time_ref + self.duration * SECOND)
-
-
-async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFact) -> Receipt:
+async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactContent) -> Receipt:
     """Assert the fact; one that says how somebody is changes their state.
 
     Raises:
@@ -95,12 +78,15 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
             time_ref=new.time_ref,
             duration=new.duration,
         )
-        same = await _same_statements(canon, backing, new, ids)
+        stated = await canon.state.facts_stating(backing.space, {new.statement})
+        standing = (one for one in stated if one.level is CanonLevel.CANON)
+        same = [one.id for one in standing if set(one.involved) == set(ids)][:_NAMED_MAX]
+        told = (f"facts say the same already: {', '.join(same)}",) if same else ()
         rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
         return Change(
             entries=state or (made,),
             reads=reads | read | looked,
-            warnings=(*same, *rivals),
+            warnings=(*told, *rivals),
             audience=backing.audience,
         )
 
@@ -108,7 +94,7 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
 
 
 async def _state_said(
-    canon: Canon, backing: Backing, new_id: NewId, new: NewFact, involved: Sequence[Entity]
+    canon: Canon, backing: Backing, new_id: NewId, new: FactContent, involved: Sequence[Entity]
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
     """What changes where the words say no more than how somebody is, and what that rests on."""
     groups = canon.policy.exclusive_tags
@@ -137,24 +123,12 @@ async def _state_said(
     return changed.entries if documented else (), reads | {thing_key(entity.id)}
 
 
-async def _same_statements(
-    canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
-) -> tuple[str, ...]:
-    stated = await canon.state.facts_stating(backing.space, {new.statement})
-    same = [
-        fact.id
-        for fact in stated
-        if (fact.level is CanonLevel.CANON and set(fact.involved) == set(involved))
-    ]
-    return (f"facts say the same already: {', '.join(same[:_NAMED_MAX])}",) if same else ()
-
-
-def _rivals(new: NewFact, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
+def _rivals(new: FactContent, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
     """What canon holds against the fact."""
     claim = Stated(statement=new.statement, entities=frozenset(involved))
     rivals = tuple(
         f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
-        for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
+        for fact, found in rivals_of(view, claim, new.time_ref, end_of(new.time_ref, new.duration))
     )
     return (*rivals, *unread(view, claim))
 
@@ -164,19 +138,9 @@ def _rivals(new: NewFact, involved: tuple[EntityId, ...], view: SliceView) -> tu
 # The scene may be completed: the event refers to it and does not change it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEvent:
-    """What happened, when, how gravely, to whom, and what came of it."""
-
-    title: str
-    description: str
-    time_ref: Instant | None
-    severity: int
-    involved: tuple[str, ...]
-    causes: tuple[str, ...]
-
-
-async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewEvent) -> Receipt:
+async def create_event(
+    canon: Canon, caller: Caller, backing: Backing, new: EventContent
+) -> Receipt:
     """Assert the event; a new one has no causes yet, so it cannot close a causal cycle.
 
     Raises:
@@ -186,7 +150,9 @@ async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewE
             or `event.effect-before-cause`.
     """
     await require_universe(canon, caller, backing.space)
-    _require_no_repeats(new.causes)
+    if len(set(new.causes)) < len(new.causes):
+        message = "/causes_event_ids names an effect twice; name each once"
+        raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
 
     async def prepare(new_id: NewId) -> Change:
         reads = await require_evidence(canon, caller, backing.space, backing.evidence)
@@ -199,7 +165,11 @@ async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewE
         )
         ids = tuple(entity.id for entity in involved)
         told, looked = await standing_beside(canon, backing, ids, partial(_told, backing, new, ids))
-        effects = await _require_effects(canon, caller, backing, new)
+        effects = await require_all(canon, caller, Event, new.causes)
+        require_same_space(backing.space, effects, path="/causes_event_ids")
+        require_standing(*effects)
+        require_order(new.time_ref, effects)
+        causes = tuple(effect.id for effect in effects)
         made = make_event(
             new_id,
             backing,
@@ -208,45 +178,22 @@ async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewE
             involved=ids,
             time_ref=new.time_ref,
             severity=new.severity,
-            causes=effects,
+            causes=causes,
         )
-        reads |= read | looked | set(map(thing_key, effects))
+        reads |= read | looked | set(map(thing_key, causes))
         return Change(entries=(made,), reads=reads, warnings=told, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
 
 
 def _told(
-    backing: Backing, new: NewEvent, involved: tuple[EntityId, ...], view: SliceView
+    backing: Backing, new: EventContent, involved: tuple[EntityId, ...], view: SliceView
 ) -> tuple[str, ...]:
     """That canon tells this of the same entities already, or perhaps."""
-    telling = EventTelling(
-        title=new.title,
-        description=new.description,
-        severity=new.severity,
-        at=new.time_ref,
-        scene_id=backing.scene_id,
-    )
-    found = retold(telling, involved, view)
+    found = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
     if found.same is not None:
         return (f"the event {found.same.id} tells the same already",)
     return tuple(f"perhaps this is the event {one.id}, told elsewhere" for one in found.perhaps)
-
-
-def _require_no_repeats(causes: tuple[str, ...]) -> None:
-    if len(set(causes)) < len(causes):
-        message = "/causes_event_ids names an effect twice; name each once"
-        raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
-
-
-async def _require_effects(
-    canon: Canon, caller: Caller, backing: Backing, new: NewEvent
-) -> tuple[EventId, ...]:
-    effects = await require_all(canon, caller, Event, new.causes)
-    require_same_space(backing.space, effects, path="/causes_event_ids")
-    require_standing(*effects)
-    require_order(new.time_ref, effects)
-    return tuple(effect.id for effect in effects)
 
 
 def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
@@ -364,36 +311,29 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
         cause, effect = await require_all(canon, caller, Event, (cause_id, effect_id))
         require_same_space(space, [effect], path="/effect_event_id")
         require_standing(cause, effect)
-        _require_new(cause, effect)
+        if cause.id == effect.id:
+            message = "an event cannot cause itself; name two events"
+            raise Conflict("event.causes-itself", message, conflicts=[cause.id])
+        if effect.id in cause.causes:
+            message = "this effect is linked to its cause already"
+            raise Conflict("event.repeated-effect", message, conflicts=[cause.id, effect.id])
         require_order(cause.time_ref, (effect,))
-        await _require_acyclic(canon, cause, effect)
+        seen: set[EventId] = {effect.id}
+        ahead: set[EventId] = set(effect.causes)
+        while ahead:
+            if cause.id in ahead:
+                message = (
+                    "the cause is itself a consequence of the effect; this would close a cycle"
+                )
+                raise Conflict("event.causal-cycle", message, conflicts=[cause.id, effect.id])
+            seen |= ahead
+            if len(seen) > WALK_MAX:
+                message = f"more than {WALK_MAX} events follow from the effect; link closer ones"
+                raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
+            found = await canon.within(cause.space).things(ahead)
+            ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen
         entry = CausesLinked(cause=cause.id, effect=effect.id)
         reads = (thing_key(cause.id), thing_key(effect.id), causes_key(space))
         return Change(entries=(entry,), reads=frozenset(reads))
 
     return await commit_change(canon, caller, space, prepare)
-
-
-def _require_new(cause: Event, effect: Event) -> None:
-    if cause.id == effect.id:
-        message = "an event cannot cause itself; name two events"
-        raise Conflict("event.causes-itself", message, conflicts=[cause.id])
-    if effect.id in cause.causes:
-        message = "this effect is linked to its cause already"
-        raise Conflict("event.repeated-effect", message, conflicts=[cause.id, effect.id])
-
-
-async def _require_acyclic(canon: Canon, cause: Event, effect: Event) -> None:
-    """Walk from the effect to all that came of it; the cause must not be among that."""
-    seen: set[EventId] = {effect.id}
-    ahead: set[EventId] = set(effect.causes)
-    while ahead:
-        if cause.id in ahead:
-            message = "the cause is itself a consequence of the effect; this would close a cycle"
-            raise Conflict("event.causal-cycle", message, conflicts=[cause.id, effect.id])
-        seen |= ahead
-        if len(seen) > WALK_MAX:
-            message = f"more than {WALK_MAX} events follow from the effect; link closer ones"
-            raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
-        found = await canon.within(cause.space).things(ahead)
-        ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen

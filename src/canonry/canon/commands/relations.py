@@ -1,18 +1,23 @@
 """Commands on relations: create and end them, and transfer a quantity."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.judging.laws import laws_against_relation, misplacing
 from canonry.canon.judging.making import Backing, make_relation
-from canonry.canon.judging.quantities import QUANTITY, counted, exact, plain, total_of
 from canonry.canon.judging.relation_lines import (
+    QUANTITY,
     RelationLine,
+    counted,
+    exact,
     is_told_of,
+    laws_against_relation,
     line_of,
+    misplacing,
+    plain,
+    total_of,
     word_behind,
     written,
 )
@@ -38,11 +43,7 @@ from canonry.canon.session.lookup import (
 from canonry.log.entries import Entry, Made, RelationEnded
 from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, family_of
-from canonry.log.items.facts import (
-    Axiom,
-    Relation,
-    RelationDraft,
-)
+from canonry.log.items.facts import Axiom, Relation, RelationDraft
 from canonry.log.items.veils import audiences_in
 from canonry.log.observing import under
 from canonry.log.schemas.narrative import RelationType
@@ -125,7 +126,16 @@ async def _prepared(
 ) -> Change[Relation | None]:
     """What the word writes; nothing where exactly this is all that holds."""
     from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
-    _require_pair(new, from_, to)
+    require_same_space(from_.space, [to], path="/to_entity_id")
+    require_standing(from_, to)
+    if from_.id == to.id:
+        message = "a relation joins two entities; these two are one"
+        raise Conflict("relation.to-itself", message, conflicts=[from_.id])
+    if new.kind.name == "DERIVES_FROM" and (
+        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
+    ):
+        message = "an entity derives from an archetype of its own type"
+        raise Conflict("relation.no-archetype", message, conflicts=[to.id])
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
     moment = Moment(at=new.since, place=NOW.place)
@@ -142,23 +152,29 @@ async def _prepared(
     require_lawful(broken)
     if misplaced is not None:
         raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
-    _require_unopposed(new, line)
+    opposed = [one for one in line.against if one.rel_type in new.kind.excludes]
+    if opposed:
+        conflicts = [relation.id for relation in opposed]
+        message = "an opposed relation began at that very time; give another since, or retcon it"
+        raise Conflict("relation.opposed", message, conflicts=conflicts)
     same = line.same
     reads |= rested_on
     for end in (new.from_id, new.to_id, from_.id, to.id):
         reads |= {thing_key(end), relations_key(end)}
     if same is None or not _equals(same, new, from_, to) or not _only(same, line):
-        entries = _taking_its_place(new_id, new, _made(new_id, new, from_, to), line)
+        entries = _taking_its_place(new_id, new, from_, to, line)
         return Change(entries=entries, reads=reads, found=None, audience=audience or new.audience)
     whole, _ = await judged_by(canon, from_.space, line_in, GAME_MASTERS)
     if _only(same, whole):
         return Change(entries=(), reads=frozenset(), found=same)
     entries = ()
-    for number, few in enumerate(_who_know(whole, same)):
+    relations = (w.relation for w in whole.words if isinstance(w.relation, Relation))
+    found = {audience for one in (*relations, same) for audience in audiences_in(one)}
+    knowing = sorted(found - {EVERYBODY, GAME_MASTERS} or {GAME_MASTERS}, key=wide_first)
+    for number, few in enumerate(knowing):
         theirs, looked_at = await judged_by(canon, from_.space, line_in, few)
         own = partial(_labelled, new_id, number)
-        anew = _taking_its_place(own, new, _made(own, new, from_, to), theirs)
-        entries += under(anew, few)
+        entries += under(_taking_its_place(own, new, from_, to, theirs), few)
         reads |= looked_at
     return Change(entries=entries, reads=reads, found=same, audience=audience or new.audience)
 
@@ -185,19 +201,6 @@ def _line_in(new: NewRelation, from_: Entity, to: Entity, view: SliceView) -> Re
     return line_of(view, new.kind, from_, to, moment, properties=new.properties)
 
 
-def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
-    require_same_space(from_.space, [to], path="/to_entity_id")
-    require_standing(from_, to)
-    if from_.id == to.id:
-        message = "a relation joins two entities; these two are one"
-        raise Conflict("relation.to-itself", message, conflicts=[from_.id])
-    if new.kind.name == "DERIVES_FROM" and (
-        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
-    ):
-        message = "an entity derives from an archetype of its own type"
-        raise Conflict("relation.no-archetype", message, conflicts=[to.id])
-
-
 def _require_rank(new: NewRelation, line: RelationLine) -> None:
     higher = [
         one.id
@@ -212,25 +215,10 @@ def _require_rank(new: NewRelation, line: RelationLine) -> None:
         raise Conflict("relation.outranked", message, path="/authority", conflicts=higher)
 
 
-def _require_unopposed(new: NewRelation, line: RelationLine) -> None:
-    opposed = [one for one in line.against if one.rel_type in new.kind.excludes]
-    if opposed:
-        conflicts = [relation.id for relation in opposed]
-        message = "an opposed relation began at that very time; give another since, or retcon it"
-        raise Conflict("relation.opposed", message, conflicts=conflicts)
-
-
 def _only(same: Relation, line: RelationLine) -> bool:
     """Whether a relation is all that holds in a line then."""
     told = line.same is not None and line.same.id == same.id
     return told and not (line.ends or line.against)
-
-
-def _who_know(whole: RelationLine, same: Relation) -> list[Audience]:
-    """Who knows of something in a line that others do not know of, the masters only if alone."""
-    relations = (w.relation for w in whole.words if isinstance(w.relation, Relation))
-    found = {audience for one in (*relations, same) for audience in audiences_in(one)}
-    return sorted(found - {EVERYBODY, GAME_MASTERS} or {GAME_MASTERS}, key=wide_first)
 
 
 def _labelled(new_id: NewId, number: int, label: str) -> str:
@@ -245,14 +233,17 @@ def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
     return theirs == ours and set(new.evidence) <= set(old.evidence)
 
 
-def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
+def _taking_its_place(
+    new_id: NewId, new: NewRelation, from_: Entity, to: Entity, line: RelationLine
+) -> tuple[Entry, ...]:
+    """The relation, the ends of those that held until then, and its own where the next begins."""
     backing = Backing(
         space=from_.space,
         authority=new.authority,
         confidence=new.confidence,
         evidence=new.evidence,
     )
-    return make_relation(
+    made = make_relation(
         new_id,
         backing,
         rel_type=new.kind.name,
@@ -261,12 +252,6 @@ def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
         properties=new.properties,
         since=new.since,
     )
-
-
-def _taking_its_place(
-    new_id: NewId, new: NewRelation, made: Made, line: RelationLine
-) -> tuple[Entry, ...]:
-    """The relation, the ends of those that held until then, and its own where the next begins."""
     if not isinstance(made.thing, RelationDraft):
         raise TypeError(made.thing)
     ends = [
@@ -278,12 +263,6 @@ def _taking_its_place(
         )
         for one in line.against
     ]
-    backing = Backing(
-        space=made.thing.space,
-        authority=new.authority,
-        confidence=new.confidence,
-        evidence=new.evidence,
-    )
     return (*ends, made, *written(new_id, backing, line, made.thing, without=line.against))
 
 
@@ -382,7 +361,12 @@ async def transfer_quantity(
     async def prepare(new_id: NewId) -> Change:
         ids = (transfer.from_id, transfer.to_id, transfer.thing_id)
         giver, taker, thing = await require_all(canon, caller, Entity, ids)
-        _require_three(giver, taker, thing)
+        require_same_space(thing.space, [giver], path="/from_entity_id")
+        require_same_space(thing.space, [taker], path="/to_entity_id")
+        require_standing(giver, taker, thing)
+        if len({giver.id, taker.id, thing.id}) < len((giver, taker, thing)):
+            message = "a transfer is between two, of a third; two of these three are one"
+            raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, thing.id])
         reads = await require_evidence(canon, caller, space, transfer.evidence)
 
         def work(view: SliceView) -> list[Relation]:
@@ -390,7 +374,18 @@ async def transfer_quantity(
 
         line, rested_on = await judged_by(canon, space, work)
         given, taken = (_holding(transfer, line, each) for each in (giver, taker))
-        _require_may_give(transfer, given)
+        word = transfer.authority
+        higher = [each.id for each in given.relations if not may_end(word, each.authority)]
+        if higher:
+            message = "a word of higher authority says how much they have; let such a word give it"
+            raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)
+        if given.amount < exact(transfer.quantity):
+            has = plain(given.amount)
+            message = f"they have only {has} of it then; nobody gives more than there is"
+            conflicts = [each.id for each in given.relations]
+            raise Conflict(
+                "quantity.not-enough", message, path="/quantity", has=has, conflicts=conflicts
+            )
         reads |= rested_on | {thing_key(each) for each in (*ids, giver.id, taker.id, thing.id)}
         return Change(entries=_entries(new_id, transfer, given, taken, thing), reads=reads)
 
@@ -403,15 +398,6 @@ async def transfer_quantity(
         from_relation=left[0].id if left else None,
         to_relation=gained.id,
     )
-
-
-def _require_three(giver: Entity, taker: Entity, thing: Entity) -> None:
-    require_same_space(thing.space, [giver], path="/from_entity_id")
-    require_same_space(thing.space, [taker], path="/to_entity_id")
-    require_standing(giver, taker, thing)
-    if len({giver.id, taker.id, thing.id}) < len((giver, taker, thing)):
-        message = "a transfer is between two, of a third; two of these three are one"
-        raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, thing.id])
 
 
 def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity) -> _Holding:
@@ -439,21 +425,6 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
     return _Holding(owner=owner, relations=held)
 
 
-def _require_may_give(transfer: QuantityTransfer, given: _Holding) -> None:
-    word = transfer.authority
-    higher = [each.id for each in given.relations if not may_end(word, each.authority)]
-    if higher:
-        message = "a word of higher authority says how much they have; let such a word give it"
-        raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)
-    if given.amount < exact(transfer.quantity):
-        has = plain(given.amount)
-        message = f"they have only {has} of it then; nobody gives more than there is"
-        conflicts = [each.id for each in given.relations]
-        raise Conflict(
-            "quantity.not-enough", message, path="/quantity", has=has, conflicts=conflicts
-        )
-
-
 def _entries(
     new_id: NewId, transfer: QuantityTransfer, given: _Holding, taken: _Holding, thing: Entity
 ) -> tuple[Entry, ...]:
@@ -461,7 +432,16 @@ def _entries(
     gained = _transfer_quantity_made(new_id, transfer, taken, thing, taken.amount + moved)
     rest = given.amount - moved
     left = _transfer_quantity_made(new_id, transfer, given, thing, rest) if rest else None
-    ends = (*_ended(transfer, given, left or gained), *_ended(transfer, taken, gained))
+    ends = [
+        RelationEnded(
+            relation_id=each.id,
+            until=transfer.at,
+            superseded_by=RelationId(heir.thing.id),
+            reason=_REASON,
+        )
+        for held, heir in ((given, left or gained), (taken, gained))
+        for each in held.relations
+    ]
     return (*ends, gained) if left is None else (*ends, left, gained)
 
 
@@ -484,13 +464,3 @@ def _transfer_quantity_made(
         properties={**known, QUANTITY: plain(amount)},
         since=transfer.at,
     )
-
-
-def _ended(transfer: QuantityTransfer, held: _Holding, heir: Made) -> Iterator[Entry]:
-    for each in held.relations:
-        yield RelationEnded(
-            relation_id=each.id,
-            until=transfer.at,
-            superseded_by=RelationId(heir.thing.id),
-            reason=_REASON,
-        )

@@ -1,12 +1,12 @@
 """Retract whole items and scenes, with all that depends on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.commands.retcons import retcon_fact, retcon_relation
-from canonry.canon.judging.quantities import counted
+from canonry.canon.judging.relation_lines import counted
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change
@@ -79,17 +79,12 @@ class Dependent:
         return self.tie not in POSSIBLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependents:
-    """Whatever rests on a thing, the nearest first; `more`: not all of them could be listed."""
+async def dependents(
+    canon: Canon, caller: Caller, thing: Retconnable
+) -> tuple[tuple[Dependent, ...], bool]:
+    """What rests on `thing`, directly or through what rests on it, the nearest first.
 
-    items: tuple[Dependent, ...]
-    more: bool = False
-
-
-async def dependents(canon: Canon, caller: Caller, thing: Retconnable) -> Dependents:
-    """What rests on `thing`, directly or through what rests on it.
-
+    Also whether not all of it could be listed.
     What an earlier sending of the caller's request has retconned counts as if it stood.
     """
     found: dict[str, Dependent] = {}
@@ -108,12 +103,11 @@ async def dependents(canon: Canon, caller: Caller, thing: Retconnable) -> Depend
             if not (stands(other) or await fell_before(canon, caller, other)):
                 continue
             if len(found) == DEPENDENTS_MAX:
-                return Dependents(items=tuple(found.values()), more=True)
+                return tuple(found.values()), True
             found[other.id] = Dependent(thing=other, tie=tie, rests_on=current.id)
             if tie in _FOLLOWED and not isinstance(other, Entity):
                 waiting.append(other)
-    items = sorted(found.values(), key=lambda each: not each.certain)
-    return Dependents(items=tuple(items), more=more)
+    return tuple(sorted(found.values(), key=lambda each: not each.certain)), more
 
 
 def stands(thing: Retconnable) -> bool:
@@ -288,8 +282,8 @@ async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retcon
         NotFound: `thing.unknown`.
     """
     thing = await _require(canon, caller, thing_id)
-    found = await dependents(canon, caller, thing)
-    return Retconned(thing=thing, dependents=found.items, more=found.more)
+    found, more = await dependents(canon, caller, thing)
+    return Retconned(thing=thing, dependents=found, more=more)
 
 
 async def retcon_thing(
@@ -308,8 +302,8 @@ async def retcon_thing(
     own = step(caller, thing.id) if is_part else caller
     if await answered(canon, own, thing.space) is None:
         require_standing(thing)
-    found = await dependents(canon, caller, thing)
-    chosen = _chosen(found, retcon)
+    found, more = await dependents(canon, caller, thing)
+    chosen = _chosen(found, retcon, more=more)
     fallen: list[str] = []
     entries: list[Entry] = []
     for each in (*reversed(chosen), thing):
@@ -319,8 +313,8 @@ async def retcon_thing(
         entries += () if receipt is None else receipt.entries
     return Retconned(
         thing=thing,
-        dependents=found.items,
-        more=found.more,
+        dependents=found,
+        more=more,
         fallen=tuple(fallen),
         resumed=await _resumed(canon, thing, entries),
     )
@@ -335,19 +329,19 @@ async def _require(canon: Canon, caller: Caller, thing_id: str) -> Retconnable:
     return thing
 
 
-def _chosen(found: Dependents, retcon: Retcon) -> Sequence[Retconnable]:
+def _chosen(found: Iterable[Dependent], retcon: Retcon, *, more: bool) -> Sequence[Retconnable]:
     """The dependents that fall along, the nearest first."""
-    listed = {each.thing.id for each in found.items}
+    listed = {each.thing.id for each in found}
     strange = sorted(set(retcon.along_ids) - listed)
     if strange:
         message = "name only ids that are listed as resting on it; ask for its dependents first"
         raise InvalidInput("retcon.not-dependent", message, path="/along_ids", ids=strange)
-    if retcon.along and found.more:
+    if retcon.along and more:
         message = f"more than {DEPENDENTS_MAX} things may rest on this; name ids in along_ids"
         raise Conflict("retcon.too-many", message, path="/along")
     return [
         each.thing
-        for each in found.items
+        for each in found
         if each.thing.id in retcon.along_ids or (retcon.along and each.certain)
     ]
 
@@ -443,9 +437,9 @@ async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> 
     found: dict[str, Dependent] = {}
     more = False
     for each in made:
-        near = await dependents(canon, caller, each)
-        more = more or near.more
-        for one in near.items:
+        near, cut = await dependents(canon, caller, each)
+        more = more or cut
+        for one in near:
             known = found.get(one.thing.id)
             if one.thing.id not in own and (known is None or one.certain > known.certain):
                 found[one.thing.id] = one
@@ -484,14 +478,8 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
     fallen = list(dict.fromkeys(fallen))
     if fallen:
         await _summarise_anew(canon, step(caller, "summary"), listed.scene, reason)
-    return SceneRetcon(
-        scene=listed.scene,
-        made=listed.made,
-        dependents=listed.dependents,
-        more=False,
-        fallen=tuple(fallen),
-        resumed=tuple(one for one in dict.fromkeys(resumed) if one not in fallen),
-    )
+    again = tuple(one for one in dict.fromkeys(resumed) if one not in fallen)
+    return replace(listed, fallen=tuple(fallen), resumed=again)
 
 
 async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: str) -> None:

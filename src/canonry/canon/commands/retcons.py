@@ -7,10 +7,8 @@ from itertools import takewhile
 from canonry.canon.judging.making import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import TagHeld, changes_of, together
-from canonry.canon.judging.statements import stated_tag
-from canonry.canon.judging.tag_facts import superseded
-from canonry.canon.judging.undone_tags import undone
+from canonry.canon.judging.standing_tags import TagHeld, changes_of, stated_tag, together
+from canonry.canon.judging.tag_changes import superseded, undone
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, judged_by, known_to
@@ -236,7 +234,9 @@ async def _tag_undone(
     seen = await canon.within(fact.space).thing(observation_id)
     if not isinstance(seen, Observation) or seen.position != fact.position:
         return _Undone(reads=reads)
-    if _displaced_by(canon, entity, seen, tag):
+    told = seen.fields[STATE_TAGS].items()
+    begun = [other for other, began in told if began and other in entity.state_tags]
+    if excluded_by(tag, canon.policy.exclusive_tags, begun):
         return _Undone(reads=reads)
     change = next(one for one in changes_of(entity) if (one.tag, one.observation) == (tag, seen.id))
     told_there = replace(backing, place=change.moment.place)
@@ -287,16 +287,6 @@ def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterat
             thing = view.thing(entry.fact_id)
         if isinstance(thing, FactDraft) and thing.properties.get("holds") is True:
             yield from (thing,) if thing.properties["tag"] == tag else ()
-
-
-def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:
-    """The tags that began with this observation, exclude `tag`, and still hold."""
-    begun = [
-        other
-        for other, holds in seen.fields[STATE_TAGS].items()
-        if holds and other in entity.state_tags
-    ]
-    return excluded_by(tag, canon.policy.exclusive_tags, begun)
 
 
 async def retcon_relation(

@@ -1,10 +1,11 @@
 """Commands on sources: create them, ingest texts and import documents."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
-from itertools import count
+from itertools import chain, count
 from typing import Final
 
 from canonry.canon.commands.universes import universe_named
@@ -18,11 +19,11 @@ from canonry.canon.session.commit_change import (
     the_made,
 )
 from canonry.canon.session.lookup import require, require_universe
+from canonry.canon.session.paging import every_item, first_items
 from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut
 from canonry.log.entries import Made, Thing
 from canonry.log.folding import snippets_key, thing_key
 from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
-from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import (
@@ -73,23 +74,13 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
             source_type=new.source_type,
             level=new.level,
         )
-        same = await _named(canon, new)
+        known, _ = await first_items(partial(canon.state.sources, new.space), PAGES_MAX)
+        same = [each.id for each in known if each.doc_id == new.doc_id]
         told = (f"sources with this doc_id exist already: {', '.join(same)}",) if same else ()
         entries = (Made(thing=source),)
         return Change(entries=entries, reads=frozenset(), warnings=told, audience=new.audience)
 
     return await commit_change(canon, caller, new.space, prepare)
-
-
-async def _named(canon: Canon, new: NewSource) -> list[SourceId]:
-    """The sources that go by this name, among the first thousands of the universe."""
-    found: list[SourceId] = []
-    for number in range(PAGES_MAX):
-        page = await canon.state.sources(new.space, limit=PAGE_MAX, offset=number * PAGE_MAX)
-        found.extend(each.id for each in page.items if each.doc_id == new.doc_id)
-        if (number + 1) * PAGE_MAX >= page.total:
-            break
-    return found
 
 
 # Ingest a source: read its document, cut it into snippets, and keep those that are not there yet.
@@ -107,16 +98,6 @@ _TITLED: Final = " > "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IngestRequest:
-    """A document of a source; `title` tells it from the source's other documents."""
-
-    source_id: str
-    data: bytes
-    kind: DocumentType
-    title: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
     """What became of a document: its snippets have the indexes from `first` on."""
 
@@ -126,18 +107,27 @@ class Ingested:
     added: int
 
 
-async def ingest_source(canon: Canon, caller: Caller, request: IngestRequest) -> Ingested:
+async def ingest_source(
+    canon: Canon,
+    caller: Caller,
+    source_id: str,
+    data: bytes,
+    kind: DocumentType,
+    *,
+    title: str | None = None,
+) -> Ingested:
     """Keep the document's snippets, at the end of those that the source has already.
+
+    `title` tells the document from the source's others.
 
     Raises:
         NotFound: `source.unknown`.
         InvalidInput: as the reader of documents says, or `document.too-large`.
         Unavailable: `document.too-slow`, or as commits say; repeat the request to go on.
     """
-    source = await require(canon, caller, Source, request.source_id)
-    parts = await canon.reader.read(request.data, request.kind)
-    excerpts = await excerpts_of(canon, parts)
-    return await ingest_excerpts(canon, caller, source, excerpts, title=request.title)
+    source = await require(canon, caller, Source, source_id)
+    excerpts = await excerpts_of(canon, await canon.reader.read(data, kind))
+    return await ingest_excerpts(canon, caller, source, excerpts, title=title)
 
 
 async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
@@ -258,7 +248,10 @@ class _Ingestion:
             reads = {thing_key(source.id), *(thing_key(each.id) for each in batch)}
             self.first = settled if settled is not None else _first(batch, known)
             if self.first is None:
-                self.first = await self._next_index()
+                ask = partial(self.canon.documents.snippets, source.id, limit=1)
+                total = (await ask(offset=0)).total
+                last = (await ask(offset=max(0, total - 1))).items
+                self.first = last[-1].index + 1 if last else 0
                 reads.add(snippets_key(source.id))
             missing = (each for each in batch if each.id not in known)
             entries = tuple(
@@ -268,13 +261,6 @@ class _Ingestion:
 
         receipt = await commit_change(self.canon, caller, self.source.space, prepare)
         return len(receipt.made(SnippetDraft))
-
-    async def _next_index(self) -> int:
-        """The index past all that the source has."""
-        source_id = self.source.id
-        total = (await self.canon.documents.snippets(source_id, limit=1, offset=0)).total
-        last = await self.canon.documents.snippets(source_id, limit=1, offset=max(0, total - 1))
-        return last.items[-1].index + 1 if last.items else 0
 
 
 def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
@@ -324,21 +310,13 @@ class ImportedDocument:
     added: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Home:
-    """Where a document is kept, and as what."""
-
-    space: SpaceId
-    source_type: SourceType
-    level: CanonLevel
-
-
 async def import_document(
     canon: Canon,
     caller: Caller,
     given: GivenDocument,
     *,
-    universe: str,
+    space: SpaceId | None = None,
+    universe: str = "",
     source_type: SourceType,
     level: CanonLevel,
 ) -> ImportedDocument:
@@ -346,74 +324,43 @@ async def import_document(
 
     That is the source with the id that was given; or the one that has the very same text already;
     or the one that the file's earlier edition went into, if it lies where that lay. The document
-    is read before anything is written.
-
-    Raises:
-        CanonryError: as the steps that it consists of; run it again to go on.
-    """
-    description = f"The world of {universe}, as its documents tell it."
-    excerpts = await _read(canon, given)
-    space = await universe_named(canon, caller, universe, description=description)
-    home = _Home(space=space, source_type=source_type, level=level)
-    return await _kept(canon, caller, given, excerpts, home)
-
-
-async def keep_document(
-    canon: Canon,
-    caller: Caller,
-    given: GivenDocument,
-    *,
-    universe_id: str,
-    source_type: SourceType,
-    level: CanonLevel,
-) -> ImportedDocument:
-    """The same in a universe that is there already.
+    is read before anything is written: to a `space` that is there, or else to the `universe` of
+    that name, which is opened where it is missing.
 
     Raises:
         NotFound: `universe.unknown`.
-        CanonryError: as above.
+        CanonryError: as the steps that it consists of; run it again to go on.
     """
-    space = (await require_universe(canon, caller, universe_id)).id
-    excerpts = await _read(canon, given)
-    home = _Home(space=space, source_type=source_type, level=level)
-    return await _kept(canon, caller, given, excerpts, home)
-
-
-async def _read(canon: Canon, given: GivenDocument) -> Sequence[Excerpt]:
+    if space is not None:
+        await require_universe(canon, caller, space)
     parts = await canon.reader.read(given.data, given.kind, charset=given.charset)
-    return await excerpts_of(canon, parts)
-
-
-async def _kept(
-    canon: Canon,
-    caller: Caller,
-    given: GivenDocument,
-    excerpts: Sequence[Excerpt],
-    home: _Home,
-) -> ImportedDocument:
-    source_type = home.source_type
-    found = [s for s in await _sources(canon, home.space) if s.source_type is source_type]
+    excerpts = await excerpts_of(canon, parts)
+    if space is None:
+        description = f"The world of {universe}, as its documents tell it."
+        space = await universe_named(canon, caller, universe, description=description)
+    sources = every_item(partial(canon.state.sources, space))
+    found = [each async for each in sources if each.source_type is source_type]
     known = [each for each in found if each.audience == given.audience]
     making = _making(caller, given, excerpts, source_type)
-    (source,) = await made_before(canon, making, home.space, SourceDraft) or (
+    (source,) = await made_before(canon, making, space, SourceDraft) or (
         await _source_among(canon, known, given, excerpts),
     )
     if source is None:
         new = NewSource(
-            space=home.space,
+            space=space,
             doc_id=_free_id(given, found if given.doc_id is None else known),
             title=given.title,
             edition=None,
             origin=given.place,
             source_type=source_type,
-            level=home.level,
+            level=level,
             audience=given.audience or None,
         )
         source = the_made(await create_source(canon, making, new), SourceDraft)
     done = await ingest_excerpts(canon, caller, source, excerpts)
     return ImportedDocument(
         name=given.name,
-        universe_id=home.space,
+        universe_id=space,
         source_id=source.id,
         doc_id=source.doc_id,
         first=done.first,
@@ -452,22 +399,7 @@ async def _source_among(
 def _free_id(given: GivenDocument, known: Sequence[Source]) -> str:
     """An id that no source has: the name, where it is taken with more of where the file lies."""
     taken = {each.doc_id for each in known}
-    return next(each for each in _possible_ids(given) if each not in taken)
-
-
-def _possible_ids(given: GivenDocument) -> Iterator[str]:
-    if given.doc_id is not None:
-        yield given.doc_id
-    yield given.name
     longer = f"{given.folder}/{given.name}" if given.folder else given.name
-    yield longer
-    yield from (f"{longer} ({number})" for number in count(2))
-
-
-async def _sources(canon: Canon, space: SpaceId) -> Sequence[Source]:
-    found: list[Source] = []
-    while True:
-        page = await canon.state.sources(space, limit=PAGE_MAX, offset=len(found))
-        found.extend(page.items)
-        if not page.items or len(found) >= page.total:
-            return found
+    possible = [name for name in (given.doc_id, given.name, longer) if name is not None]
+    numbered = (f"{longer} ({number})" for number in count(2))
+    return next(each for each in chain(possible, numbered) if each not in taken)

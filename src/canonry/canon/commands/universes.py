@@ -80,7 +80,9 @@ async def create_universe(
         message = "this caller is bound to given universes and cannot create another"
         raise NotAllowed("space.bound", message)
     if parent is not None:
-        await _require_multiverse(canon, caller, parent)
+        found = await canon.seen_by(caller).thing(parent)
+        if not isinstance(found, Space) or found.kind is not SpaceKind.MULTIVERSE:
+            raise unknown("multiverse", parent)
     space_id = space_opened_by(canon, caller)
 
     async def prepare(new_id: NewId) -> Change:
@@ -104,12 +106,6 @@ def space_opened_by(canon: Canon, caller: Caller) -> SpaceId:
     if key is None:
         return SpaceId(canon.identities.fresh())
     return SpaceId(keyed_commit_id("", caller.actor.agent_id, caller.tool, key))
-
-
-async def _require_multiverse(canon: Canon, caller: Caller, parent: str) -> None:
-    found = await canon.seen_by(caller).thing(parent)
-    if not isinstance(found, Space) or found.kind is not SpaceKind.MULTIVERSE:
-        raise unknown("multiverse", parent)
 
 
 async def universe_named(canon: Canon, caller: Caller, name: str, *, description: str) -> SpaceId:
@@ -297,18 +293,10 @@ async def _carry_out(canon: Canon, caller: Caller, proposal: Proposal) -> str:
                 await retcon_thing(canon, caller, thing, retcon)
             return thing
         case Correcting(entity=entity):
-            update = updating(asked)
-            evidence = proposal.evidence
+            own, evidence = asked.field in {NAME, DESCRIPTION}, proposal.evidence
+            said = {asked.field: asked.value}
+            update = EntityUpdate(**said) if own else EntityUpdate(properties=said)
             await update_entity(
                 canon, caller, entity, update, authority=authority, evidence=evidence
             )
             return entity
-
-
-def updating(asked: Correcting) -> EntityUpdate:
-    """The update of an entity that a correction is."""
-    if asked.field == NAME:
-        return EntityUpdate(name=asked.value)
-    if asked.field == DESCRIPTION:
-        return EntityUpdate(description=asked.value)
-    return EntityUpdate(properties={asked.field: asked.value})

@@ -28,7 +28,7 @@ from canonry.values.fields import (
     reference_of,
     typed,
 )
-from canonry.values.moments import Instant, render_instant
+from canonry.values.moments import SECOND, Instant, render_instant
 from canonry.values.policy import TextLimits
 from canonry.values.state_tags import normal_tag, normal_tags
 
@@ -114,6 +114,11 @@ class FactContent:
     involved: tuple[Reference, ...] = ()
     actors: tuple[Reference, ...] = ()
     replaces: Reference | None = None
+
+
+def end_of(start: Instant | None, duration: int | None) -> Instant | None:
+    """The first instant at which what holds so long holds no longer; None: without end."""
+    return None if start is None or duration is None else Instant(start + duration * SECOND)
 
 
 Content: TypeAlias = (

@@ -1,26 +1,62 @@
-"""Relation lines: the relations that follow each other because only one of them holds at a time.
-
-A place has another place after it, an owner another owner, an alliance a war. What begins at a
-moment ends what held until then, and holds until the next one begins, whichever was known first.
-Who says the same again ends nothing, but says that it held then.
-"""
+"""Lines of relations: what follows what, how much each says, and the laws against them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.contents import RelationshipContent
 from canonry.canon.judging.making import Backing, make_relation
-from canonry.canon.judging.quantities import counted
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import together
 from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Relation, RelationDraft, SaidAgain
-from canonry.log.schemas.narrative import RelationType
+from canonry.log.items.facts import Axiom, Constraint, Relation, RelationDraft, SaidAgain
+from canonry.log.schemas.narrative import EntityType, RelationType
+from canonry.values.fields import Reference
 from canonry.values.ids import NewId, RelationId
 from canonry.values.moments import Instant, Moment, arranged, at_once, moment_of, split_at
 from canonry.values.provenance import Authority, CanonLevel, strongest
+from canonry.values.state_tags import excluded_by
+
+# Quantities: how much of a thing its owners have, where that is counted.
+#
+# What is counted can have several owners at once, each with a part; what is not has one.
+
+QUANTITY: Final = "quantity"
+
+
+def counted(properties: Mapping[str, Any]) -> bool:
+    """Whether an ownership says how much."""
+    value = properties.get(QUANTITY)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def amount_of(relation: Relation) -> Decimal:
+    """How much an ownership says, by the digits that were told; nothing where it says none."""
+    return exact(relation.properties[QUANTITY]) if counted(relation.properties) else Decimal()
+
+
+def exact(value: float) -> Decimal:
+    """The number by its shortest digits: a tenth is a tenth."""
+    return Decimal(str(value))
+
+
+def total_of(relations: Iterable[Relation]) -> Decimal:
+    """What the ownerships come to together."""
+    return sum(map(amount_of, relations), Decimal())
+
+
+def plain(amount: Decimal) -> int | float:
+    """The number as it is told: whole where it is whole."""
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+# Relation lines: the relations that follow each other because only one of them holds at a time.
+#
+# A place has another place after it, an owner another owner, an alliance a war. What begins at a
+# moment ends what held until then, and holds until the next one begins, whichever was known first.
+# Who says the same again ends nothing, but says that it held then.
 
 What: TypeAlias = tuple[str, frozenset[str]]
 """What a relation says: its type, and whom it joins."""
@@ -320,3 +356,84 @@ def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> b
     if end is not None and _heir_of(one) is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at
+
+
+PLACE: Final = "LOCATED_IN"
+NESTED_MAX: Final = 100
+"""So many places within places are followed."""
+
+
+def opposed_tags(tags: Iterable[str], groups: Iterable[tuple[str, ...]]) -> tuple[str, str] | None:
+    """Two of these tags that cannot hold at once."""
+    every = tuple(tags)
+    for tag in every if len(every) > 1 else ():
+        others = excluded_by(tag, groups, every)
+        if others:
+            return tag, others[0]
+    return None
+
+
+def laws_against_state(
+    view: SliceView, entity_type: str, new: Iterable[str], held: Iterable[str] = ()
+) -> Iterator[Axiom]:
+    """The axioms that forbid to add the tags `new` beside those `held`."""
+    added = frozenset(new)
+    for axiom in view.axioms() if added else ():
+        law = axiom.constraint
+        if law is not None and _governs(law, entity_type) and _forbids(law, added, added | {*held}):
+            yield axiom
+
+
+def laws_against_relation(
+    view: SliceView, rel_type: str, ends: Iterable[Entity | None]
+) -> Iterator[Axiom]:
+    """The axioms that forbid a relation of this type at one of these ends."""
+    types = [one.entity_type for one in ends if one is not None]
+    for axiom in view.axioms():
+        law = axiom.constraint
+        if law is None or law.kind != "forbidden_relation":
+            continue
+        governed = any(_governs(law, one) for one in types)
+        if governed and rel_type in {value.upper() for value in law.values}:
+            yield axiom
+
+
+def misplacing(
+    view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
+) -> tuple[str, tuple[str, ...]] | None:
+    """Why `start` cannot be located in `end`, and the ids that stand against it."""
+    if kind.name != PLACE:
+        return None
+    if start.entity_type == end.entity_type == EntityType.CHARACTER:
+        return "a character is no place for another one; relate both to a location", (end.id,)
+    seen: list[str] = []
+    here: Entity | None = end
+    for _step in range(NESTED_MAX):
+        if here is None:
+            return None
+        outer = standing_line(view, here, PLACE, moment)
+        if not outer:
+            return None
+        seen.append(outer[-1].id)
+        here = view.entity(Reference(outer[-1].to_id))
+        if here is not None and here.id == start.id:
+            message = (
+                "the place lies within what is to be located in it; end one of those relations"
+            )
+            return message, tuple(seen)
+    return None
+
+
+def _governs(law: Constraint, entity_type: str) -> bool:
+    return law.entity_type in {None, entity_type}
+
+
+def _forbids(law: Constraint, new: frozenset[str], all_held: frozenset[str]) -> bool:
+    """Whether a change that adds `new`, so that `all_held` holds, breaks the law."""
+    added = {tag.casefold() for tag in new} & {value.casefold() for value in law.values}
+    if law.kind == "forbidden_tag":
+        return bool(added)
+    if law.kind == "exclusive_tags":
+        held = {tag.casefold() for tag in all_held} & {v.casefold() for v in law.values}
+        return bool(added) and len(held) > 1
+    return False

@@ -14,8 +14,8 @@ from canonry.canon.judging.making import Backing, make_observation
 from canonry.canon.judging.relation_lines import RelationLine, line_of, settled_line
 from canonry.canon.judging.slices import Lookup, Slice, SliceView, ThingLookup
 from canonry.canon.judging.standing_tags import changes_of, excluded_in, together, told_of
-from canonry.canon.judging.tag_facts import begins_in, facts_of_changes
-from canonry.log.canon import beside, fold, needs
+from canonry.canon.judging.tag_changes import begins_in, facts_of_changes
+from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     AudienceChanged,
@@ -32,16 +32,9 @@ from canonry.log.entries import (
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation, RelationDraft
 from canonry.log.items.veils import audience_of, audiences_in
-from canonry.log.observing import under
+from canonry.log.observing import beside, under
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
-from canonry.values.audience import (
-    EVERYBODY,
-    GAME_MASTERS,
-    Audience,
-    Viewer,
-    viewer_of,
-    wide_first,
-)
+from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience, Viewer, viewer_of, wide_first
 from canonry.values.fields import Reference
 from canonry.values.ids import CommitId, NewId
 from canonry.values.merge import TagChange, in_turn

@@ -1,9 +1,4 @@
-"""Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
-
-A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
-verdict rests on them, and the lookups that the slice could not answer, which the use case then
-loads before it judges again. So a gate cannot read anything that its verdict does not declare.
-"""
+"""Slices: what a judgement knows of the canon, what it asked for, and the score of a proposal."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,12 +25,19 @@ from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.items.scenes import Scene
+from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import as_seen, is_veiled
 from canonry.values.audience import ANYBODY, Viewer
 from canonry.values.fields import PROPOSAL_PREFIX, Reference, revised
 from canonry.values.ids import EntityId, SceneId, SpaceId
-from canonry.values.policy import Policy
-from canonry.values.provenance import CanonLevel
+from canonry.values.policy import Policy, Scoring
+from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
+
+# Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
+#
+# A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
+# verdict rests on them, and the lookups that the slice could not answer, which the use case then
+# loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 
 T = TypeVar("T")
 
@@ -387,3 +389,50 @@ class SliceView:
             found = [seen for one in found if (seen := self._as_seen(one)) is not None]
         found.sort(key=attrgetter("position", "id"))
         return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]
+
+
+_DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A score, the authority that it was computed with, and whether it reaches the threshold."""
+
+    value: float
+    authority: Authority
+    passes: bool
+
+
+def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Score:
+    """Confidence x weight of the authority x evidence factor, and whether that is enough.
+
+    The game master's word needs no threshold, but rank alone is not enough: somebody must believe
+    it, and something must show it.
+    """
+    factor = 1.0 if proposal.evidence else scoring.without_evidence
+    value = round(proposal.confidence * scoring.weights[authority] * factor, _DIGITS)
+    ranked = authority is Authority.GM and bool(proposal.evidence)
+    passes = proposal.confidence > 0 and (ranked or value >= scoring.threshold)
+    return Score(value=value, authority=authority, passes=passes)
+
+
+def standing_of(proposal: Proposal, view: SliceView) -> Authority:
+    """The authority that counts: that of a source only where the proposal cites a canon source."""
+    if proposal.authority is not Authority.SOURCE:
+        return proposal.authority
+    cited = any(
+        _is_canon_source(evidence.kind, evidence.ref, view) for evidence in proposal.evidence
+    )
+    return Authority.SOURCE if cited else Authority.SYSTEM
+
+
+def _is_canon_source(kind: EvidenceKind, ref: str, view: SliceView) -> bool:
+    if kind not in {EvidenceKind.SOURCE, EvidenceKind.SNIPPET}:
+        return False
+    thing = view.thing(ref)
+    if isinstance(thing, Snippet):
+        thing = view.thing(thing.source_id)
+    return isinstance(thing, Source) and thing.level in {
+        CanonLevel.CANON,
+        CanonLevel.AUTHORITATIVE,
+    }

@@ -1,14 +1,9 @@
-"""Tag changes: what adding and removing state tags at a moment writes, whoever was there first.
+"""Changes of state tags: the facts that document them, and how one is undone."""
 
-A change takes its place between those that are canon. Where a tag begins, those that it excludes
-cease; the facts about the state follow from all changes in their order. So the order in which
-changes become canon makes no difference.
-"""
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-
-from canonry.canon.judging.making import Backing, make_observation
+from canonry.canon.judging.making import Backing, make_fact, make_observation, tag_statement
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import (
     TagHeld,
@@ -16,16 +11,218 @@ from canonry.canon.judging.standing_tags import (
     excluded_in,
     fact_for,
     held_at,
+    newest_until,
     together,
+    told_of,
 )
-from canonry.canon.judging.tag_facts import TagFacts, facts_of_changes
-from canonry.log.entries import Entry, Made
+from canonry.log.entries import Entry, FactResumed, FactRetconned, FactSuperseded, Made
 from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Fact, FactDraft, FactType
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.values.ids import FactId, NewId, ObservationId
+from canonry.values.ids import EntityId, FactId, NewId, ObservationId
 from canonry.values.merge import TagChange, in_turn
-from canonry.values.moments import Moment
+from canonry.values.moments import Instant, Moment, split_at
+from canonry.values.observations import Observation
 from canonry.values.state_tags import excluded_by
+
+# Tag facts: the facts that state an entity's tags, as they follow from the changes of them.
+#
+# A tag holds in stretches. Each begins with a fact that says so and ends with the fact by which
+# the
+# next one begins.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagFacts:
+    """The facts that are made, with the changes that they document, and what becomes of others."""
+
+    entries: tuple[Entry, ...]
+    made: tuple[tuple[TagChange, FactId], ...]
+
+
+def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSuperseded:
+    """The entry that ends a fact; without a date where the one given is before the fact began."""
+    backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
+    return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TagStretch:
+    """From one change of a tag to the next that says otherwise; `facts` state it."""
+
+    begins: TagChange
+    ends: TagChange | None
+    facts: list[FactDraft]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StatedTags:
+    view: SliceView
+    new_id: NewId
+    backing: Backing
+    entity: Entity
+    old: Sequence[TagChange]
+    new: Sequence[TagChange]
+    fallen: frozenset[FactId]
+    made: list[tuple[TagChange, Made]] = field(default_factory=list)
+    told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
+
+    def stating(self, tag: str, *, holds: bool) -> list[Fact]:
+        """As `told_of`, which is asked once and not for each stretch of a long history."""
+        key = (tag, holds)
+        if key not in self.told:
+            self.told[key] = told_of(self.view, self.entity, tag, holds=holds)
+        return self.told[key]
+
+
+def facts_of_changes(
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    entity: Entity,
+    *,
+    old: Sequence[TagChange],
+    new: Sequence[TagChange],
+    fallen: Iterable[FactId] = (),
+    every: bool = False,
+) -> TagFacts:
+    """What becomes of the facts where the changes in order were `old` and are `new` now.
+
+    Those of tags that changed are looked at, or of `every` tag.
+    """
+    desk = _StatedTags(
+        view=view,
+        new_id=new_id,
+        backing=backing,
+        entity=entity,
+        old=old,
+        new=new,
+        fallen=frozenset(fallen),
+    )
+    before, after = begins_in(old), begins_in(new)
+    touched = [
+        tag for tag in sorted(after) if every or _told(after[tag]) != _told(before.get(tag, []))
+    ]
+    stretches = [one for tag in touched for one in _stretches(desk, after[tag], before)]
+    ends = [entry for one in stretches for entry in _ended(desk, one)]
+    made = sorted(desk.made, key=lambda each: not each[0].holds)
+    return TagFacts(
+        entries=(*(entry for _change, entry in made), *ends),
+        made=tuple((change, FactId(entry.thing.id)) for change, entry in made),
+    )
+
+
+def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
+    """The changes of each tag with which it begins to hold, or ceases; no tag holds at first."""
+    found: dict[str, list[TagChange]] = {}
+    for change in changes:
+        begun = found.setdefault(change.tag, [])
+        if change.holds is not (begun[-1].holds if begun else False):
+            begun.append(change)
+    return found
+
+
+def _told(begins: list[TagChange]) -> list[tuple[object, ...]]:
+    return [(one.holds, one.moment.at, one.moment.place) for one in begins]
+
+
+def _stretches(
+    desk: _StatedTags, begins: list[TagChange], before: dict[str, list[TagChange]]
+) -> Iterator[_TagStretch]:
+    """The stretches of one tag, each with its facts; one that begins anew is stated anew."""
+    if not begins:
+        return
+    known = _told(before.get(begins[0].tag, []))
+    stated = [_facts_in(desk, begins, holds=holds) for holds in (False, True)]
+    for index, change in enumerate(begins):
+        facts = [fact for place, fact in stated[change.holds] if place == index]
+        said = any(together(fact.moment, change.moment) for fact in facts)
+        drafts: list[FactDraft] = list(facts)
+        if not said and _told([change])[0] not in known:
+            drafts.append(_stated(desk, change))
+        ends = begins[index + 1] if index + 1 < len(begins) else None
+        yield _TagStretch(begins=change, ends=ends, facts=drafts)
+
+
+def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
+    """The facts that state this, each with the number of the stretch that it is told in."""
+    found = []
+    for fact in desk.stating(begins[0].tag, holds=holds):
+        if fact.id in desk.fallen:
+            continue
+        at = fact.moment
+        own = next((n for n, one in enumerate(begins) if together(one.moment, at)), None)
+        if own is None or begins[own].holds is not holds:
+            earlier, _later = split_at(at, desk.new, lambda change: change.moment)
+            own = max((n for n, one in enumerate(begins) if one in earlier), default=None)
+        if own is not None:
+            found.append((own, fact))
+    return found
+
+
+def _stated(desk: _StatedTags, change: TagChange) -> FactDraft:
+    """The fact that states what a change brought about."""
+    number = len(desk.made)
+    backing = desk.backing
+    seen = desk.view.thing(change.observation) if change.observation else None
+    if isinstance(seen, Observation):
+        backing = replace(
+            backing,
+            authority=seen.authority,
+            confidence=seen.confidence,
+            evidence=seen.evidence,
+        )
+    made = make_fact(
+        desk.new_id,
+        replace(backing, place=change.moment.place) if change.moment.place.scene else backing,
+        label=f"fact:{change.tag}:{number}",
+        statement=tag_statement(desk.entity.name, change.tag, holds=change.holds),
+        involved=(desk.entity.id,),
+        time_ref=change.moment.at,
+        fact_type=FactType.STATE,
+        properties={"entity_id": desk.entity.id, "tag": change.tag, "holds": change.holds},
+    )
+    desk.made.append((change, made))
+    if not isinstance(made.thing, FactDraft):
+        raise TypeError(made.thing)
+    return made.thing
+
+
+def _ended(desk: _StatedTags, stretch: _TagStretch) -> Iterator[Entry]:
+    """Each fact holds until the next stretch begins."""
+    heir = None if stretch.ends is None else _heir(desk, stretch.ends)
+    for fact in stretch.facts:
+        until = by = None
+        if isinstance(fact, Fact):
+            until, by = fact.until, fact.superseded_by
+        if heir is not None and stretch.ends is not None:
+            entry = superseded(fact, stretch.ends.moment.at, heir)
+            if (until, by) != (entry.until, entry.superseded_by):
+                yield entry
+        elif by is not None and stretch.ends is None:
+            yield FactResumed(fact_id=fact.id, fallen=by)
+
+
+def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
+    """The fact by which a stretch ends: of the tag that excludes it, else of the change itself."""
+    begun = {one.tag: one for one in desk.new if one.holds and together(one.moment, change.moment)}
+    excluding = excluded_by(change.tag, desk.view.policy.exclusive_tags, begun)
+    rivals = [begun[tag] for tag in excluding] if not change.holds else []
+    for one in (*rivals, change):
+        for other, made in desk.made:
+            if other.tag == one.tag and together(other.moment, one.moment):
+                return FactId(made.thing.id)
+        fact = newest_until(one, desk.stating(one.tag, holds=one.holds))
+        if fact is not None and fact.id not in desk.fallen:
+            return fact.id
+    return None
+
+
+# Tag changes: what adding and removing state tags at a moment writes, whoever was there first.
+#
+# A change takes its place between those that are canon. Where a tag begins, those that it excludes
+# cease; the facts about the state follow from all changes in their order. So the order in which
+# changes become canon makes no difference.
 
 _NEW = ObservationId("")
 """Stands for the observation that is being made."""
@@ -143,3 +340,149 @@ def _made_at(
         for change, fact_id in facts.made
         if (change.tag, change.holds) == (tag, holds) and together(change.moment, moment)
     )
+
+
+def undone(
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    entity: Entity,
+    held: TagHeld,
+    *,
+    label: str,
+    reason: str,
+    instead: str | None = None,
+) -> tuple[Entry, ...]:
+    """What is written where a tag, however often it was said, never held; `instead` it was this."""
+    old = changes_of(entity)
+    gone = said_until(old, held.change)
+    kept = [one for one in old if one not in gone]
+    entries: list[Entry] = []
+    said: list[TagChange] = []
+    for number, change in enumerate(gone):
+        others = [one for one in kept if together(one.moment, change.moment) and not one.holds]
+        displaced = excluded_by(held.tag, view.policy.exclusive_tags, (o.tag for o in others))
+        kept = [one for one in kept if one not in others or one.tag not in displaced]
+        back = [tag for tag in displaced if _held_before(kept, tag, change)]
+        tags = {held.tag: False, **dict.fromkeys(back, True)}
+        if instead is not None and not number and instead not in back:
+            tags |= _set(view, entity, change, instead, {*back} | {held.tag})
+        said += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
+        own, named = _bearer(view, entity, change), f"{label}:{number}" if number else label
+        whose = {one.tag: _bearer(view, entity, one) for one in others}
+        never = _never_true(view, entity, held, change, [tag for tag in back if tags[tag]])
+        entries += [
+            *_observed_of(new_id, backing, change, tags, whose=whose, own=own, label=named),
+            *(FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never),
+        ]
+    more = excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
+    entries += [
+        _observed(
+            new_id,
+            backing,
+            one,
+            _bearer(view, entity, one),
+            {one.tag: False},
+            label=f"{label}:ends:{number}",
+        )
+        for number, one in enumerate(more)
+    ]
+    retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
+    facts = facts_of_changes(
+        view,
+        new_id,
+        backing,
+        entity,
+        old=old,
+        new=in_turn((*old, *said, *more)),
+        fallen=(*held.facts, *retconned),
+    )
+    return (*entries, *facts.entries)
+
+
+def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
+    """Of whom a change was told, who may have become the entity since."""
+    seen = view.thing(change.observation) if change.observation else None
+    return seen.entity_id if isinstance(seen, Observation) else entity.id
+
+
+def _observed_of(
+    new_id: NewId,
+    backing: Backing,
+    change: TagChange,
+    tags: dict[str, bool],
+    *,
+    whose: Mapping[str, EntityId],
+    own: EntityId,
+    label: str,
+) -> Iterator[Made]:
+    """One observation for each of whom it is said: a tag that is back was theirs before."""
+    for number, bearer in enumerate(dict.fromkeys((own, *whose.values()))):
+        theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == bearer}
+        named = f"{label}:of:{number}" if number else label
+        if theirs:
+            yield _observed(new_id, backing, change, bearer, theirs, label=named)
+
+
+def _observed(
+    new_id: NewId,
+    backing: Backing,
+    change: TagChange,
+    entity_id: EntityId,
+    tags: dict[str, bool],
+    *,
+    label: str,
+) -> Made:
+    """The observation of what changes at the moment of a change."""
+    return make_observation(
+        new_id,
+        replace(backing, place=change.moment.place),
+        entity_id,
+        {STATE_TAGS: tags},
+        label=label,
+        observed_at=change.moment.at,
+    )
+
+
+def _set(
+    view: SliceView, entity: Entity, change: TagChange, tag: str, changed: set[str]
+) -> dict[str, bool]:
+    """What a tag that held from then on makes of the state, beside those that change anyhow."""
+    standing = {*held_at(entity, change.moment), *changed}
+    rivals = excluded_by(tag, view.policy.exclusive_tags, standing)
+    return {**dict.fromkeys(rivals, False), tag: True}
+
+
+def _never_true(
+    view: SliceView, entity: Entity, held: TagHeld, change: TagChange, back: list[str]
+) -> list[FactId]:
+    """The facts that said so at that moment, and those that denied what holds on."""
+    said = [
+        fact
+        for fact in told_of(view, entity, held.tag, holds=True)
+        if together(fact.moment, change.moment)
+    ]
+    denials = [
+        fact
+        for tag in back
+        for fact in told_of(view, entity, tag, holds=False)
+        if fact.moment.place == change.moment.place
+    ]
+    return [fact.id for fact in (*said, *denials) if fact.id not in held.facts]
+
+
+def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
+    """The changes that say so one after the other, until the last of them."""
+    run: list[TagChange] = []
+    for one in changes:
+        if one.tag == last.tag:
+            run = [*run, one] if one.holds else []
+        if one == last:
+            break
+    return run
+
+
+def _held_before(kept: list[TagChange], tag: str, change: TagChange) -> bool:
+    ordered = in_turn((*kept, change))
+    before = [one for one in ordered[: ordered.index(change)] if one.tag == tag]
+    return bool(before) and before[-1].holds

@@ -1,17 +1,17 @@
 """Lists of items by their filters, one page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import covered_spaces, require, require_universe
-from canonry.canon.session.paging import every_item
+from canonry.canon.session.paging import every_item, first_items, paged
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
+from canonry.log.items.facts import Axiom, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
@@ -20,32 +20,6 @@ from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
 from canonry.values.json_values import folded
-
-__all__ = [
-    "ACCOUNT_NAMES",
-    "SPACES_MAX",
-    "ChosenSpace",
-    "EntityInFull",
-    "EntityQuery",
-    "EventQuery",
-    "FactQuery",
-    "Query",
-    "RelationQuery",
-    "choose_space",
-    "get_entity",
-    "list_opened",
-    "list_spaces",
-    "narrowed",
-    "query_axioms",
-    "query_entities",
-    "query_events",
-    "query_facts",
-    "query_relations",
-    "query_snippets",
-    "query_sources",
-    "query_universes",
-    "spaces_held",
-]
 
 
 async def query_axioms(
@@ -72,75 +46,41 @@ async def query_entities(
     return await canon.state.entities(revised(query, spaces=spaces))
 
 
-Query = TypeVar("Query", FactQuery, EventQuery, RelationQuery)
-
-
-async def narrowed(
-    canon: Canon, caller: Caller, query: Query, universe_id: str | None, entity_id: str | None
-) -> Query:
-    """The query within a universe and about an entity, under all ids by which the canon calls it.
-
-    Raises:
-        NotFound: `universe.unknown` or `entity.unknown`.
-    """
-    spaces, family = await covered_spaces(canon, caller, universe_id), frozenset[EntityId]()
-    if entity_id is not None:
-        family = family_of(await require(canon, caller, Entity, entity_id))
-    return revised(query, spaces=spaces, entities=family)
-
-
-async def query_facts(
+async def query_asserted(
     canon: Canon,
     caller: Caller,
-    query: FactQuery,
-    *,
-    universe_id: str | None,
-    entity_id: str | None,
-) -> Page[Fact]:
-    """Facts by (created_at, id); those without time are timeless and match every range.
-
-    Raises:
-        InvalidInput: `range.inverted`.
-        NotFound: `universe.unknown` or `entity.unknown`.
-    """
-    if query.start is not None and query.end is not None and query.start > query.end:
-        message = "the range ends before it starts; swap start and end"
-        raise InvalidInput("range.inverted", message, path="/time_range")
-    return await canon.state.facts(await narrowed(canon, caller, query, universe_id, entity_id))
-
-
-async def query_events(
-    canon: Canon,
-    caller: Caller,
-    query: EventQuery,
+    query: FactQuery | EventQuery | RelationQuery,
     *,
     universe_id: str | None,
     entity_id: str | None = None,
-) -> Page[Event]:
-    """Events by (time_ref where known, else created_at; id).
+) -> Page[Any]:
+    """What is said of an entity, or of all, in a universe or in all, under each id of the entity.
+
+    Facts and relations come by (created_at, id), events by (time_ref where known, else created_at;
+    id). Facts without time are timeless and match every range.
 
     Raises:
+        InvalidInput: `range.inverted`.
         NotFound: `universe.unknown`, `entity.unknown` or `scene.unknown`.
     """
-    if query.scene_id is not None:
-        await require(canon, caller, Scene, query.scene_id)
-    return await canon.state.events(await narrowed(canon, caller, query, universe_id, entity_id))
-
-
-async def query_relations(
-    canon: Canon,
-    caller: Caller,
-    query: RelationQuery,
-    *,
-    universe_id: str | None,
-    entity_id: str | None,
-) -> Page[Relation]:
-    """Relations by (created_at, id).
-
-    Raises:
-        NotFound: `universe.unknown` or `entity.unknown`.
-    """
-    return await canon.state.relations(await narrowed(canon, caller, query, universe_id, entity_id))
+    state = canon.state
+    family: frozenset[EntityId] = frozenset()
+    match query:
+        case FactQuery(start=start, end=end):
+            if start is not None and end is not None and start > end:
+                message = "the range ends before it starts; swap start and end"
+                raise InvalidInput("range.inverted", message, path="/time_range")
+        case EventQuery(scene_id=scene_id) if scene_id is not None:
+            await require(canon, caller, Scene, scene_id)
+    spaces = await covered_spaces(canon, caller, universe_id)
+    if entity_id is not None:
+        family = family_of(await require(canon, caller, Entity, entity_id))
+    asks: Mapping[type, Callable[[Any], Awaitable[Page[Any]]]] = {
+        FactQuery: state.facts,
+        EventQuery: state.events,
+        RelationQuery: state.relations,
+    }
+    return await asks[type(query)](revised(query, spaces=spaces, entities=family))
 
 
 async def query_snippets(
@@ -356,49 +296,21 @@ async def get_entity(
         NotFound: `entity.unknown`.
     """
     entity = await require(canon, caller, Entity, entity_id)
-    if not relations and not history:
-        return EntityInFull(entity=entity)
-    edges, total = await _relations(canon, entity) if relations else (None, 0)
-    facts, truncated = await _history(canon, entity) if history else (None, False)
-    return EntityInFull(
-        entity=entity,
-        relations=edges,
-        relation_total=total,
-        others=await _others(canon, entity, edges or ()),
-        history=facts,
-        history_truncated=truncated,
-    )
-
-
-async def _relations(canon: Canon, entity: Entity) -> tuple[tuple[Relation, ...], int]:
-    query = RelationQuery(
-        spaces=frozenset((entity.space,)), entities=family_of(entity), limit=PAGE_MAX
-    )
-    page = await canon.state.relations(query)
-    return tuple(page.items), page.total
-
-
-async def _others(
-    canon: Canon, entity: Entity, relations: tuple[Relation, ...]
-) -> Mapping[str, Entity]:
-    family = family_of(entity)
-    ends = {r.id: r.to_id if r.from_id in family else r.from_id for r in relations}
-    found = await canon.within(entity.space).roots(set(ends.values()))
-    return {relation_id: found[end] for relation_id, end in ends.items() if end in found}
-
-
-async def _history(canon: Canon, entity: Entity) -> tuple[tuple[Fact, ...], bool]:
-    states: list[Fact] = []
-    for number in range(_FACT_PAGES):
-        query = FactQuery(
-            spaces=frozenset((entity.space,)),
-            entities=family_of(entity),
-            fact_type=FactType.STATE,
-            limit=PAGE_MAX,
-            offset=number * PAGE_MAX,
+    found = EntityInFull(entity=entity)
+    spaces, family = frozenset((entity.space,)), family_of(entity)
+    if relations:
+        edges = RelationQuery(spaces=spaces, entities=family, limit=PAGE_MAX)
+        page = await canon.state.relations(edges)
+        ends = {r.id: r.to_id if r.from_id in family else r.from_id for r in page.items}
+        roots = await canon.within(entity.space).roots(set(ends.values()))
+        found = revised(
+            found,
+            relations=tuple(page.items),
+            relation_total=page.total,
+            others={one: roots[end] for one, end in ends.items() if end in roots},
         )
-        page = await canon.state.facts(query)
-        states += page.items
-        if (number + 1) * PAGE_MAX >= page.total:
-            return tuple(states), False
-    return tuple(states), True
+    if history:
+        states = FactQuery(spaces=spaces, entities=family, fact_type=FactType.STATE)
+        facts, truncated = await first_items(paged(canon.state.facts, states), _FACT_PAGES)
+        found = revised(found, history=tuple(facts), history_truncated=truncated)
+    return found

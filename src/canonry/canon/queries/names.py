@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import newest_match
-from canonry.language.texts.stems import is_stop_word
-from canonry.language.texts.written_names import (
+from canonry.language.texts.stems import (
     WrittenName,
     is_part_of,
+    is_stop_word,
     names_written,
     part_meant,
     unknown_name,

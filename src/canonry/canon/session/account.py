@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from canonry.canon.session.caller import Caller
-from canonry.canon.session.canon import Canon
+from canonry.canon.session.canon import Canon, Sight
 from canonry.canon.session.lookup import checked
-from canonry.canon.session.sight import Sight
 from canonry.log.entries import Born, Made, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space, entity_id_behind, user_id_of

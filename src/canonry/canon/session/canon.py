@@ -1,22 +1,400 @@
-"""The canon as use cases see it: the ports of a store, and services of packages above."""
+"""The canon as use cases see it: the ports of a store, services, and what a caller may see."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.caller import Caller
-from canonry.canon.session.sight import Seeing, Sight, SpaceKinds
-from canonry.log.entries import Entry
+from canonry.canon.session.paging import every_item
+from canonry.log.commits import Position
+from canonry.log.entries import Entry, Thing
+from canonry.log.items.entities import Entity, named_in, normalised_name, ruled_for, without
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.veils import as_seen, audience_of, is_veiled
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.models.outside_services import OutsideServices
 from canonry.readmodels.ports.documents import Catalog, Documents, Places
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import Text
-from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer
+from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.readmodels.timeline import TimelineEvent
+from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer, is_open, space_of
 from canonry.values.fields import revised
-from canonry.values.ids import SpaceId
+from canonry.values.ids import SceneId, Space, SpaceId, SpaceKind
 from canonry.values.policy import Policy
+
+APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
+"""What is found in these is found there alone, by whoever names the space."""
+
+_TRIES: Final = 3
+
+
+@dataclass(slots=True, eq=False)
+class SpaceKinds:
+    """The spaces of a store as one process knows them; each look reads only those that are new."""
+
+    _known: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
+    _together: Spaces = None
+    _asked: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
+
+    async def kind_of(self, state: State, space: SpaceId) -> SpaceKind | None:
+        """What a space is, if there is one; reads once for each."""
+        kind = self._asked.get(space)
+        if kind is None:
+            found = (await state.things((space,))).get(space)
+            if isinstance(found, Space):
+                kind = self._asked[space] = found.kind
+        return kind
+
+    async def every_one(self, state: State) -> frozenset[SpaceId]:
+        """All spaces of the store."""
+        return frozenset(await self._read_on(state))
+
+    async def together(self, state: State) -> Spaces:
+        """All spaces but those apart; None where there are none of these, and so all of them."""
+        known = await self._read_on(state)
+        if len(known) != len(self._known):  # spaces come, and never go
+            self._known = known
+            beside = frozenset(space for space, kind in known.items() if kind not in APART)
+            self._together = None if len(beside) == len(known) else beside
+        return self._together
+
+    async def _read_on(self, state: State) -> dict[SpaceId, SpaceKind]:
+        known, tries = dict(self._known), _TRIES
+        while True:
+            page = await state.spaces(kind=None, parent=None, limit=PAGE_MAX, offset=len(known))
+            new = {space.id: space.kind for space in page.items}
+            displaced = not known.keys().isdisjoint(new) or len(known) > page.total
+            if displaced and tries > 0:
+                # One that another process opened by an earlier clock is not the last of the list.
+                known, tries = {}, tries - 1
+                continue
+            known |= new
+            if not new or len(known) >= page.total:
+                return known
+
+
+# Sight: what one caller sees; whatever they may not see is in no answer, page or total.
+#
+# `Sight` looks things up by id in some spaces. `Seeing` gives the views themselves as they are to
+# one
+# viewer: a canon without secrets is read as it is; else a query covers what is open to the viewer
+# of
+# the spaces that it names, and what is answered is told without the ids of what they may not see.
+
+V = TypeVar("V")
+Asking: TypeAlias = Callable[..., Awaitable[Any]]
+_TURNS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """The state as far as `spaces` reach; None: all but the accounts of others than `caller`.
+
+    Made by `Canon.seen_by` and `Canon.within`.
+    """
+
+    state: State
+    kinds: SpaceKinds
+    spaces: Spaces
+    caller: Caller | None = None
+
+    async def sees(self, space: SpaceId) -> bool:
+        """Whether what lies in a space may be known of."""
+        if self.spaces is not None:
+            return space in self.spaces
+        if await self.kinds.kind_of(self.state, space) is not SpaceKind.ACCOUNT:
+            return True
+        return self.caller is not None and space == self.caller.account
+
+    async def thing(self, thing_id: str) -> Thing | None:
+        """The thing of any kind with this id."""
+        return (await self.things((thing_id,))).get(thing_id)
+
+    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+        """The things of any kind under those of `ids` that exist, merged ones as themselves."""
+        wanted = tuple(ids)
+        return await self._seen(await self.state.things(wanted)) if wanted else {}
+
+    async def things_as_known_at(
+        self, ids: Iterable[str], position: Position
+    ) -> Mapping[str, Thing]:
+        """The same as they stood after `position` of their space."""
+        return await self._seen(await self.state.things_as_known_at(ids, position))
+
+    async def roots(self, ids: Iterable[str]) -> Mapping[str, Entity]:
+        """The entities behind those of `ids` that are any: of a merged one, what it became."""
+        found = await self.things(ids)
+        moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
+        known = {**found, **await self.things(moved - found.keys())}
+        return {
+            given: root
+            for given, e in found.items()
+            if isinstance(e, Entity)
+            and isinstance(root := known.get(e.merged_into or given), Entity)
+        }
+
+    async def _seen(self, found: Mapping[str, Thing]) -> Mapping[str, Thing]:
+        spaces = {thing.space for thing in found.values()}
+        hidden = {space for space in spaces if not await self.sees(space)}
+        return {i: t for i, t in found.items() if t.space not in hidden} if hidden else found
+
+
+@dataclass(slots=True, eq=False)
+class Seeing:
+    """What one viewer sees of a store; it looks once which compartments there are.
+
+    `lasting`: it looks each time, because others write meanwhile. `raw`: things are handed on with
+    their veils, to be judged by.
+    """
+
+    state: State
+    kinds: SpaceKinds
+    viewer: Viewer
+    raw: bool = False
+    lasting: bool = False
+    _compartments: frozenset[SpaceId] | None = field(default=None)
+
+    def of(self, view: V) -> V:
+        """A view of the store as the viewer sees it."""
+        return cast("V", _Seen(view, self))
+
+    async def compartments(self) -> frozenset[SpaceId]:
+        """Where anything lies that is not the same to everybody."""
+        if self._compartments is None or self.lasting:
+            self._compartments = await self.state.compartments()
+        return self._compartments
+
+    async def reach(self, spaces: Spaces) -> Spaces:
+        """What a query of these spaces covers."""
+        known = await self.compartments()
+        if not known:
+            return spaces
+        mine = frozenset(each for each in known if is_open(each, self.viewer))
+        if spaces is None:
+            return mine | await self.kinds.every_one(self.state)
+        return spaces | {each for each in mine if space_of(each) in spaces}
+
+    async def hidden(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of `ids` that name nothing for the viewer, although something is there."""
+        wanted = frozenset(ids)
+        if not wanted or self.viewer.masters:
+            return frozenset()
+        found = await self.state.things(wanted)
+        return frozenset(i for i, t in found.items() if not self.viewer.sees(audience_of(t)))
+
+    async def told(self, found: Any) -> Any:
+        """An answer of a view as it is to the viewer."""
+        if self.raw:
+            return found
+        things = [each for each in _things_in(found) if each is not None]
+        hidden = await self.hidden(i for each in things for i in named_in(each))
+        return _each(found, partial(self._one, hidden=hidden))
+
+    def _one(self, thing: Any, *, hidden: Collection[str]) -> Any:
+        if isinstance(thing, TimelineEvent):
+            return replace(thing, space=space_of(thing.space))
+        seen = as_seen(thing, self.viewer) if is_veiled(thing) else thing
+        if isinstance(seen, Proposal) and not self.viewer.masters:
+            seen = ruled_for(seen, self.viewer)
+        return without(seen, hidden) if hidden and seen is not None else seen
+
+
+class _Seen:
+    """A view whose every method answers as it is to the viewer, also those that are yet to come."""
+
+    __slots__ = ("_seeing", "_view")
+
+    def __init__(self, view: Any, seeing: Seeing) -> None:
+        self._view = view
+        self._seeing = seeing
+
+    def __getattr__(self, name: str) -> Asking:
+        ask, seeing = getattr(self._view, name), self._seeing
+        special = _SPECIAL.get(name)
+
+        async def seen(*args: Any, **kwargs: Any) -> Any:
+            if not await seeing.compartments():
+                return await ask(*args, **kwargs)
+            if special is not None:
+                return await special(seeing, ask, *args, **kwargs)
+            wide = [await _widened(seeing, each) for each in args]
+            return await seeing.told(await ask(*wide, **kwargs))
+
+        return seen
+
+
+async def _widened(seeing: Seeing, asked: Any) -> Any:
+    if not is_dataclass(asked) or not hasattr(asked, "spaces"):
+        return asked
+    query: Any = asked
+    return replace(query, spaces=await seeing.reach(query.spaces))
+
+
+async def _as_it_is(_: Seeing, ask: Asking, *args: Any, **kwargs: Any) -> Any:
+    return await ask(*args, **kwargs)
+
+
+async def _types(seeing: Seeing, ask: Asking, spaces: Spaces) -> Any:
+    return await ask(await seeing.reach(spaces))
+
+
+async def _as_known_at(seeing: Seeing, ask: Asking, ids: Iterable[str], position: int) -> Any:
+    """What they were told then and may still know."""
+    wanted = tuple(ids)
+    hidden = await seeing.hidden(wanted)
+    return await seeing.told(await ask((i for i in wanted if i not in hidden), position))
+
+
+async def _in_space(seeing: Seeing, ask: Asking, space: SpaceId, *args: Any) -> Sequence[Any]:
+    """The first things of each compartment, oldest first."""
+    return sorted(await _of_all(seeing, ask, space, *args), key=_born)
+
+
+async def _named(
+    seeing: Seeing, ask: Asking, space: SpaceId, entity_type: str, name: str
+) -> Sequence[Any]:
+    """Those who only bore the name before come after all others."""
+    found = await _of_all(seeing, ask, space, entity_type, name)
+    words = normalised_name(name)
+    return sorted(found, key=lambda each: (normalised_name(each.name) != words, *_born(each)))
+
+
+async def _of_all(seeing: Seeing, ask: Asking, space: SpaceId, *args: Any) -> Sequence[Any]:
+    there = await seeing.reach(frozenset((space,))) or ()
+    found = [each for one in sorted(there) for each in await ask(one, *args)]
+    told: Sequence[Any] = await seeing.told(found)
+    return list({each.id: each for each in told}.values())
+
+
+def _born(thing: Any) -> tuple[int, str]:
+    return thing.created_at, thing.id
+
+
+async def _page_in_space(
+    seeing: Seeing, ask: Asking, space: SpaceId, *, limit: int, offset: int
+) -> Page[Any]:
+    there = await seeing.reach(frozenset((space,))) or ()
+    found = [each for one in sorted(there) async for each in every_item(partial(ask, one))]
+    return _cut(sorted(await seeing.told(found), key=_born), limit, offset)
+
+
+async def _page_of_owner(
+    seeing: Seeing, ask: Asking, owner: Any, *, limit: int, offset: int
+) -> Page[Any]:
+    """A list that is kept for its owner alone, whoever may see what is in it."""
+    mine = owner if isinstance(owner, str) else tuple(owner)
+    found = [each async for each in every_item(partial(ask, mine))]
+    return _cut(await seeing.told(found), limit, offset)
+
+
+async def _log_of_owner(
+    seeing: Seeing, ask: Asking, owner: str, *, after: int, limit: int
+) -> Sequence[Any]:
+    found: list[Any] = []
+    while len(found) < limit:
+        some = await ask(owner, after=after, limit=limit)
+        found += await seeing.told(some)
+        if len(some) < limit:
+            break
+        after = some[-1].position
+    return found[:limit]
+
+
+async def _following(
+    seeing: Seeing, ask: Asking, space: SpaceId, *args: Any, limit: int, last_first: bool = False
+) -> Sequence[Any]:
+    """The first of a walk over each compartment, in the order of the walk."""
+    there = await seeing.reach(frozenset((space,))) or ()
+    found = [each for one in sorted(there) for each in await ask(one, *args, limit=limit)]
+    told = sorted(await seeing.told(found), key=_when, reverse=last_first)
+    return told[:limit]
+
+
+def _when(thing: Any) -> tuple[Any, ...]:
+    return (*getattr(thing, "rank", (thing.created_at, 0)), thing.id)
+
+
+async def _turns(
+    seeing: Seeing,
+    ask: Asking,
+    scene: SceneId,
+    *,
+    last: int | None = None,
+    after: int = -1,
+    limit: int = _TURNS,
+) -> Sequence[Any]:
+    """So many of the turns that the viewer may read, although others lie between them."""
+    found: list[Any] = []
+    while last is not None or len(found) < limit:
+        some = await ask(scene, after=after, limit=_TURNS)
+        found += await seeing.told(some)
+        if len(some) < _TURNS:
+            break
+        after = some[-1].index
+    return found[:limit] if last is None else found[max(0, len(found) - last) :]
+
+
+def _cut(items: Sequence[Any], limit: int, offset: int) -> Page[Any]:
+    return Page(items=items[offset : offset + limit], total=len(items))
+
+
+_SPECIAL: Final[Mapping[str, Callable[..., Awaitable[Any]]]] = {
+    **dict.fromkeys(("cursor", "apply", "compartments", "spaces", "ids_beginning"), _as_it_is),
+    "entity_types": _types,
+    "things_as_known_at": _as_known_at,
+    "entities_named": _named,
+    "facts_stating": _in_space,
+    "facts_framed": _in_space,
+    "sources": _page_in_space,
+    "turns": _turns,
+    "snippets": _page_of_owner,
+    "observations": _log_of_owner,
+    "observations_newest": _page_of_owner,
+    "observations_from": _page_of_owner,
+    "entities_after": _following,
+    "events_after": _following,
+    "events_until": partial(_following, last_first=True),
+}
+"""The methods that take a space, or an owner, instead of a query."""
+
+
+def _things_in(found: Any) -> Iterable[Any]:
+    match found:
+        case Page(items=items):
+            return items
+        case Mapping():
+            return [thing for each in found.values() for thing in _things_in(each)]
+        case str() | bytes():
+            return ()
+        case Sequence():
+            return found
+        case _:
+            return (found,)
+
+
+def _each(found: Any, how: Callable[[Any], Any]) -> Any:
+    """The same answer with what becomes of each thing in it; those of which nothing is are out."""
+    match found:
+        case Page(items=items):
+            return Page(items=_kept(items, how), total=found.total)
+        case Mapping():
+            known = {key: _each(each, how) for key, each in found.items()}
+            return {key: each for key, each in known.items() if each is not None}
+        case str() | bytes():
+            return found
+        case Sequence():
+            return _kept(found, how)
+        case _:
+            return how(found)
+
+
+def _kept(items: Iterable[Any], how: Callable[[Any], Any]) -> Sequence[Any]:
+    return [seen for each in items if (seen := how(each)) is not None]
+
 
 S = TypeVar("S")
 

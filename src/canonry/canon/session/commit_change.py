@@ -23,22 +23,17 @@ from canonry.canon.judging.slices import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require_same_space
-from canonry.canon.session.paging import every_item, every_match
+from canonry.canon.session.paging import every_item, every_match, first_items, paged
 from canonry.language.clauses.keys import most_under
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
-from canonry.log.items.facts import (
-    Event,
-    Fact,
-    Relation,
-)
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
 from canonry.log.observing import entry_audience, names_in, under
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
-from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.fields import revised
@@ -53,21 +48,22 @@ LOADS_MAX: Final = 600
 PAGES_MAX: Final = 10
 """The most pages of relations that one lookup reads."""
 
-Wanting = Callable[[Slice], Collection[Lookup]]
-"""What a judgement by this slice still wants."""
 
+async def extend_slice(
+    canon: Canon, known: Slice, judge: Callable[[Slice], tuple[Collection[Lookup], T]]
+) -> tuple[Slice, T]:
+    """Load what a judgement wants, and what it wants then, until it wants nothing.
 
-async def extend_slice(canon: Canon, known: Slice, wanting: Wanting) -> Slice:
-    """Load what is wanted, and what is wanted then, until nothing is.
+    `judge` gives what it still wants by a slice, and what it comes to by that.
 
     Raises:
         BrokenInvariant: `canonization.endless`, a gate wants more without end.
     """
     for _round in range(LOADS_MAX):
-        wanted = wanting(known)
+        wanted, found = judge(known)
         if not wanted:
-            return known
-        known = await load_more(canon, known, wanted)
+            return known, found
+        known = known.extended(wanted, await _load(canon.judged, known, wanted))
     message = "a gate keeps asking for more of the canon; this is a defect"
     raise BrokenInvariant("canonization.endless", message)
 
@@ -81,22 +77,14 @@ async def judged_by(
         BrokenInvariant: `canonization.endless`, the rule wants more without end.
     """
     viewer = viewer_of(audience)
-    last: dict[SliceView, T] = {}
 
-    def wanting(known: Slice) -> Collection[Lookup]:
+    def judge(known: Slice) -> tuple[Collection[Lookup], tuple[T, SliceView]]:
         view = SliceView(known, canon.policy, viewer)
-        last.clear()
-        last[view] = work(view)
-        return view.wanted
+        found = work(view)
+        return view.wanted, (found, view)
 
-    await extend_slice(canon, Slice(space=space), wanting)
-    ((view, found),) = last.items()
+    _, (found, view) = await extend_slice(canon, Slice(space=space), judge)
     return found, frozenset(view.read)
-
-
-async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:
-    """The slice with the answers to these lookups."""
-    return known.extended(wanted, await _load(canon.judged, known, wanted))
 
 
 async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[Thing]:
@@ -108,7 +96,13 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
     for lookup in wanted:
         match lookup:
             case RelationsLookup():
-                found.extend(await _relations(canon, space, lookup))
+                query = RelationQuery(
+                    spaces=frozenset((space,)),
+                    entities=frozenset((EntityId(lookup.entity_id),)),
+                    rel_type=lookup.rel_type,
+                    direction=lookup.direction,
+                )
+                found += (await first_items(paged(canon.state.relations, query), PAGES_MAX))[0]
             case NameLookup():
                 found.extend(
                     await canon.state.entities_named(space, lookup.entity_type, lookup.name)
@@ -153,24 +147,6 @@ async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> 
     known = [revised(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
     totals = [(await canon.state.events(query)).total for query in known]
     return EntityId(min(zip(totals, involved, strict=True))[1])
-
-
-async def _relations(canon: Canon, space: SpaceId, lookup: RelationsLookup) -> list[Thing]:
-    found: list[Thing] = []
-    for number in range(PAGES_MAX):
-        query = RelationQuery(
-            spaces=frozenset((space,)),
-            entities=frozenset((EntityId(lookup.entity_id),)),
-            rel_type=lookup.rel_type,
-            direction=lookup.direction,
-            limit=PAGE_MAX,
-            offset=number * PAGE_MAX,
-        )
-        page = await canon.state.relations(query)
-        found.extend(page.items)
-        if len(found) >= page.total:
-            break
-    return found
 
 
 ATTEMPTS_FREE: Final = 3
@@ -351,14 +327,12 @@ async def _for_its_audience(
     entries = under(change.entries, told or EVERYBODY, known)
     if not touches(entries):
         return entries, SettledLines()
-    found = SettledLines()
 
-    def wanting(known: Slice) -> Collection[Lookup]:
-        nonlocal found
+    def judge(known: Slice) -> tuple[Collection[Lookup], SettledLines]:
         found = settled(known, canon.policy, entries, partial(derived_id, commit_id))
-        return found.wanted
+        return found.wanted, found
 
-    await extend_slice(canon, Slice(space=space), wanting)
+    _, found = await extend_slice(canon, Slice(space=space), judge)
     return entries, found
 
 

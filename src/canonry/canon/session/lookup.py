@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from canonry.canon.judging.laws import opposed_tags
+from canonry.canon.judging.relation_lines import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
-from canonry.canon.session.canon import Canon
-from canonry.canon.session.sight import APART
+from canonry.canon.session.canon import APART, Canon
 from canonry.log.entries import THING_KINDS, Born, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
@@ -160,20 +159,15 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
         NotFound: `universe.unknown`.
     """
     if universe_id is None:
-        return await _covered_together(canon, caller)
+        if caller.spaces is None:
+            return await canon.space_kinds.together(canon.state)
+        known = await canon.seen_by(caller).things(caller.spaces)
+        return frozenset(
+            space
+            for space in caller.spaces
+            if not (isinstance(one := known.get(space), Space) and one.kind in APART)
+        )
     named = await canon.seen_by(caller).thing(universe_id)
     if isinstance(named, Space) and named.kind in APART:
         return frozenset((named.id,))
     return frozenset(((await require_universe(canon, caller, universe_id)).id,))
-
-
-async def _covered_together(canon: Canon, caller: Caller) -> Spaces:
-    """All that the caller sees, but accounts and projects; None: the store has none of these."""
-    if caller.spaces is None:
-        return await canon.space_kinds.together(canon.state)
-    known = await canon.seen_by(caller).things(caller.spaces)
-    return frozenset(space for space in caller.spaces if not _is_apart(known.get(space)))
-
-
-def _is_apart(thing: object) -> bool:
-    return isinstance(thing, Space) and thing.kind in APART

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from canonry.canon.session.caller import Progress
+from canonry.log.items.scenes import Turn
+from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.values.ids import SceneId
 
 Q = TypeVar("Q", bound=Any)
 T = TypeVar("T")
@@ -16,30 +19,44 @@ NEWEST_MAX: Final = PAGE_MAX
 
 async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
     """The items in their order; `ask` takes `limit` and `offset` and gives that page."""
-    async for items in _pages(ask):
-        for item in items:
-            yield item
-
-
-async def _pages(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[Sequence[T]]:
     offset, total = 0, 1
     while offset < total:
         page = await ask(limit=PAGE_MAX, offset=offset)
-        yield page.items
+        for item in page.items:
+            yield item
         if not page.items:
             return
         offset, total = offset + len(page.items), page.total
 
 
-async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> AsyncIterator[T]:
+def paged(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Callable[..., Awaitable[Page[T]]]:
+    """Asks for a page of all that matches a query, whatever its own `limit` and `offset`."""
+    return lambda limit, offset: ask(replace(query, limit=limit, offset=offset))
+
+
+def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> AsyncIterator[T]:
     """All that matches a query, whatever its own `limit` and `offset`."""
+    return every_item(paged(ask, query))
 
-    async def page_of(limit: int, offset: int) -> Page[T]:
-        return await ask(replace(query, limit=limit, offset=offset))
 
-    async for items in _pages(page_of):
-        for item in items:
-            yield item
+async def first_items(ask: Callable[..., Awaitable[Page[T]]], pages: int) -> tuple[list[T], bool]:
+    """The items of the first so many pages, and whether there are more."""
+    found: list[T] = []
+    for number in range(pages):
+        page = await ask(limit=PAGE_MAX, offset=number * PAGE_MAX)
+        found += page.items
+        if (number + 1) * PAGE_MAX >= page.total:
+            return found, False
+    return found, True
+
+
+async def every_turn(documents: Documents, scene_id: SceneId) -> AsyncIterator[Turn]:
+    """The turns of a scene, in their order."""
+    after = -1
+    while page := await documents.turns(scene_id, after=after, limit=PAGE_MAX):
+        for turn in page:
+            yield turn
+        after = page[-1].index
 
 
 async def newest_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from canonry.canon.session.paging import every_match, every_turn
 from canonry.language.texts.sentences import chunks_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -14,10 +15,9 @@ from canonry.readmodels.ports.documents import Documents, SceneQuery
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector, VectorEntry
 from canonry.values.audience import covers
-from canonry.values.ids import SceneId, SpaceId
+from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 
-_PAGE: Final = 100
 _DIGEST_BYTES: Final = 16
 _ROLES: Final = {Speaker.USER: "Player", Speaker.GM: "GM", Speaker.ENTITY: "Somebody"}
 
@@ -173,22 +173,9 @@ def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
 
 async def left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
     """The turns of a space whose forerunners were erased."""
-    offset = 0
-    while True:
-        query = SceneQuery(spaces=frozenset((space,)), limit=_PAGE, offset=offset)
-        page = await documents.scenes(query)
-        for scene in page.items:
-            async for turn in _left_alone_in(documents, scene.id):
+    async for scene in every_match(documents.scenes, SceneQuery(spaces=frozenset((space,)))):
+        before = -1
+        async for turn in every_turn(documents, scene.id):
+            if turn.index != before + 1:
                 yield turn
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            return
-
-
-async def _left_alone_in(documents: Documents, scene_id: SceneId) -> AsyncIterator[Turn]:
-    after = -1
-    while page := await documents.turns(scene_id, after=after):
-        for turn in page:
-            if turn.index != after + 1:
-                yield turn
-            after = turn.index
+            before = turn.index

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.paging import first_items, paged
 from canonry.log.entries import Thing
 from canonry.log.items.scenes import Scene, Story
 from canonry.readmodels.ports.documents import SceneQuery
@@ -21,9 +22,8 @@ T = TypeVar("T")
 CALENDAR: Final = "calendar"
 """The property of a universe that holds its calendar, as it was declared."""
 
-_SCENES: Final = 500
-_SCENES_MAX: Final = 20 * _SCENES
-"""So many scenes of a story tell when its present is."""
+_PAGES_MAX: Final = 20
+"""So many pages of scenes of a story tell when its present is."""
 
 
 def calendar_of(space: Space) -> Calendar:
@@ -80,17 +80,7 @@ async def _present(canon: Canon, place: Thing) -> Instant | None:
         return None
     story_id = place.story_id if isinstance(place, Scene) else StoryId(place.id)
     before = place.order if isinstance(place, Scene) else None
-    latest: Instant | None = None
-    for offset in range(0, _SCENES_MAX, _SCENES):
-        query = SceneQuery(
-            spaces=frozenset((place.space,)), story_id=story_id, limit=_SCENES, offset=offset
-        )
-        page = await canon.documents.scenes(query)
-        for scene in page.items:
-            if before is not None and scene.order >= before:
-                return latest
-            if scene.time_ref is not None and (latest is None or scene.time_ref > latest):
-                latest = scene.time_ref
-        if offset + len(page.items) >= page.total:
-            break
-    return latest
+    query = SceneQuery(spaces=frozenset((place.space,)), story_id=story_id)
+    scenes, _ = await first_items(paged(canon.documents.scenes, query), _PAGES_MAX)
+    earlier = [each for each in scenes if before is None or each.order < before]
+    return max((each.time_ref for each in earlier if each.time_ref is not None), default=None)

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.paging import every_item, every_match
+from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.language.texts.stems import terms_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
@@ -42,14 +42,8 @@ from canonry.log.items.sources import Snippet, Source, SourceType
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.readmodels.ports.state import (
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    RelationQuery,
-    Spaces,
-)
-from canonry.readmodels.ports.view import PAGE_MAX, Upkeep
+from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ports.view import Upkeep
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, NewId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.json_values import decode_json, encode_json
@@ -281,18 +275,11 @@ async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> As
     relations = RelationQuery(spaces=spaces, entities=group)
     async for relation in every_match(state.relations, relations):
         yield relation
-    async for turn in _turns(canon, spaces):
+    documents, scenes = canon.documents, SceneQuery(spaces=spaces)
+    played = every_match(documents.scenes, scenes)
+    async for turn in (t async for s in played async for t in every_turn(documents, s.id)):
         if turn.entity_id in group:
             yield turn
-
-
-async def _turns(canon: Canon, spaces: Spaces) -> AsyncIterator[Turn]:
-    async for scene in every_match(canon.documents.scenes, SceneQuery(spaces=spaces)):
-        after = -1
-        while page := await canon.documents.turns(scene.id, after=after, limit=PAGE_MAX):
-            for turn in page:
-                yield turn
-            after = page[-1].index
 
 
 async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
@@ -478,7 +465,11 @@ async def erase(
 
     async def prepare(new_id: NewId) -> Change:
         things = await canon.state.things(plan.targets)
-        gone = await _erased_before(canon, things.values())
+        tombstones = {
+            each.position: each for each in things.values() if isinstance(each, Tombstone)
+        }
+        ended = [e for each in tombstones.values() for e in await _ending(canon, each)]
+        gone = frozenset(i for entry in ended if isinstance(entry, Erased) for i in entry.targets)
         left = tuple(target for target in plan.targets if target not in gone)
         if not left:
             return Change(entries=(), reads=frozenset())
@@ -503,13 +494,6 @@ async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
     things = await canon.state.things(targets)
     gone = ((each, things.get(each)) for each in targets)
     return {each: thing.was for each, thing in gone if isinstance(thing, Tombstone)}
-
-
-async def _erased_before(canon: Canon, things: Iterable[Thing]) -> frozenset[str]:
-    """Those of the things that were erased; one that was only withdrawn is still in the log."""
-    tombstones = {each.position: each for each in things if isinstance(each, Tombstone)}
-    ended = [e for each in tombstones.values() for e in await _ending(canon, each)]
-    return frozenset(i for entry in ended if isinstance(entry, Erased) for i in entry.targets)
 
 
 async def _ending(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withdrawn]:

@@ -1,12 +1,12 @@
 """Export a log, import it, and verify a store."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.language.texts.visible import visible
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.ports.ledger import Head, Ledger
+from canonry.log.ports.ledger import Ledger
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in, unseal
 from canonry.readmodels.follow_log import every_head
 from canonry.readmodels.ports.view import Finding, Upkeep, UpkeepProgress, Verification
@@ -49,36 +49,34 @@ async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[byte
             told(done, total)
             if not page:
                 break
-    yield _line({"manifest": manifest_of(heads)})
-
-
-def manifest_of(heads: Sequence[Head]) -> dict[str, Any]:
-    """The heads as the last line of an export, and as `canonry verify --record` writes them."""
-    return {
-        "commits": sum(head.position for head in heads),
-        "heads": {head.space: [head.position, head.hash] for head in heads},
-    }
+    yield _line(
+        {
+            "manifest": {
+                "commits": sum(head.position for head in heads),
+                "heads": {head.space: [head.position, head.hash] for head in heads},
+            }
+        }
+    )
 
 
 def line_of(sealed: Sealed) -> bytes:
     """The line of one commit."""
-    return _line(commit_as_data(sealed))
-
-
-def commit_as_data(sealed: Sealed) -> dict[str, Any]:
-    """One commit as JSON values; bodies and payloads are JSON text already and stay byte-exact."""
-    return {
-        "space": sealed.space,
-        "position": sealed.position,
-        "id": sealed.id,
-        "recorded_at": sealed.recorded_at,
-        "hash": sealed.hash,
-        "body": sealed.body.decode(),
-        "parts": [
-            None if part is None else {"salt": part.salt.hex(), "payload": part.payload.decode()}
-            for part in sealed.parts
-        ],
-    }
+    return _line(
+        {
+            "space": sealed.space,
+            "position": sealed.position,
+            "id": sealed.id,
+            "recorded_at": sealed.recorded_at,
+            "hash": sealed.hash,
+            "body": sealed.body.decode(),
+            "parts": [
+                None
+                if part is None
+                else {"salt": part.salt.hex(), "payload": part.payload.decode()}
+                for part in sealed.parts
+            ],
+        }
+    )
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
@@ -288,19 +286,17 @@ async def verify_store(
     verification = await upkeep.verify(told)
     if not against:
         return verification
-    extra = [finding async for finding in _missing(ledger, against)]
-    return replace(verification, findings=(*extra, *verification.findings))
-
-
-async def _missing(ledger: Ledger, against: Heads) -> AsyncIterator[Finding]:
+    extra: list[Finding] = []
     for space, (position, digest) in sorted(against.items()):
         page = await ledger.read_sealed(space, after=Position(position - 1), limit=1)
         where = f"{space} at position {position}"
         if not page:
-            head = await ledger.head(space)
-            yield Finding(where=where, what=f"the log ends at {head}: its tail was cut off")
+            what = f"the log ends at {await ledger.head(space)}: its tail was cut off"
+            extra.append(Finding(where=where, what=what))
         elif page[0].hash != digest:
-            yield Finding(where=where, what="the recorded commit was replaced by another")
+            what = "the recorded commit was replaced by another"
+            extra.append(Finding(where=where, what=what))
+    return replace(verification, findings=(*extra, *verification.findings))
 
 
 def heads_from(text: bytes, name: str) -> Heads:

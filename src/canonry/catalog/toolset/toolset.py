@@ -15,7 +15,7 @@ from canonry.catalog.usecases.rows import (
     require_project,
     search_catalog,
 )
-from canonry.gateway.browsing import beginning
+from canonry.gateway.catalogue import beginning
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.shapes import INTEGER, TEXT, UUID, DialectTable, Shape, nullable

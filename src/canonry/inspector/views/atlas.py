@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from canonry.assistant.desk import desk_of
-from canonry.canon.queries.listings import EntityQuery, query_entities
+from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
@@ -18,6 +18,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
 from canonry.readmodels.edges import Direction, Tick, kind_of
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.ids import EntityId
 from canonry.world.domain.atlas import Atlas, Exit, Place
 from canonry.world.domain.drawing import spots_of

@@ -3,19 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from canonry.assistant.changing import how_of, says
 from canonry.assistant.desk import Desk, desk_of, known_at
+from canonry.assistant.explaining import how_of, says
 from canonry.assistant.rows import Names, kind_of, named_in, rows_of
-from canonry.canon.queries.listings import (
-    EventQuery,
-    FactQuery,
-    RelationQuery,
-    list_spaces,
-    query_events,
-    query_facts,
-    query_relations,
-)
-from canonry.canon.queries.timeline import ChangeQuery, Written, list_changes, read_as_known
+from canonry.canon.queries.explain import ChangeQuery, Written, list_changes, read_as_known
+from canonry.canon.queries.listings import list_spaces, query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.traversal import traverse_related
@@ -28,6 +20,7 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.recall.usecases.find_things import holds
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import InvalidInput
@@ -244,9 +237,9 @@ async def _dated(desk: Desk) -> tuple[list[Thing], bool]:
     ids: dict[str, Any] = {"universe_id": desk.space.id, "entity_id": None}
     canon, caller = desk.canon, desk.caller
     pages: list[Any] = [
-        await query_facts(canon, caller, FactQuery(limit=LISTED_MAX), **ids),
-        await query_events(canon, caller, EventQuery(limit=LISTED_MAX), **ids),
-        await query_relations(canon, caller, RelationQuery(limit=LISTED_MAX), **ids),
+        await query_asserted(canon, caller, FactQuery(limit=LISTED_MAX), **ids),
+        await query_asserted(canon, caller, EventQuery(limit=LISTED_MAX), **ids),
+        await query_asserted(canon, caller, RelationQuery(limit=LISTED_MAX), **ids),
     ]
     found = [each for page in pages for each in page.items]
     return found, any(page.total > len(page.items) for page in pages)
@@ -323,7 +316,7 @@ async def _newest_relations(desk: Desk, most: int) -> tuple[Sequence[Relation], 
     while True:
         limit = min(_PAGE, (most - len(tied)) // 2 + _MORE)  # most of them tie two that are new
         asked = RelationQuery(newest_first=True, limit=limit, offset=len(found))
-        page = await query_relations(desk.canon, desk.caller, asked, **ids)
+        page = await query_asserted(desk.canon, desk.caller, asked, **ids)
         for each in page.items:
             tied |= {each.from_id, each.to_id}
             if len(tied) > most:

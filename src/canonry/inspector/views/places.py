@@ -7,14 +7,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of, known_at
 from canonry.assistant.rows import Row, rows_of
-from canonry.canon.queries.listings import (
-    ChosenSpace,
-    EntityQuery,
-    EventQuery,
-    list_spaces,
-    query_entities,
-    query_events,
-)
+from canonry.canon.queries.listings import ChosenSpace, list_spaces, query_asserted, query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
@@ -23,6 +16,7 @@ from canonry.log.items.entities import family_of
 from canonry.log.items.scenes import Scene, Story
 from canonry.narrative.usecases.scenes import query_scenes, query_stories
 from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.state import EntityQuery, EventQuery
 from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
@@ -76,11 +70,11 @@ def _place(space: ChosenSpace, **more: Any) -> SpaceSeen:
 
 async def _told_times(desk: Desk) -> tuple[Instant | None, Instant | None]:
     ids = {"universe_id": desk.space.id, "entity_id": None}
-    first = await query_events(desk.canon, desk.caller, EventQuery(limit=1), **ids)
+    first = await query_asserted(desk.canon, desk.caller, EventQuery(limit=1), **ids)
     if not first.items:
         return None, None
     last = EventQuery(limit=1, offset=max(0, first.total - 1))
-    found = await query_events(desk.canon, desk.caller, last, **ids)
+    found = await query_asserted(desk.canon, desk.caller, last, **ids)
     times = [e.time_ref for page in (first, found) for e in page.items if e.time_ref is not None]
     return (min(times), max(times)) if times else (None, None)
 

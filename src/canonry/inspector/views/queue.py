@@ -12,7 +12,6 @@ from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, proposal_text, rows_of
 from canonry.canon.canonization.proposals import (
     KeeperVerdict,
-    ProposalQuery,
     evaluate_proposal,
     list_proposals,
     restate_proposal,
@@ -34,7 +33,7 @@ from canonry.log.items.facts import Event, Fact
 from canonry.log.items.proposals import Ask, Grade, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Story
 from canonry.narrative.usecases.scenes import get_scene, get_turns, query_scenes
-from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.corrections import Settled, list_unclear, settle_values
 from canonry.records.usecases.identity import DuplicateQuery, duplicates_within

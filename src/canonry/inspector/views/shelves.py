@@ -6,13 +6,14 @@ from starlette.responses import Response
 
 from canonry.assistant.desk import desk_of
 from canonry.assistant.rows import rows_of
-from canonry.canon.queries.listings import EntityQuery, query_entities
+from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.usecases.rows import search_catalog
 from canonry.gateway.tool import Arguments
 from canonry.inspector.doors import Visit
 from canonry.inspector.views.places import Seen, entity_types, place_of
+from canonry.readmodels.ports.state import EntityQuery
 
 PAGE: Final = 50
 

@@ -10,13 +10,7 @@ from canonry.assistant.rows import kind_of, rows_of
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding
 from canonry.canon.ports.files import FileType
 from canonry.canon.queries.explain import explain
-from canonry.canon.queries.listings import (
-    FactQuery,
-    RelationQuery,
-    query_facts,
-    query_relations,
-    query_snippets,
-)
+from canonry.canon.queries.listings import query_asserted, query_snippets
 from canonry.canon.queries.names import title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -32,6 +26,7 @@ from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.readmodels.ports.state import FactQuery, RelationQuery
 from canonry.recall.usecases.find_things import about
 from canonry.records.notation.labels import places_of
 from canonry.records.usecases.corrections import picture_of, reading_of
@@ -194,9 +189,9 @@ async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Seq
     if desk.space.opened is None:
         return (), ()
     ids: dict[str, Any] = {"universe_id": entity.space, "entity_id": entity.id}
-    facts = await query_facts(canon, caller, FactQuery(limit=_NEAR), **ids)
+    facts = await query_asserted(canon, caller, FactQuery(limit=_NEAR), **ids)
     asked = RelationQuery(limit=_NEAR, newest_first=True)
-    relations = await query_relations(canon, caller, asked, **ids)
+    relations = await query_asserted(canon, caller, asked, **ids)
     own = {entity.id, *entity.members}
     ends = {one for each in relations.items for one in (each.from_id, each.to_id)} - own
     others = {each.id: each for each in await links(desk, ends)}
@@ -350,7 +345,7 @@ async def _resting(desk: Desk, arguments: Arguments) -> dict[str, list[str]]:
         return found
     query = FactQuery(limit=_LOOKED_AT)
     ids = {"universe_id": desk.space.id, "entity_id": None}
-    page = await query_facts(desk.canon, desk.caller, query, **ids)
+    page = await query_asserted(desk.canon, desk.caller, query, **ids)
     for fact in await as_of(desk, page.items, arguments):
         for each in fact.evidence:
             if len(found[each.ref]) < PAGE:

@@ -1,17 +1,149 @@
-"""Frame keys: under which words a statement is found by those that may conflict with it.
-
-A key joins what a statement is about with what it says of it. Two statements that share no key do
-not speak of the same, so that rivals are looked up and never searched for.
-"""
+"""Keys and gists: what a statement is about, and under which keys its rivals are found."""
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Final
 
-from canonry.language.clauses.gists import Gist, gist_of
+from canonry.language.clauses.frames import Standing, words_of
 from canonry.language.clauses.reading import frames_of
-from canonry.language.clauses.tokens import lemma
-from canonry.language.words.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
+from canonry.language.clauses.tokens import Token, is_coin, lemma, number_of, sentences_in
+from canonry.language.texts.stems import DEFAULT, STOP_WORDS, languages_of, stem_of, terms_of
+from canonry.language.words.frame_words import (
+    CLOSING,
+    ENDED,
+    ENDING_VERBS,
+    NEGATIONS,
+    OFFICES,
+    RULING,
+)
+
+# Topics: words that belong together, by which statements meet in other words.
+#
+# The topics stand in files beside the vocabularies, a topic a line. `topics.txt` was made of the
+# vectors of the default model, by `python -m bench.contradictions.topics`; `opposites.txt` has
+# words
+# that are set against each other, and was written by hand. A topic's number is stored with views,
+# so
+# that another order of the lines needs another version of the views.
+
+_FOLDER: Final = "canonry.language.words"
+_NONE: Final = frozenset[int]()
+
+
+@lru_cache(maxsize=32_768)
+def topics_of(stem: str) -> frozenset[int]:
+    """The numbers of the topics that an English stem belongs to; mostly none to three."""
+    return _topics().get(stem, _NONE)
+
+
+@cache
+def _topics() -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for number, stems in enumerate(_lines()):
+        for stem in stems:
+            found.setdefault(stem, set()).add(number)
+    return {stem: frozenset(numbers) for stem, numbers in found.items()}
+
+
+def _lines() -> Iterator[list[str]]:
+    folder, stops = files(_FOLDER), STOP_WORDS[DEFAULT]
+    for line in (folder / "opposites.txt").read_text("utf-8").splitlines():
+        yield [lemma(word) for word in line.split() if word not in stops]
+    for line in (folder / "topics.txt").read_text("utf-8").splitlines():
+        yield line.split()
+
+
+_EMPTY: Final = frozenset[str]()
+_LIGHT: Final = frozenset({",", "'s", "s", "piece", "get", "go", "come", "take", "make", "give"})
+_SILENT: Final = frozenset(map(lemma, STOP_WORDS[DEFAULT] | NEGATIONS[DEFAULT] | _LIGHT))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gist:
+    """A statement as words without order; all are stems, of which `forms` has the words.
+
+    `everything` is the words and the names. `subject` and `when` are empty where no frame was read,
+    as in other languages than English.
+    """
+
+    words: frozenset[str]
+    everything: frozenset[str]
+    forms: dict[str, str] = field(default_factory=dict)
+    subject: frozenset[str] = _EMPTY
+    topics: dict[str, frozenset[int]] = field(default_factory=dict)
+    negative: bool = False
+    closing: bool = False
+    when: frozenset[str] = _EMPTY
+    told: bool = True
+    framed: bool = True
+
+
+@lru_cache(maxsize=16_384)
+def gist_of(statement: str) -> Gist:
+    """The gist of a statement in any language."""
+    frames = frames_of(statement)
+    if not frames:
+        return _unframed(statement, languages_of(terms_of(statement))[0])
+    tokens = [token for sentence in sentences_in(statement) for token in sentence]
+    said = {token.word for token in tokens}
+    names = frozenset(token.stem for token in tokens if token.name)
+    kept = (token for token in tokens if token.stem not in _SILENT and not is_coin(token.word))
+    forms = {_plain(token): token.word for token in kept}
+    words = frozenset(forms) - names
+    return Gist(
+        words=words,
+        everything=words | names,
+        forms=forms,
+        subject=words_of(frames[0].subject),
+        topics={word: topics for word in words if (topics := topics_of(word))},
+        negative=len(said & NEGATIONS[DEFAULT]) % 2 == 1,
+        closing=bool(said & CLOSING),
+        when=_EMPTY.union(*(frame.when for frame in frames)),
+        told=all(frame.standing is not Standing.SAID for frame in frames),
+    )
+
+
+@lru_cache(maxsize=16_384)
+def stems_in(names: str) -> frozenset[str]:
+    """The stems of the words of names."""
+    return frozenset(map(lemma, terms_of(names)))
+
+
+def _plain(token: Token) -> str:
+    number = number_of(token.word)
+    return token.stem if number is None else str(number)
+
+
+def gists_of(one: str, other: str) -> tuple[Gist, Gist]:
+    """The gists of both; where only one shows its language, the other is taken to be in it."""
+    first, second = gist_of(one), gist_of(other)
+    if first.framed == second.framed:
+        return first, second
+    language = languages_of(terms_of(other if first.framed else one))[0]
+    return _unframed(one, language), _unframed(other, language)
+
+
+@lru_cache(maxsize=4_096)
+def _unframed(statement: str, language: str) -> Gist:
+    terms = terms_of(statement)
+    denied = NEGATIONS.get(language, _EMPTY)
+    silent = STOP_WORDS[language] | denied
+    words = frozenset(stem_of(language, term) for term in terms if term not in silent)
+    return Gist(
+        words=words,
+        everything=words,
+        negative=len(denied.intersection(terms)) % 2 == 1,
+        framed=False,
+    )
+
+
+# Frame keys: under which words a statement is found by those that may conflict with it.
+#
+# A key joins what a statement is about with what it says of it. Two statements that share no key
+# do
+# not speak of the same, so that rivals are looked up and never searched for.
 
 NEAR_MAX: Final = 200
 """So many facts, the newest, are compared with what says something of one entity."""

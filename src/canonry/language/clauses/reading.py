@@ -1,30 +1,353 @@
-"""Reading: the frames of a statement; its sentences are cut into clauses, these into phrases."""
+"""Reading: the frames of a sentence, clause by clause."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from canonry.language.clauses.clauses import Clause, read_clause
-from canonry.language.clauses.frames import Frame, Standing
-from canonry.language.clauses.tokens import Token, Tokens, lemma, sentences_in
+from canonry.language.clauses.frames import Frame, Phrase, Standing, phrases_of
+from canonry.language.clauses.tokens import (
+    Token,
+    Tokens,
+    is_participle,
+    is_past,
+    is_progressive,
+    lemma,
+    number_of,
+    scale_of,
+    sentences_in,
+)
 from canonry.language.texts.stems import DEFAULT, languages_of, terms_of
 from canonry.language.words.frame_words import (
+    ADVERBS,
+    ALONE,
     BE,
     DETERMINERS,
     DO,
+    FUTURE,
     HAVE,
+    HEDGES,
     KNOWLEDGE,
+    LIMITS,
     MODALS,
     OPINIONS,
+    PAST,
+    PERSONS,
+    PREPOSITIONS,
     PRONOUNS,
+    QUANTIFIERS,
     SOURCES,
+    TEMPORAL,
+    TIMES,
 )
+
+_NEGATING: Final = frozenset({"not", "never", "nolonger", "no", "nobody", "nothing", "neither",
+                              "nowhere", "none", "hardly", "scarcely", "barely", "seldom",
+                              "rarely"})  # fmt: skip
+_AUXILIARY: Final = BE | HAVE | DO | set(MODALS)
+_LIFTED: Final = ADVERBS | ALONE | LIMITS | {"exclusively", "not", "never", "nolonger", "seldom",
+                                             "rarely"}  # fmt: skip
+_HELPING: Final = _AUXILIARY | _LIFTED
+_BEFORE: Final = DETERMINERS | _LIFTED | set(QUANTIFIERS)
+_NO_VERB_AFTER: Final = DETERMINERS | PREPOSITIONS | {"'s", "and", "no"}
+_FRONTED: Final = TEMPORAL | {"from", "despite", "around", "near"}
+_YEAR: Final = len("1402")
+_TIMES: Final = frozenset(map(lemma, TIMES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A clause as tokens; `flipped` where it stands under "it is not true that"."""
+
+    tokens: Tokens
+    standing: Standing = Standing.TOLD
+    flipped: bool = False
+    condition: frozenset[str] = frozenset()
+    verb_at: int | None = None
+    """Where the verb is known to stand, as that of what somebody says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """What stands around the verb: the marks, the verb, and where the rest begins."""
+
+    verb: str
+    rest: Tokens
+    sure: bool
+    modal: str = ""
+    past: bool = False
+    perfect: bool = False
+    future: bool = False
+    passive: bool = False
+
+
+def read_clause(clause: Clause) -> Sequence[Frame]:
+    """The frame of the clause, and of a passive one also the active frame; none without words."""
+    if clause.verb_at is None:
+        tokens = _fronted(clause.tokens)
+        if tokens and tokens[0].word == "there":
+            tokens = _existing(tokens)
+        at = _verb_at(tokens)
+    else:
+        tokens = clause.tokens
+        first = _verb_at(tokens[: clause.verb_at])
+        helped = first is not None and tokens[first].word in _HELPING
+        at = first if helped else clause.verb_at
+    if not tokens or at is None:
+        return ()
+    tokens, at = _inverted(tokens, at)
+    subject, marks = _subject(tokens[:at])
+    lifted = [t.word for i, t in enumerate(tokens) if i >= at and _is_lifted(tokens, i)]
+    group = _group(tuple(t for i, t in enumerate(tokens) if i >= at and not _is_lifted(tokens, i)))
+    rest_marks = frozenset(t.word for t in group.rest if t.word in _NEGATING)
+    rest = tuple([t for t in group.rest if t.word not in {"no", "nobody", "nothing"}])
+    done = phrases_of(rest[:1]) + phrases_of(rest[1:]) if group.passive else phrases_of(rest)
+    phrases, when = _timed(done)
+    negations = [*(w for w in (*marks, *lifted) if w in _NEGATING), *rest_marks]
+    quantifier = next((QUANTIFIERS[w] for w in marks if w in QUANTIFIERS), "")
+    none = any(w in {"no", "nobody", "none", "neither", "nothing"} for w in marks)
+    odd = len(negations) % 2 == 1
+    marked = frozenset((*marks, *lifted, *(t.word for t in rest if t.word in QUANTIFIERS)))
+    if group.verb == "be" and phrases and phrases[0].role == "without":
+        group = replace(group, verb="have")
+        phrases, odd = (replace(phrases[0], role=""), *phrases[1:]), not odd
+    frame = Frame(
+        subject=phrases_of(subject),
+        verb=group.verb,
+        phrases=phrases,
+        sure=group.sure,
+        negative=odd != clause.flipped,
+        never="never" in negations or none,
+        ends="nolonger" in negations,
+        hedged=bool(set(negations) & HEDGES) or bool(odd and set(lifted) & HEDGES),
+        modal=group.modal,
+        past=group.past,
+        perfect=group.perfect,
+        future=group.future,
+        quantifier="none" if none else _quantifier(marks, quantifier),
+        person=bool(set(marks) & PERSONS),
+        exclusive=bool({"only", "alone"} & set(marks)) or "exclusively" in lifted,
+        marks=marked,
+        when=when,
+        condition=clause.condition,
+        standing=clause.standing,
+        group=any(t.word in {"and", "or", "nor"} for t in subject),
+        words=frozenset([t.stem for t in tokens if t.word not in _EMPTY]),
+        passive=False,
+    )
+    return (frame, *_active(frame)) if group.passive else (frame,)
+
+
+def _quantifier(marks: tuple[str, ...], quantifier: str) -> str:
+    return "notall" if quantifier == "all" and "not" in marks else quantifier
+
+
+_EMPTY: Final = (
+    DETERMINERS | _AUXILIARY | PREPOSITIONS | _LIFTED | {",", "'s", "no", "and", "or", "nor"}
+)
+
+
+def _is_lifted(tokens: Tokens, i: int) -> bool:
+    """Whether a word is an adverb here; after an article, as in "a just man", it is none."""
+    return tokens[i].word in _LIFTED and not (i and tokens[i - 1].word in DETERMINERS)
+
+
+def _active(frame: Frame) -> Iterator[Frame]:
+    by = next((p for p in frame.phrases if p.role == "by"), None)
+    if by is None or not frame.phrases or not frame.subject:
+        return
+    done, *others = frame.phrases
+    kept = tuple(p for p in others if p is not by)
+    yield replace(
+        frame,
+        subject=(replace(by, role=""),),
+        verb=done.head,
+        phrases=(*frame.subject, *kept),
+        passive=True,
+        quantifier="",
+        group=False,
+    )
+
+
+def _fronted(tokens: Tokens) -> Tokens:
+    """A circumstance that is said first moves to the end."""
+    tokens = tuple([t for i, t in enumerate(tokens) if i or t.word not in {",", "and", "then"}])
+    if len(tokens) > 1 and any(
+        number_of(t.word) is not None and len(t.word) != _YEAR for t in tokens[1:3]
+    ):
+        return tokens
+    if not tokens or tokens[0].word not in _FRONTED:
+        return tokens
+    end = next((i for i, t in enumerate(tokens) if t.word == ","), 0)
+    if not end or end > len("a few words"):
+        end = 2
+        while end < len(tokens) - 1:
+            token, before = tokens[end], tokens[end - 1]
+            begins = token.word in DETERMINERS or (token.name and not before.name)
+            if before.word in DETERMINERS or before.word in {"of", "'s"} or token.word == "'s":
+                begins = False
+            if begins:
+                break
+            end += 1
+        else:
+            return tokens
+        return (*tokens[end:], *tokens[:end])
+    return (*tokens[end + 1 :], *tokens[:end])
+
+
+def _inverted(tokens: Tokens, at: int) -> tuple[Tokens, int]:
+    """`Present were X and Y` is `X and Y were present`."""
+    told = bool(at) and tokens[at].word in BE and at + 1 < len(tokens) and tokens[at + 1].name
+    if not told or tokens[0].word in _BEFORE:
+        return tokens, at
+    if any(token.name for token in tokens[:1]) and tokens[0].stem not in _PRESENT:
+        return tokens, at
+    return (*tokens[at + 1 :], tokens[at], *tokens[:at]), len(tokens) - at - 1
+
+
+_PRESENT: Final = frozenset(
+    map(lemma, ("present", "absent", "among", "missing", "invited", "dead"))
+)
+
+
+def _existing(tokens: Tokens) -> Tokens:
+    """`There is (no) X in Y` is `(no) X is in Y`."""
+    at = next((i for i, t in enumerate(tokens) if t.word in BE), None)
+    if at is None:
+        return tokens
+    rest = tokens[at + 1 :]
+    negated = tuple(t for t in rest[:1] if t.word in {"not", "never", "nolonger"})
+    rest = rest[len(negated) :]
+    cut = next((i for i, t in enumerate(rest) if i and t.word in PREPOSITIONS - {"of"}), len(rest))
+    return (*rest[:cut], *tokens[1:at], tokens[at], *negated, *rest[cut:])
+
+
+def _verb_at(tokens: Tokens) -> int | None:
+    """Where the group of the verb begins: with an auxiliary, else with the likeliest word."""
+    for i, token in enumerate(tokens):
+        if token.word in _AUXILIARY and not (
+            i and tokens[i - 1].word in {"who", "that", "which", "to"}
+        ):
+            return _back(tokens, i)
+    start = 0
+    while start < len(tokens) - 1 and (
+        tokens[start].word in _BEFORE
+        or tokens[start].word in _COUNTING
+        or number_of(tokens[start].word) is not None
+        or scale_of(tokens[start].word)
+        or tokens[start].word in {"of", ","}
+    ):
+        if tokens[start].word in PERSONS:
+            break
+        start += 1
+    likely = [i for i in range(start + 1, len(tokens)) if _likely(tokens, i)]
+    if likely:
+        return _back(tokens, likely[0])
+    at = start + 1
+    while at < len(tokens) and (
+        tokens[at].word in {"'s", "of", "and", ","} or tokens[at - 1].word in {"'s", "of", "and"}
+        or (tokens[at].name and tokens[at - 1].name) or tokens[at].word in DETERMINERS | ADVERBS
+    ):  # fmt: skip
+        at += 1
+    return _back(tokens, at) if at < len(tokens) else None
+
+
+_COUNTING: Final = frozenset(
+    {"no", "neither", "fewer", "more", "less", "than", "at", "least", "about", "around", "roughly"}
+)
+
+
+def _back(tokens: Tokens, at: int) -> int:
+    while at > 1 and tokens[at - 1].word != "both" and _is_lifted(tokens, at - 1):
+        at -= 1
+    return at
+
+
+def _likely(tokens: Tokens, i: int) -> bool:
+    token, before = tokens[i], tokens[i - 1]
+    if token.name or before.word in _NO_VERB_AFTER:
+        return False
+    if number_of(before.word) is not None or scale_of(before.word):
+        return False
+    if is_participle(token.word):
+        return True
+    if token.word.endswith("s") and not token.word.endswith("ss") and token.word != "'s":
+        return (
+            token.word not in QUANTIFIERS
+            and token.word not in PREPOSITIONS
+            and (before.name or before.word in _LIFTED or not before.word.endswith("s"))
+        )
+    return False
+
+
+def _subject(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]]:
+    """The tokens of the subject without what quantifies or limits it, and those words."""
+    special = set(QUANTIFIERS) | _NEGATING | _LIFTED | {"neither", "only", "even"}
+    marks = tuple(t.word for t in tokens if t.word in special)
+    kept = [t for t in tokens if t.word not in special or t.word in {"many", "several"}]
+    commas = [i for i, t in enumerate(kept) if t.word == ","]
+    if commas and not any(t.word in {"and", "or"} for t in kept):
+        kept = kept[: commas[0]]
+    while kept and kept[0].word == "of":
+        kept = kept[1:]
+    return tuple(kept), marks
+
+
+def _group(tokens: Tokens) -> _Group:
+    modal, past, perfect, future, sure = "", False, False, False, False
+    at = 0
+    while at < len(tokens) and tokens[at].word in set(MODALS) | DO:
+        word = tokens[at].word
+        if word in DO and at + 1 == len(tokens):
+            break
+        if word in DO and (
+            tokens[at + 1].word in DETERMINERS | PREPOSITIONS - {"like"} or tokens[at + 1].name
+        ):
+            break
+        modal = modal or ("" if word in FUTURE | DO else MODALS[word])
+        future, past, sure = future or word in FUTURE, past or word in PAST, True
+        at += 1
+    if at < len(tokens) and tokens[at].word in HAVE:
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if after is not None and (after.word in {"been", "had"} or is_participle(after.word)):
+            perfect, past, sure, at = True, past or tokens[at].word == "had", True, at + 1
+    if at >= len(tokens):
+        return _Group(verb="", rest=(), sure=sure, modal=modal, past=past)
+    head, rest = tokens[at], tokens[at + 1 :]
+    past = past or head.word in PAST or (is_past(head.word) and not sure)
+    if head.word not in BE:
+        verb = "have" if head.word in HAVE else head.stem
+        return _Group(
+            verb=verb, rest=rest, sure=sure or head.word in HAVE, modal=modal, past=past,
+            perfect=perfect, future=future,
+        )  # fmt: skip
+    if rest and is_progressive(rest[0].word):
+        return _Group(
+            verb=rest[0].stem, rest=rest[1:], sure=True, modal=modal, past=past, perfect=perfect,
+            future=future,
+        )  # fmt: skip
+    passive = bool(rest) and is_participle(rest[0].word)
+    return _Group(
+        verb="be", rest=rest, sure=True, modal=modal, past=past, perfect=perfect, future=future,
+        passive=passive,
+    )  # fmt: skip
+
+
+def _timed(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, ...], frozenset[str]]:
+    """The phrases that are no circumstance of time, and the words of those that are."""
+    kept, when = [], set[str]()
+    for one in phrases:
+        number = one.quantity is not None and not one.quantity.unit and one.head.isdigit()
+        if one.role in TEMPORAL and (one.head in _TIMES or number):
+            when |= {*one.words}
+        else:
+            kept.append(one)
+    return tuple(kept), frozenset(when)
+
 
 _OPINIONS: Final = frozenset(map(lemma, OPINIONS))
 _KNOWLEDGE: Final = frozenset(map(lemma, KNOWLEDGE))
 _REPORTS: Final = _OPINIONS | _KNOWLEDGE
-_AUXILIARY: Final = BE | HAVE | DO | set(MODALS)
 _CONDITIONS: Final = frozenset({"if", "unless", "whenever", "when", "while", "should"})
 _BREAKS: Final = frozenset(
     {"but", "because", "though", "although", "so", "while", "whereas", "yet"}

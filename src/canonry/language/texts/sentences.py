@@ -164,7 +164,11 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
     if len(starts) <= size:
         return (text,)
     sentences = sorted({bisect_left(starts, place) for place in sentence_starts(text)})
-    words = [n for n, start in enumerate(starts) if _begins_word(text, start)]
+    words = [
+        n
+        for n, start in enumerate(starts)
+        if (start == 0 or not (text[start].isalnum() and text[start - 1].isalnum()))
+    ]
 
     def best(low: int, high: int) -> int:
         """The last token from `low` to `high` that begins a sentence, else a word."""
@@ -179,10 +183,6 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
         first = best(max(first + 1, end - 2 * overlap), end - overlap)
     parts.append(text[starts[first] :].rstrip())
     return tuple(parts)
-
-
-def _begins_word(text: str, place: int) -> bool:
-    return place == 0 or not (text[place].isalnum() and text[place - 1].isalnum())
 
 
 # Excerpts: a document cut into pieces small enough to cite, each a verbatim stretch of it.

@@ -6,8 +6,8 @@ from functools import lru_cache
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from canonry.language.texts.stems import name_parts
 from canonry.language.texts.visible import skeleton, unaccented, without_sightless
-from canonry.language.texts.written_names import name_parts
 from canonry.log.items.entities import LABEL_MAX, Entity, says
 from canonry.log.items.veils import homed
 from canonry.log.schemas.narrative import NAME, EntityType

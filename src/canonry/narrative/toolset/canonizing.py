@@ -15,7 +15,6 @@ from canonry.canon.canonization.complete_scene import SceneOutcome
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, waive_conflict
 from canonry.canon.canonization.proposals import (
     KeeperVerdict,
-    ProposalQuery,
     Suggestion,
     create_loose_proposal,
     create_proposal,
@@ -32,7 +31,7 @@ from canonry.canon.commands.retcon_things import (
     retcon_scene,
     retcon_thing,
 )
-from canonry.canon.commands.sources import IngestRequest, NewSource, create_source, ingest_source
+from canonry.canon.commands.sources import NewSource, create_source, ingest_source
 from canonry.canon.queries.listings import query_snippets, query_sources
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -102,6 +101,7 @@ from canonry.narrative.toolset.shapes import (
     uuids_of,
 )
 from canonry.narrative.usecases.scenes import update_story
+from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SceneId, SpaceId
@@ -384,14 +384,10 @@ _query_sources: Final = listing_tool(
 )
 async def _ingest_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     data, kind = _document_of(arguments)
-    request = IngestRequest(
-        source_id=uuid_of(arguments, "source_id"),
-        data=data,
-        kind=kind,
-        title=optional_text(arguments, "title", canon.policy.limits.name),
-    )
+    source_id = uuid_of(arguments, "source_id")
+    title = optional_text(arguments, "title", canon.policy.limits.name)
     try:
-        return _INGESTED(await ingest_source(canon, caller, request))
+        return _INGESTED(await ingest_source(canon, caller, source_id, data, kind, title=title))
     except InvalidInput as error:
         path = "/text" if arguments.get("file") is None else "/file"
         raise InvalidInput(error.code, error.message, **{"path": path, **error.details}) from error

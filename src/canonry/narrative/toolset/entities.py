@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from canonry.canon.commands.entities import (
-    NewEntity,
     create_entity,
     merge_entities,
     unmerge_entities,
@@ -12,9 +11,9 @@ from canonry.canon.commands.entities import (
 )
 from canonry.canon.commands.facts import NewAxiom, create_axiom, link_evidence
 from canonry.canon.commands.universes import create_universe, declare_calendar
+from canonry.canon.judging.contents import EntityContent
 from canonry.canon.queries.listings import (
     EntityInFull,
-    EntityQuery,
     get_entity,
     query_axioms,
     query_entities,
@@ -82,8 +81,10 @@ from canonry.narrative.toolset.shapes import (
     texts_of,
     uuid_of,
 )
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import EntityId, SpaceDraft, SpaceKind
+from canonry.values.fields import Reference
+from canonry.values.ids import SpaceDraft, SpaceKind
 from canonry.values.provenance import Authority, CanonLevel, parse_evidence
 
 _WILDCARDS_MAX: Final = 10
@@ -179,14 +180,14 @@ def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
 )
 async def _create_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    new = NewEntity(
+    new = EntityContent(
         entity_class=entity_class_of(arguments["entity_class"]),
         entity_type=EntityType(arguments["entity_type"]),
         name=text_of(arguments, "name", limits.name),
         description=text_of(arguments, "description", limits.description),
         properties=arguments["properties"],
         state_tags=tags_of(arguments, _TAGS, limits.tag),
-        derives_from=optional_id(arguments, "derives_from", EntityId),
+        derives_from=optional_id(arguments, "derives_from", Reference),
     )
     receipt = await create_entity(canon, caller, backing_of(arguments), new)
     return created(_CREATED, receipt, EntityDraft)

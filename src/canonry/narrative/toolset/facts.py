@@ -5,19 +5,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from canonry.canon.commands.facts import NewEvent, NewFact, create_event, create_fact, link_causes
+from canonry.canon.commands.facts import create_event, create_fact, link_causes
 from canonry.canon.commands.relations import NewRelation, create_relation, end_relation
 from canonry.canon.commands.retcons import retcon_fact
-from canonry.canon.queries.explain import Explanation, Fall, Traced, explain
-from canonry.canon.queries.listings import (
-    EventQuery,
-    FactQuery,
-    RelationQuery,
-    query_events,
-    query_facts,
-    query_relations,
-)
-from canonry.canon.queries.timeline import Window, read_timeline
+from canonry.canon.judging.contents import EventContent, FactContent
+from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
+from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
@@ -91,8 +84,10 @@ from canonry.narrative.toolset.shapes import (
     uuid_of,
     uuids_of,
 )
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
+from canonry.values.fields import Reference
 from canonry.values.ids import SceneId
 from canonry.values.moments import parse_instant
 from canonry.values.observations import Observation
@@ -119,6 +114,10 @@ def _ids(receipt: Receipt[Any]) -> Iterator[str]:
     return (str(fact.id) for fact in receipt.made(FactDraft))
 
 
+def _involved(arguments: Arguments) -> tuple[Reference, ...]:
+    return tuple(map(Reference, uuids_of(arguments, "involved_entity_ids", minimum=1)))
+
+
 def _duration(arguments: Arguments) -> int | None:
     value = arguments.get("duration")
     if value is None:
@@ -137,9 +136,9 @@ def _duration(arguments: Arguments) -> int | None:
     also={"audience": AUDIENCE},
 )
 async def _create_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    new = NewFact(
+    new = FactContent(
         statement=text_of(arguments, "statement", canon.policy.limits.statement),
-        involved=uuids_of(arguments, "involved_entity_ids", minimum=1),
+        involved=_involved(arguments),
         time_ref=instant_of(arguments, "time_ref"),
         duration=_duration(arguments),
     )
@@ -169,7 +168,7 @@ async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         **page_of(arguments),
     )
     within = ("universe_id", "entity_id")
-    return await _FACTS.query(canon, caller, arguments, query_facts, query, *within)
+    return await _FACTS.query(canon, caller, arguments, query_asserted, query, *within)
 
 
 @writing_tool(
@@ -231,13 +230,13 @@ async def _create_event(canon: Canon, caller: Caller, arguments: Arguments) -> R
     scene_id = optional_id(arguments, "scene_id", SceneId)
     backing = replace(backing_of(arguments), scene_id=scene_id)
     causes = checked_list(arguments.get("causes_event_ids") or (), "causes_event_ids")
-    new = NewEvent(
+    new = EventContent(
         title=text_of(arguments, "title", limits.name),
         description=text_of(arguments, "description", limits.description),
         time_ref=instant_of(arguments, "time_ref"),
         severity=int(arguments.get("severity", _SEVERITY_DEFAULT)),
-        involved=uuids_of(arguments, "involved_entity_ids", minimum=1),
-        causes=tuple(str(each).lower() for each in causes),
+        involved=_involved(arguments),
+        causes=tuple(Reference(str(each).lower()) for each in causes),
     )
     receipt = await create_event(canon, caller, backing, new)
     return created(_EVENTS_CREATED, receipt, EventDraft)
@@ -261,7 +260,7 @@ async def _query_events(canon: Canon, caller: Caller, arguments: Arguments) -> R
         **page_of(arguments),
     )
     within = ("universe_id", "entity_id")
-    return await _EVENTS.query(canon, caller, arguments, query_events, query, *within)
+    return await _EVENTS.query(canon, caller, arguments, query_asserted, query, *within)
 
 
 @writing_tool(
@@ -350,7 +349,7 @@ async def _query_relationships(canon: Canon, caller: Caller, arguments: Argument
         **page_of(arguments),
     )
     within = ("universe_id", "entity_id")
-    return await _RELATIONS.query(canon, caller, arguments, query_relations, query, *within)
+    return await _RELATIONS.query(canon, caller, arguments, query_asserted, query, *within)
 
 
 @writing_tool(

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.queries.listings import (
-    EntityQuery,
-    EventQuery,
     get_entity,
+    query_asserted,
     query_entities,
-    query_events,
     query_snippets,
     query_sources,
     query_universes,
@@ -17,7 +15,7 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
-from canonry.gateway.browsing import LOOKED_THROUGH, beginning, through
+from canonry.gateway.catalogue import LOOKED_THROUGH, beginning, through
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -66,6 +64,7 @@ from canonry.narrative.usecases.memories import Recollection, keep_memory, recal
 from canonry.narrative.usecases.scenes import TurnPage, get_turns, query_scenes
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.state import EntityQuery, EventQuery
 from canonry.readmodels.ranking import Why
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING, FoundPassage
 from canonry.recall.usecases.search import (
@@ -431,7 +430,7 @@ async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[l
     offset = 0
     for _ in range(2):
         query = EventQuery(level=CanonLevel.CANON, limit=EVENTS_SHOWN, offset=offset)
-        page = await query_events(canon, caller, query, universe_id=universe.id)
+        page = await query_asserted(canon, caller, query, universe_id=universe.id)
         if page.total - offset <= EVENTS_SHOWN:
             break
         offset = page.total - EVENTS_SHOWN

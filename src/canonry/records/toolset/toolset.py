@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.account import account_of, require_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.browsing import beginning, through
+from canonry.gateway.catalogue import beginning, through
 from canonry.gateway.contract import ContractFile, brief
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.shapes import DialectTable

@@ -11,10 +11,9 @@ from typing import Any, Final
 from canonry.canon.ports.files import FileHint, Reading
 from canonry.canon.session.account import Account, opened, require_account, within_account
 from canonry.canon.session.caller import Caller, step
-from canonry.canon.session.canon import Canon
+from canonry.canon.session.canon import Canon, Sight
 from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, found_by
 from canonry.canon.session.paging import OF_RECORD, Pace, aside, every_item
-from canonry.canon.session.sight import Sight
 from canonry.language.texts.sentences import Cut, Excerpt, cut
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import thing_key

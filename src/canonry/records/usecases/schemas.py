@@ -5,12 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.session.account import (
-    Account,
-    account_of,
-    opened,
-    require_account,
-)
+from canonry.canon.session.account import Account, account_of, opened, require_account
 from canonry.canon.session.account import within_account as within
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon

@@ -9,9 +9,10 @@ from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from typing_extensions import override
 
-from canonry.log.canon import BESIDE_ROUNDS, beside, fold, needs
+from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import Entry, Erased, Thing
+from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Ledger, Touched
 from canonry.log.sealing import Sealed, unseal
 from canonry.readmodels.follow_log import heads_of

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from typing_extensions import override
 
-from canonry.log.canon import beside, fold, needs
+from canonry.log.canon import fold, needs
 from canonry.log.commits import (
     ORIGIN,
     Append,
@@ -23,6 +23,7 @@ from canonry.log.commits import (
 )
 from canonry.log.entries import Thing
 from canonry.log.folding import ANY, thing_key
+from canonry.log.observing import beside
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import scope
 from canonry.log.sealing import GENESIS, Sealed, unseal

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.log.canon import BESIDE_ROUNDS, beside, fold, needs
+from canonry.log.canon import fold, needs
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.folding import ANY, key_hash
 from canonry.log.items.veils import homed, is_veiled, variants
+from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine
 from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.readmodels.ports.state import Spaces

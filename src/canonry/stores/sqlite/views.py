@@ -10,13 +10,14 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.language.texts.stems import stems_of
-from canonry.log.canon import BESIDE_ROUNDS, beside, fold, needs
+from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit
 from canonry.log.entries import THING_KINDS, Entry, Thing, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
+from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.sealing import Sealed, require_unaltered, unseal
 from canonry.readmodels.listing import UNCOUNTED, List, difference
 from canonry.readmodels.passages import Collection, Passage, is_searched, passages_of

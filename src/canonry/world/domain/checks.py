@@ -7,9 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import (
-    RelationDraft,
-)
+from canonry.log.items.facts import RelationDraft
 from canonry.log.schemas.world_types import OPPOSED, WorldType
 from canonry.readmodels.edges import (
     OPPOSITE,

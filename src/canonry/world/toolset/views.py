@@ -7,10 +7,10 @@ from itertools import starmap
 from operator import itemgetter
 from typing import Any, Final
 
-from canonry.canon.queries.listings import EntityQuery, query_entities
+from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
-from canonry.gateway.browsing import beginning
+from canonry.gateway.catalogue import beginning
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
@@ -45,6 +45,7 @@ from canonry.log.items.facts import (
 )
 from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
 from canonry.readmodels.edges import Direction, tick_of, time_of_day, travel_ms
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of

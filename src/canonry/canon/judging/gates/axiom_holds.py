@@ -9,8 +9,8 @@ from typing import Final
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import EntityContent, RelationshipContent, StateChangeContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.laws import laws_against_relation, laws_against_state
-from canonry.canon.judging.namesakes import known_as
+from canonry.canon.judging.known_things import known_as
+from canonry.canon.judging.relation_lines import laws_against_relation, laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.facts import Axiom
 

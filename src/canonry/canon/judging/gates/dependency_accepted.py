@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.candidates import Candidate, dependencies_of
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.ordering import dependencies_of
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.proposals import Proposal, ProposalStatus
 

@@ -9,7 +9,7 @@ from typing import Final
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import EntityContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.namesakes import known_as, restated
+from canonry.canon.judging.known_things import known_as, restated
 from canonry.canon.judging.slices import SliceView
 from canonry.values.observations import Observation
 from canonry.values.provenance import strongest

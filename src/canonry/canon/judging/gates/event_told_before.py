@@ -9,7 +9,7 @@ from typing import Final
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import EventContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.retold_events import retold, telling_of
+from canonry.canon.judging.known_things import retold
 from canonry.canon.judging.slices import SliceView
 
 
@@ -20,7 +20,8 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     where = () if content.location is None else (content.location,)
     entities = [view.entity(one) for one in (*content.involved, *where)]
     involved = {entity.id for entity in entities if entity is not None}
-    for event in retold(telling_of(candidate, content), involved, view).perhaps:
+    scene_id = candidate.proposal.scene_id
+    for event in retold(content, involved, view, at=candidate.at, scene_id=scene_id).perhaps:
         yield Objection(
             weight=Weight.WARNS,
             rationale=f"perhaps this is the event {event.id}, which another scene tells",

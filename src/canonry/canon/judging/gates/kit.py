@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias, TypeVar
 
 from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.scoring import Score, score_of, standing_of
-from canonry.canon.judging.slices import Lookup, Slice, SliceView
+from canonry.canon.judging.slices import Lookup, Score, Slice, SliceView, score_of, standing_of
 from canonry.canon.judging.standing_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 from canonry.values.audience import ANYBODY, EVERYBODY, Audience, Viewer

@@ -12,7 +12,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
 )
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.laws import misplacing
+from canonry.canon.judging.relation_lines import misplacing
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact

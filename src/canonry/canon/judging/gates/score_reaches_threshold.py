@@ -9,8 +9,7 @@ from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.scoring import score_of, standing_of
-from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.slices import SliceView, score_of, standing_of
 from canonry.values.provenance import Authority
 
 

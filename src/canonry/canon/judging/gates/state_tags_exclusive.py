@@ -10,8 +10,8 @@ from typing import Final
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import EntityContent, StateChangeContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.laws import opposed_tags
-from canonry.canon.judging.namesakes import known_as
+from canonry.canon.judging.known_things import known_as
+from canonry.canon.judging.relation_lines import opposed_tags
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import (
     as_held,

@@ -9,24 +9,24 @@ from dataclasses import replace
 from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.comparing.conflicts import Stated, conflict, ends, tells_an_end
+from canonry.canon.judging.comparing.conflicts import (
+    Stated,
+    candidates_of,
+    conflict,
+    ends,
+    standings_of,
+    tells_an_end,
+    unread,
+    when_dated,
+)
 from canonry.canon.judging.comparing.findings import When
-from canonry.canon.judging.comparing.rivals import candidates_of, standings_of, unread, when_dated
-from canonry.canon.judging.contents import FactContent
+from canonry.canon.judging.contents import FactContent, end_of
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import still_stands
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import Grade
-from canonry.values.moments import (
-    AFTER_ALL,
-    SECOND,
-    Instant,
-    Moment,
-    comes_after,
-    overlaps,
-    same_scene,
-)
+from canonry.values.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
 from canonry.values.provenance import Authority
 
 _BY_TIME: Final = {
@@ -65,10 +65,8 @@ def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
 
 
 def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
-    start, end = candidate.at, None
-    if start is not None and content.duration is not None:
-        end = Instant(start + content.duration * SECOND)
-    return overlaps(start, end, fact.time_ref, fact.ends_at)
+    end = end_of(candidate.at, content.duration)
+    return overlaps(candidate.at, end, fact.time_ref, fact.ends_at)
 
 
 def _objections(

@@ -1,16 +1,19 @@
-"""Namesakes: the entity of canon that a proposed entity is, and what it says anew of it."""
+"""What canon has already of what is proposed: the entity of that name, or the same event."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.contents import EntityContent
+from canonry.canon.judging.contents import EntityContent, EventContent
 from canonry.canon.judging.slices import SliceView
 from canonry.log.items.entities import Entity, normalised_name
+from canonry.log.items.facts import Event
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.schemas.narrative import DESCRIPTION, PROPERTY_PREFIX
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
+from canonry.values.ids import SceneId
+from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +74,40 @@ def _same(name: str, old: Any, new: Any) -> bool:
     if name == DESCRIPTION:
         return normalised_name(str(old)) == normalised_name(str(new))
     return type(old) is type(new) and bool(old == new)
+
+
+# Retold events: what is told once more in the same words is one event, where its time agrees.
+#
+# Told in two scenes and not with one time, it may have happened twice; somebody has to look.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retold:
+    """The event that is told once more, or else those that it may be."""
+
+    same: Event | None = None
+    perhaps: tuple[Event, ...] = ()
+
+
+def retold(
+    content: EventContent,
+    involved: Collection[str],
+    view: SliceView,
+    *,
+    at: Instant | None,
+    scene_id: SceneId | None,
+) -> Retold:
+    """What canon knows of an event in these words, of exactly these entities."""
+    title, told = map(normalised_name, (content.title, content.description))
+    known = [
+        event
+        for event in view.events_of(involved, title=title, scene_id=scene_id)
+        if event.severity == content.severity and normalised_name(event.description) == told
+    ]
+    for event in known:
+        # Nothing of when and where both were told speaks against it.
+        together = event.scene_id == scene_id or None not in {at, event.time_ref}
+        if event.time_ref == at if together else None in {event.scene_id, scene_id}:
+            return Retold(same=event)
+    elsewhere = (one for one in known if one.scene_id != scene_id)
+    return Retold(perhaps=tuple(one for one in elsewhere if None in {at, one.time_ref}))
