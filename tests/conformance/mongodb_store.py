@@ -12,7 +12,7 @@ import pytest
 
 from canonry.app.backends.mongodb import Polyglot, open_mongodb
 from canonry.app.backends.servers import COPY
-from canonry.stores.mongodb import MongoDatabase, MongoDocuments
+from canonry.stores.mongodb import MongoDatabase
 from canonry.testing.conformance import Backend, Damages
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders, files_of
@@ -126,16 +126,6 @@ def damages_of(opened: Polyglot) -> Damages:
         },
         blob=alter,
     )
-
-
-async def a_view_of_documents(closing: AsyncExitStack) -> MongoDocuments:
-    """Documents in a database of their own."""
-    require_server()
-    database = MongoDatabase(URL, f"test_{uuid4().hex}")
-    closing.push_async_callback(dropped, database.name)
-    closing.push_async_callback(database.close)
-    await database.open()
-    return MongoDocuments(database)
 
 
 def server_of_our_own(place: int) -> Iterator[Documents]:

@@ -1,30 +1,24 @@
-"""Records and documents in MongoDB keep every promise, on a server that speaks its protocol.
+"""Records in MongoDB keep every promise, on a server that speaks its protocol.
 
-The other views are those of a copy of the log, which keeps its promises elsewhere; here they answer
+The views are those of a copy of the log, which keeps its promises elsewhere; here they answer
 beside the records.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from dataclasses import replace
 
 import pytest
 
-from canonry.stores.following.join import join
 from canonry.testing.conformance import (
     Backend,
     CutsContract,
-    DocumentsContract,
     DurabilityContract,
     LedgerContract,
     SharedHistoriesContract,
     UpkeepContract,
-    ViewContract,
     WritersContract,
 )
-from tests.conformance.mongodb_store import a_view_of_documents, databases
+from tests.conformance.mongodb_store import databases
 from tests.conformance.serving import Served
-from tests.conformance.test_memory import open_memory
 
 
 class OnMongo:
@@ -50,29 +44,9 @@ class TestMongoHistories(OnMongo, SharedHistoriesContract):
     pass
 
 
-class TestMongoDocuments(OnMongo, DocumentsContract):
-    pass
-
-
 class TestMongoCuts(OnMongo, Served, CutsContract):
     ends = ("killed",)
     rounds = 2
-
-
-class TestMongoViews(ViewContract):
-    """The documents alone, fed by a ledger in memory."""
-
-    @pytest.fixture
-    async def backend(self) -> AsyncIterator[Backend]:
-        async with AsyncExitStack() as closing:
-
-            async def fresh() -> Backend:
-                memory = await open_memory()
-                documents = await a_view_of_documents(closing)
-                canon = join(replace(memory.canon, documents=documents)).canon
-                return replace(memory, canon=canon, another=fresh)
-
-            yield await fresh()
 
 
 class TestMongoUpkeep(OnMongo, UpkeepContract):

@@ -10,14 +10,12 @@ from typing_extensions import override
 
 from canonry.readmodels.ports.vectors import VectorBatch
 from canonry.stores.postgres import Database, PostgresVectors
-from canonry.stores.postgres.upkeep import prepare
+from canonry.stores.postgres.store import prepare
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
     CutsContract,
-    DocumentsContract,
     DurabilityContract,
-    HistoriesContract,
     KnownGap,
     LedgerContract,
     SharedHistoriesContract,
@@ -49,7 +47,7 @@ class TestPostgresWriters(OnPostgres, WritersContract):
     pass
 
 
-class TestPostgresHistories(OnPostgres, HistoriesContract, SharedHistoriesContract):
+class TestPostgresHistories(OnPostgres, SharedHistoriesContract):
     pass
 
 
@@ -60,10 +58,6 @@ class TestPostgresBlobs(OnPostgres, BlobsContract):
 class TestPostgresCuts(OnPostgres, Served, CutsContract):
     ends = ("killed",)
     rounds = 2
-
-
-class TestPostgresDocuments(OnPostgres, DocumentsContract):
-    pass
 
 
 class TestPostgresUpkeep(UpkeepContract, SizesContract):

@@ -39,39 +39,6 @@ async def test_a_part_of_a_call_shares_what_the_whole_was_told_and_its_end() -> 
     await within(5, whole())
 
 
-async def test_what_is_to_be_done_at_the_end_is_done_once_when_the_whole_ends() -> None:
-    done = list[str]()
-
-    async def finish() -> None:
-        assert scope() is not None
-        done.append("finished")
-
-    async def part() -> None:
-        for _ in range(2):
-            found = scope()
-            assert found is not None
-            found.told.at_end["views"] = finish
-
-    async def whole() -> str:
-        await within(1, part())
-        await within(1, part())
-        assert done == []
-        return "made"
-
-    assert await within(5, whole()) == "made"
-    assert done == ["finished"]
-
-
-async def test_a_call_is_answered_though_its_end_takes_too_long() -> None:
-    async def call() -> str:
-        found = scope()
-        assert found is not None
-        found.told.at_end["views"] = asyncio.Event().wait  # type: ignore[assignment]
-        return "made"
-
-    assert await within(0.05, call()) == "made"
-
-
 async def test_what_a_call_leaves_behind_remembers_nothing() -> None:
     over = asyncio.Event()
 

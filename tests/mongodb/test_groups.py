@@ -1,7 +1,7 @@
 """What waits to be appended to one space is inserted together; nobody notices but by the time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -14,11 +14,9 @@ from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, S
 from canonry.log.folding import key_hash, thing_key
 from canonry.log.ports.world import entered
 from canonry.log.sealing import GENESIS, fault_in
-from canonry.readmodels.ports.documents import MemoryQuery
-from canonry.readmodels.ports.view import Folded
 from canonry.stores.following.join import join
-from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoLedger
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, ident, made
+from canonry.stores.mongodb import MongoDatabase, MongoLedger
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import CommitId
@@ -371,26 +369,3 @@ async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_be
 
     assert isinstance(outcome, Appended)
     assert outcome.position == 2
-
-
-def shown(position: int, *things: Any) -> Folded:
-    return Folded(space=MIDDLE_EARTH, position=position, things=things)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("show", [lambda n: (a_memory(f"memory {n}"),), lambda _: ()])
-async def test_the_cursor_of_documents_follows_and_is_there_when_the_store_is_closed(
-    store: Store, show: Callable[[int], tuple[Any, ...]]
-) -> None:
-    opened, other = await store.database(), await store.database()
-    documents, others = MongoDocuments(opened), MongoDocuments(other)
-
-    for n in range(1, 6):
-        await documents.apply([shown(n, *show(n))])
-        assert await documents.cursor(MIDDLE_EARTH) <= n
-    await opened.close()
-
-    assert await others.cursor(MIDDLE_EARTH) == 5
-    found = await others.memories(
-        MemoryQuery(entity_id=a_memory("memory 1").entity_id, min_importance=0.0, limit=9, offset=0)
-    )
-    assert found.total == sum(len(show(n)) for n in range(1, 6))

@@ -11,7 +11,7 @@ from canonry.gateway.limits import within
 from canonry.log.commits import Appended
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection, fetched
-from canonry.stores.postgres.upkeep import prepare
+from canonry.stores.postgres.store import prepare
 from canonry.testing.conformance.kit import present
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from canonry.testing.worlds import Scribe

@@ -1,4 +1,4 @@
-"""Calls answer the same over records and documents in MongoDB: some of those that write most.
+"""Calls answer the same over records in MongoDB: some of those that write most.
 
 Every test of the modules below that asks for nothing is run once more, each in its own database.
 """
@@ -6,7 +6,6 @@ Every test of the modules below that asks for nothing is run once more, each in 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from importlib import import_module
 from threading import Thread
 from typing import Any
@@ -19,7 +18,7 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.stores.following.following import Follower
 from canonry.stores.following.join import join
-from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoLedger
+from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 from tests.toolsets.test_on_postgres import nothing
@@ -37,7 +36,9 @@ async def prepare(name: str) -> None:
     await database.close()
 
 
-def composer(closing: AsyncExitStack, *, joined: bool = True) -> Callable[..., Canon]:
+def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+    """Each canon has its log in a database of its own, and answers from a copy in memory."""
+
     def compose(**given: Any) -> Canon:
         memory = compose_memory(**given)
         name = f"test_{uuid4().hex}"
@@ -48,22 +49,9 @@ def composer(closing: AsyncExitStack, *, joined: bool = True) -> Callable[..., C
         closing.push_async_callback(dropped, name)
         closing.push_async_callback(database.close)
         ledger = MongoLedger(database, memory.clock, memory.identities)
-        canon = replace(memory, ledger=ledger, documents=MongoDocuments(database))
-        return join(canon).canon if joined else canon
-
-    return compose
-
-
-def copied(closing: AsyncExitStack) -> Callable[..., Canon]:
-    """The same, where all but documents is answered from a copy of the log, as on a machine."""
-    server = composer(closing, joined=False)
-
-    def compose(**given: Any) -> Canon:
-        canon, own = server(**given), compose_memory(**given)
-        follower = Follower(log=canon.ledger, copy=own.ledger, purge=nothing)
+        follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
         closing.push_async_callback(follower.erased)
-        canon = over_copy(own, canon.ledger, follower, canon.documents)
-        return join(canon, copied=own.ledger).canon
+        return join(over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
     return compose
 

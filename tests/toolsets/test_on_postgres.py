@@ -22,7 +22,7 @@ from canonry.stores.following.join import join
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.stores.postgres.upkeep import prepare
+from canonry.stores.postgres.store import prepare
 from canonry.values.ids import SpaceId
 from tests.conformance.postgres_store import URL, dropped
 from tests.toolsets.test_mixed_engines import KITS, calls_of

@@ -81,7 +81,7 @@ def in_folders(closing: AsyncExitStack) -> Compose:
 
 PROFILES = {
     "postgres": test_on_postgres.composer,
-    "polyglot": test_on_mongodb.copied,
+    "polyglot": test_on_mongodb.composer,
 }
 
 

@@ -10,11 +10,9 @@ from typing_extensions import override
 
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.gateway.limits import within
 from canonry.log.commits import Appended, Position
 from canonry.log.entries import StoryMoved
 from canonry.log.items.scenes import StoryStatus
-from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.view import Folded
 from canonry.stores.following.following import Projector
 from canonry.stores.following.join import JoinedLedger, join
@@ -67,34 +65,6 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
     }
 
 
-async def test_a_call_shows_its_commits_to_other_views_once_before_it_is_answered() -> None:
-    applied = list[list[int]]()
-
-    class Told(MemoryDocuments):
-        """Tells what it was asked to show together."""
-
-        @override
-        async def apply(self, folded: Sequence[Folded]) -> None:
-            applied.append([each.position for each in folded])
-            await super().apply(folded)
-
-    canon = join(replace(compose_memory(), documents=Told(MemoryStore()))).canon
-    scene = a_scene()
-
-    async def call() -> int:
-        for n in range(3):
-            await Scribe(canon, f"scribe {n}").make(a_fact(f"fact {n}"))
-            assert set(await canon.state.things([ident(f"fact {n}")])) == {ident(f"fact {n}")}
-        assert applied == []
-        await Scribe(canon).make(scene)
-        found = await canon.documents.scenes(SceneQuery(story_id=scene.story_id))
-        await Scribe(canon, "last").make(a_fact("last"))
-        return found.total
-
-    assert await within(30, call()) == 1
-    assert applied == [[1, 2, 3, 4], [5]]
-
-
 async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:
     log, stores = compose_memory(), (MemoryStore(), MemoryStore())
     scribe, scene = Scribe(log), SceneId(ident("scene"))
@@ -140,11 +110,11 @@ async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> N
     canon = join(replace(log, state=state, documents=documents)).canon
     ledger = cast("JoinedLedger", canon.ledger)
     await scribe.make(a_scene())
-    ledger.owe(MIDDLE_EARTH, Position(1))
+    ledger._views.owe(MIDDLE_EARTH, Position(1))
     shown = asyncio.create_task(ledger.settle())
     await begun.wait()
     await scribe.make(a_turn("second"))
-    ledger.owe(MIDDLE_EARTH, Position(2))  # by another call, as the first is brought up
+    ledger._views.owe(MIDDLE_EARTH, Position(2))  # by another call, as the first is brought up
     for event in go_on:
         event.set()
         for _ in range(20):

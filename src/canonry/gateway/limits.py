@@ -3,12 +3,11 @@
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Generator, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
-from canonry.log.ports.world import CallScope, entered
+from canonry.log.ports.world import entered
 from canonry.values.errors import InvalidInput, Unavailable
 
 _SHOWN: Final = 80
@@ -211,18 +210,8 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], *, writes:
         Unavailable: `call.deadline`.
     """
     seconds = SECONDS if seconds is None else seconds
-    with entered(asyncio.get_running_loop().time() + seconds, writes=writes) as call:
-        made = await _within(seconds, work)
-        if call.told.at_end and not call.is_part:
-            with suppress(Unavailable):  # what was made is durable
-                await _within(call.ends - asyncio.get_running_loop().time(), _ended(call))
-        return made
-
-
-async def _ended(call: CallScope) -> None:
-    while call.told.at_end:
-        _, finish = call.told.at_end.popitem()
-        await finish()
+    with entered(asyncio.get_running_loop().time() + seconds, writes=writes):
+        return await _within(seconds, work)
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:

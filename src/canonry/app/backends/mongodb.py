@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from canonry.app.backends.servers import (
     BesideServers,
-    ServerRecords,
     ServerStore,
-    ThisMachine,
     open_on_server,
 )
 from canonry.app.filing import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.log.ports.world import Clock, Identities
 from canonry.records.usecases.services import Filing
-from canonry.stores.mongodb import MongoMending, MongoStore, open_store
+from canonry.stores.mongodb import MongoStore, open_store
 from canonry.values.policy import Policy
 
 if TYPE_CHECKING:
@@ -54,19 +52,18 @@ async def open_mongodb(
             url, clock=the_clock, identities=the_identities, name=database, password=password
         )
         opening.push_async_callback(store.close)
-        mending = MongoMending(store.database)
-        records = ServerRecords(
+        return await open_on_server(
+            store,
+            opening,
             name=database,
-            ledger=store.ledger,
-            mending=mending,
+            folder=folder,
+            clock=the_clock,
+            identities=the_identities,
+            policy=policy,
+            beside=beside,
             filing=_filing(objects, folder, the_identities),
-            documents=store.documents,
-            mending_documents=mending,
+            documents=(store.documents, store.mending),
         )
-        machine = ThisMachine(
-            folder=folder, clock=the_clock, identities=the_identities, policy=policy
-        )
-        return await open_on_server(store, records, machine, beside or BesideServers(), opening)
 
 
 def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:

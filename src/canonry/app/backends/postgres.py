@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from canonry.app.backends.servers import (
     BesideServers,
-    ServerRecords,
     ServerStore,
-    ThisMachine,
     open_on_server,
 )
 from canonry.app.filing import shared_filing
@@ -124,17 +122,18 @@ async def open_postgres(
             connections=connections,
         )
         opening.push_async_callback(store.close)
-        records = ServerRecords(
+        opened = await open_on_server(
+            store,
+            opening,
             name=schema,
-            ledger=store.ledger,
-            mending=store.mending,
+            folder=folder,
+            clock=the_clock,
+            identities=the_identities,
+            policy=policy,
+            beside=beside,
             filing=_filing(store, objects, folder, the_identities),
             vectors=lambda: PostgresVectors(store.database),
         )
-        machine = ThisMachine(
-            folder=folder, clock=the_clock, identities=the_identities, policy=policy
-        )
-        opened = await open_on_server(store, records, machine, beside or BesideServers(), opening)
     if isinstance(store, ShardedStore):
         return replace(opened, mover=SpaceMover(shards=store.shards, canon=opened.canon))
     return opened

@@ -24,7 +24,6 @@ from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import GENESIS, Sealed, fault_in
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.passages import passages_of
-from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.vectors import Vectors
 from canonry.readmodels.ports.view import (
     Finding,
@@ -32,6 +31,7 @@ from canonry.readmodels.ports.view import (
     Upkeep,
     UpkeepProgress,
     Verification,
+    View,
 )
 from canonry.records.usecases.services import Filing, RecordServices
 from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText
@@ -49,84 +49,6 @@ COPY: Final = "copy"
 
 _FINDINGS_MAX: Final = 20
 _PAGE: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowingCopy:
-    """The copy, and what brings it to where the log is."""
-
-    copy: Embedded
-    projector: Projector
-    follower: Follower
-
-    async def verify(self, told: UpkeepProgress) -> Verification:
-        """Check the log, and the copy against it and within itself."""
-        findings: list[Finding] = []
-        heads: dict[SpaceId, tuple[int, str]] = {}
-        commits = 0
-        for space, head in (await heads_of(self.projector.ledger)).items():
-            previous, position = GENESIS, ORIGIN
-            try:
-                async for sealed, copied in self.beside(space, head):
-                    place = Position(position + 1)
-                    fault = fault_in(sealed, position=place, previous=previous)
-                    if fault is None and (copied is None or copied.hash != sealed.hash):
-                        fault = "the copy of this machine has another commit there: remove it"
-                    if fault is None and copied is not None and _outlives(copied, sealed):
-                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
-                    if fault is not None:
-                        findings.append(Finding(where=f"{space} at {place}", what=fault))
-                    previous, position = sealed.hash, sealed.position
-                    commits += 1
-                    if commits % _PAGE == 0:
-                        told(commits, None)
-            except BrokenInvariant as error:
-                where = f"{space} after {position}"
-                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
-            if position < head:
-                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
-            heads[space] = (position, previous)
-        copy = await self.copy.upkeep.verify(told)
-        findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
-        return Verification(
-            commits=commits, things=copy.things, heads=heads, findings=tuple(findings)
-        )
-
-    async def beside(
-        self, space: SpaceId, head: Position
-    ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
-        """Each commit of a space up to `head`, with the copy of it."""
-        after = ORIGIN
-        await self.projector.reach(space, head)
-        await self.follower.erased()
-        while after < head:
-            limit = min(_PAGE, head - after)
-            sealed = await self.projector.ledger.read_sealed(space, after=after, limit=limit)
-            copies = await self.copy.canon.ledger.read_sealed(space, after=after, limit=limit)
-            if not sealed:
-                return
-            copied = {each.position: each for each in copies}
-            for each in sealed:
-                yield each, copied.get(each.position)
-            after = sealed[-1].position
-
-    async def erase_what_was_erased(self) -> None:
-        """Purge from the copy what was erased from the records while it did not look."""
-        for space, head in (await heads_of(self.projector.ledger)).items():
-            async for sealed, copied in self.beside(space, head):
-                if copied is not None and _outlives(copied, sealed):
-                    await self.copy.upkeep.purge(space, await self._erased_in(space))
-                    break
-
-    async def _erased_in(self, space: SpaceId) -> Sequence[str]:
-        ledger, after, targets = self.copy.canon.ledger, ORIGIN, set[str]()
-        while page := await ledger.read(space, after=after, limit=_PAGE):
-            things = await self.copy.canon.state.things(
-                needs(e for commit in page for e in commit.entries)
-            )
-            targets |= {i for i, thing in things.items() if isinstance(thing, Tombstone)}
-            after = page[-1].position
-        return sorted(targets)
 
 
 def _outlives(copied: Sealed, sealed: Sealed) -> bool:
@@ -158,7 +80,7 @@ class GraphBeside:
         self._opening = asyncio.Lock()
         self._is_open = False
         self.shown = Neo4jGraph(self._database)
-        self._projector = Projector(ledger=canon.ledger, state=canon.state, others=(self.shown,))
+        self._projector = _showing(self.shown, canon)
 
     async def open(self) -> None:
         """Connect, unless it is; a server that is away may be tried again.
@@ -202,6 +124,20 @@ class GraphBeside:
     async def close(self) -> None:
         """Let go of the server."""
         await self._database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsBeside:
+    """Documents for people beside the records, with what brings them up and mends them."""
+
+    projector: Projector
+    mending: "MongoMending"
+
+    async def finish(self) -> None:
+        """Show what is not shown yet, if that is soon done; the next process shows the rest."""
+        with suppress(CanonryError, TimeoutError):
+            async with asyncio.timeout(LOOKS_EVERY):
+                await self.projector.catch_up()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,26 +200,97 @@ class ServerUpkeep(Upkeep):
     """Works on the records of a server, on the copy of this machine, and on what lies beside."""
 
     canon: Canon
-    following: FollowingCopy
+    copy: Embedded
+    projector: Projector
+    follower: Follower
     mending: RecordsMending
-    documents: "MongoMending | None"
+    documents: "DocumentsBeside | None"
     graph: GraphBeside | None
     words: OpenedWords | None
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
-        verified = await self.following.verify(told)
+        verified = await self._followed(told)
         findings = list(verified.findings)
         if not findings:
-            findings += await self.mending.check(self.following.copy.ledger.touched_by)
+            findings += await self.mending.check(self.copy.ledger.touched_by)
             findings += await self._differing()
             findings += await self._differing_graph()
             findings += await self._differing_words()
         return replace(verified, findings=tuple(findings[:_FINDINGS_MAX]))
 
+    async def _followed(self, told: UpkeepProgress) -> Verification:
+        """Check the log, and the copy against it and within itself."""
+        findings: list[Finding] = []
+        heads: dict[SpaceId, tuple[int, str]] = {}
+        commits = 0
+        for space, head in (await heads_of(self.projector.ledger)).items():
+            previous, position = GENESIS, ORIGIN
+            try:
+                async for sealed, copied in self._beside(space, head):
+                    place = Position(position + 1)
+                    fault = fault_in(sealed, position=place, previous=previous)
+                    if fault is None and (copied is None or copied.hash != sealed.hash):
+                        fault = "the copy of this machine has another commit there: remove it"
+                    if fault is None and copied is not None and _outlives(copied, sealed):
+                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
+                    if fault is not None:
+                        findings.append(Finding(where=f"{space} at {place}", what=fault))
+                    previous, position = sealed.hash, sealed.position
+                    commits += 1
+                    if commits % _PAGE == 0:
+                        told(commits, None)
+            except BrokenInvariant as error:
+                where = f"{space} after {position}"
+                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
+            if position < head:
+                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
+            heads[space] = (position, previous)
+        copy = await self.copy.upkeep.verify(told)
+        findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
+        return Verification(
+            commits=commits, things=copy.things, heads=heads, findings=tuple(findings)
+        )
+
+    async def _beside(
+        self, space: SpaceId, head: Position
+    ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
+        """Each commit of a space up to `head`, with the copy of it."""
+        after = ORIGIN
+        await self.projector.reach(space, head)
+        await self.follower.erased()
+        while after < head:
+            limit = min(_PAGE, head - after)
+            sealed = await self.projector.ledger.read_sealed(space, after=after, limit=limit)
+            copies = await self.copy.canon.ledger.read_sealed(space, after=after, limit=limit)
+            if not sealed:
+                return
+            copied = {each.position: each for each in copies}
+            for each in sealed:
+                yield each, copied.get(each.position)
+            after = sealed[-1].position
+
+    async def _erase_what_was_erased(self) -> None:
+        """Purge from the copy what was erased from the records while it did not look."""
+        for space, head in (await heads_of(self.projector.ledger)).items():
+            async for sealed, copied in self._beside(space, head):
+                if copied is not None and _outlives(copied, sealed):
+                    await self.copy.upkeep.purge(space, await self._erased_in(space))
+                    break
+
+    async def _erased_in(self, space: SpaceId) -> Sequence[str]:
+        ledger, after, targets = self.copy.canon.ledger, ORIGIN, set[str]()
+        while page := await ledger.read(space, after=after, limit=_PAGE):
+            things = await self.copy.canon.state.things(
+                needs(e for commit in page for e in commit.entries)
+            )
+            targets |= {i for i, thing in things.items() if isinstance(thing, Tombstone)}
+            after = page[-1].position
+        return sorted(targets)
+
     async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
         """All things, as the copy shows them, each beside the commit that changed it last."""
-        ledger, state = self.following.copy.canon.ledger, self.following.copy.canon.state
+        ledger, state = self.copy.canon.ledger, self.copy.canon.state
         for space in await heads_of(ledger):
             after = ORIGIN
             while page := await ledger.read(space, after=after, limit=_PAGE):
@@ -300,11 +307,11 @@ class ServerUpkeep(Upkeep):
         if not wrong and not strays:
             return ()
         async with self.canon.ledger.exclusive():
-            await self.following.projector.catch_up()
-            things = await self.following.copy.canon.state.things(wrong)
+            await self.documents.projector.catch_up()
+            things = await self.copy.canon.state.things(wrong)
             found = [
                 Finding(where=f"documents: {each}", what="it is not what the records lead to")
-                for each in await self.documents.differing(things)
+                for each in await self.documents.mending.differing(things)
             ]
             for name, ids in await self._left(strays):
                 found += [
@@ -314,13 +321,14 @@ class ServerUpkeep(Upkeep):
         return found
 
     async def _suspects(
-        self, documents: "MongoMending"
+        self, documents: "DocumentsBeside"
     ) -> tuple[Sequence[str], Sequence[tuple[str, Sequence[str]]]]:
         """What differs at a glance, while others may write; at most so many."""
         wrong: set[str] = set()
+        await documents.projector.catch_up()
         async for things in self._true():
-            wrong |= set(await documents.differing(things))
-        pages = [next(iter(page.items())) async for page in documents.ids()]
+            wrong |= set(await documents.mending.differing(things))
+        pages = [next(iter(page.items())) async for page in documents.mending.ids()]
         return sorted(wrong), await self._left(pages)
 
     async def _left(
@@ -329,7 +337,7 @@ class ServerUpkeep(Upkeep):
         """Those of these documents, by their collection, that no thing stands behind."""
         found: list[tuple[str, Sequence[str]]] = []
         for name, ids in pages:
-            there = await self.following.copy.canon.state.things(ids)
+            there = await self.copy.canon.state.things(ids)
             left = [i for i in ids if i not in there or isinstance(there[i], Tombstone)]
             if left:
                 found.append((name, left))
@@ -337,13 +345,13 @@ class ServerUpkeep(Upkeep):
 
     @override
     async def glance(self) -> Sequence[Finding]:
-        return await self.following.copy.upkeep.glance()
+        return await self.copy.upkeep.glance()
 
     @override
     async def rebuild(self, told: UpkeepProgress) -> int:
-        await self.following.projector.catch_up()
-        await self.following.erase_what_was_erased()
-        done = await self.following.copy.upkeep.rebuild(told)
+        await self.projector.catch_up()
+        await self._erase_what_was_erased()
+        done = await self.copy.upkeep.rebuild(told)
         await self._mend()
         if await self._differing_graph():
             await self._graph_anew()
@@ -363,12 +371,12 @@ class ServerUpkeep(Upkeep):
         async for things in self._true():
             suspects |= set(await shown.differing(things))
         async for ids in shown.ids():
-            there = await self.following.copy.canon.state.things(ids)
+            there = await self.copy.canon.state.things(ids)
             suspects |= {each for each in ids if each not in there}
         async with self.canon.ledger.exclusive():
-            await self.following.projector.catch_up()
+            await self.projector.catch_up()
             await self.graph.catch_up()
-            true = await self.following.copy.canon.state.things(suspects)
+            true = await self.copy.canon.state.things(suspects)
             wrong = await shown.differing(true, sorted(suspects))
         what = "the graph is not what the records lead to"
         return [Finding(where=f"graph: {each}", what=what) for each in wrong]
@@ -381,7 +389,7 @@ class ServerUpkeep(Upkeep):
             if not await self.words.differing(self._true()):
                 return ()
             async with self.canon.ledger.exclusive():
-                await self.following.projector.catch_up()
+                await self.projector.catch_up()
                 return await self.words.differing(self._true())
         except Unavailable as error:
             return (Finding(where="words", what=error.message),)
@@ -400,12 +408,12 @@ class ServerUpkeep(Upkeep):
         if not wrong and not strays:
             return
         async with self.canon.ledger.exclusive():
-            await self.following.projector.catch_up()
+            await self.documents.projector.catch_up()
             for start in range(0, len(wrong), _PAGE):
-                things = await self.following.copy.canon.state.things(wrong[start : start + _PAGE])
-                await self.documents.put(things)
+                things = await self.copy.canon.state.things(wrong[start : start + _PAGE])
+                await self.documents.mending.put(things)
             for name, ids in await self._left(strays):
-                await self.documents.remove(name, ids)
+                await self.documents.mending.remove(name, ids)
 
     @override
     async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
@@ -413,9 +421,9 @@ class ServerUpkeep(Upkeep):
 
     @override
     async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
-        await self.following.projector.catch_up()
+        await self.projector.catch_up()
         dropped = await self.mending.erase(space, targets)
-        await self.following.copy.upkeep.purge(space, targets)
+        await self.copy.upkeep.purge(space, targets)
         await self._mend()
         await self._graph_anew()
         if self.words is not None:
@@ -424,11 +432,11 @@ class ServerUpkeep(Upkeep):
 
     @override
     async def collect_orphans(self) -> int:
-        return await self.following.copy.upkeep.collect_orphans()
+        return await self.copy.upkeep.collect_orphans()
 
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        copy = await self.following.copy.upkeep.facts_about_store()
+        copy = await self.copy.upkeep.facts_about_store()
         graph = {} if self.graph is None else await self.graph.facts()
         return {**copy, **graph, **await self.mending.facts()}
 
@@ -438,7 +446,20 @@ class ServerUpkeep(Upkeep):
 # Many machines may share the records. Each answers from its own copy, which follows the log, and is
 # an embedded store of its own.
 
-S = TypeVar("S")
+
+class RecordsStore(Protocol):
+    """The records on a server."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The log."""
+
+    @property
+    def mending(self) -> RecordsMending:
+        """What upkeep does to them."""
+
+
+S = TypeVar("S", bound=RecordsStore)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -465,95 +486,83 @@ class ServerStore(KeptStore, Generic[S]):
     graph: GraphBeside | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThisMachine:
-    """What a machine brings to a store on a server: its folder, clock, and what it may do."""
-
-    folder: Path
-    clock: Clock
-    identities: Identities
-    policy: Policy | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRecords:
-    """What a server keeps of a store called `name`; `documents` where it shows them as well.
-
-    None as `filing`: files lie beside the copy.
-    """
-
-    name: str
-    ledger: Ledger
-    mending: RecordsMending
-    filing: Filing | None
-    vectors: Callable[[], Vectors] | None = None
-    documents: Documents | None = None
-    mending_documents: "MongoMending | None" = None
-
-
 async def open_on_server(
     store: S,
-    records: ServerRecords,
-    machine: ThisMachine,
-    beside: BesideServers,
     opening: AsyncExitStack,
+    *,
+    name: str,
+    folder: Path,
+    clock: Clock,
+    identities: Identities,
+    policy: Policy | None,
+    beside: BesideServers | None,
+    filing: Filing | None,
+    vectors: Callable[[], Vectors] | None = None,
+    documents: "tuple[View, MongoMending] | None" = None,
 ) -> ServerStore[S]:
     """Open the copy of this machine and what lies beside; `opening` closes the store until then.
+
+    Without `filing` files lie beside the copy. `documents` are shown to people there.
 
     Raises:
         BrokenInvariant: what is wrong with the copy.
         Unavailable: the folder cannot be used.
     """
-    copy = await open_embedded(
-        machine.folder / COPY,
-        clock=machine.clock,
-        identities=machine.identities,
-        policy=machine.policy,
-    )
+    beside = beside or BesideServers()
+    copy = await open_embedded(folder / COPY, clock=clock, identities=identities, policy=policy)
     opening.push_async_callback(copy.close)
-    follower = Follower(log=records.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
+    follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
     opening.push_async_callback(follower.erased)
     canon = copy.canon
-    if records.filing is not None:
-        canon = canon.revise_service(RecordServices, filing=records.filing)
-    canon = over_copy(canon, records.ledger, follower, records.documents)
+    if filing is not None:
+        canon = canon.revise_service(RecordServices, filing=filing)
+    canon = over_copy(canon, store.ledger, follower)
     joined = join(canon, copied=copy.canon.ledger)
     opening.push_async_callback(joined.finish)
-    graph = await _graph(beside.graph, records.name, canon, opening)
-    words = _words(beside, records.name, canon, opening)
+    shown: DocumentsBeside | None = None
+    if documents is not None:
+        shown = DocumentsBeside(_showing(documents[0], canon), documents[1])
+        opening.push_async_callback(ended, kept_up(shown.projector))
+        opening.push_async_callback(shown.finish)
+    graph = await _graph(beside.graph, name, canon, opening)
+    words = _words(beside, name, canon, opening)
     opening.push_async_callback(ended, kept_up(joined.projector))
-    vectors = records.vectors
     return ServerStore(
         canon=joined.canon if words is None else words.beside(joined.canon),
         upkeep=ServerUpkeep(
             canon=joined.canon,
-            following=FollowingCopy(copy=copy, projector=joined.projector, follower=follower),
-            mending=records.mending,
-            documents=records.mending_documents,
+            copy=copy,
+            projector=joined.projector,
+            follower=follower,
+            mending=store.mending,
+            documents=shown,
             graph=graph,
             words=words,
         ),
         close=opening.pop_all().aclose,
-        vectors=vectors if beside.meaning is None else partial(_meaning, beside, records.name),
+        vectors=vectors if beside.meaning is None else partial(_meaning, beside, name),
         store=store,
         copy=copy,
         graph=graph,
     )
 
 
-def over_copy(
-    copy: Canon, ledger: Ledger, follower: Follower, documents: Documents | None = None
-) -> Canon:
+def over_copy(copy: Canon, ledger: Ledger, follower: Follower) -> Canon:
     """The records of a server before the views of a copy that follows them."""
     return replace(
         copy,
         ledger=ledger,
         state=follower.view(copy.state),
-        documents=follower.view(copy.documents) if documents is None else documents,
+        documents=follower.view(copy.documents),
         text=follower.view(copy.text),
         catalog=follower.view(copy.catalog),
         places=follower.view(copy.places),
     )
+
+
+def _showing(view: View, canon: Canon) -> Projector:
+    """What brings a view on a server to where the log is, from what the copy shows."""
+    return Projector(ledger=canon.ledger, state=canon.state, others=(view,))
 
 
 async def _graph(
@@ -593,6 +602,6 @@ def _words(
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     text = open_text(bare, user=parts.username, password=beside.words_password, name=name)
     opening.push_async_callback(text.close)
-    projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
+    projector = _showing(text, canon)
     opening.push_async_callback(ended, kept_up(projector))
     return OpenedWords(text=text, projector=projector)

@@ -52,9 +52,6 @@ class ToldAnswers:
     is_up: bool = False
     """Whether views that follow a log show what was in it when the call began, or later."""
 
-    at_end: dict[Hashable, Callable[[], Awaitable[None]]] = field(default_factory=dict)
-    """What is done once before whoever called is answered, however often it came up."""
-
 
 @dataclass(slots=True)
 class CallScope:

@@ -167,16 +167,14 @@ class Projector:
         default_factory=lambda: defaultdict(asyncio.Lock)
     )
 
-    async def reach(
-        self, space: SpaceId, position: Position, views: Sequence[View] | None = None
-    ) -> None:
-        """Let every view show `space` up to `position` at least; or these, once the state does.
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        """Let every view show `space` up to `position` at least.
 
         Raises:
             Unavailable: `view.behind`, a view refuses or does not answer; try again later.
         """
         async with self._turns[space]:
-            for view in (self.state, *self.others) if views is None else views:
+            for view in (self.state, *self.others):
                 await self._bring(view, space, position)
 
     async def catch_up(self, touched: Touched | None = None) -> None:

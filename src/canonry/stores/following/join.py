@@ -29,7 +29,6 @@ from canonry.log.ports.world import scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.documents import Engine
-from canonry.readmodels.ports.view import View
 from canonry.stores.following.following import Following, Projector, load, looked_at
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.fields import spread
@@ -38,10 +37,9 @@ from canonry.values.moments import Instant
 
 # The joined ledger: the log of one engine in front of views that others keep.
 #
-# Before anybody judges, or is told what was touched, the state stands where the log does. After an
-# append it is brought there, and other views before they are asked or the call ends; where one
-# cannot be, whoever reads next waits. A view that is dead for longer refuses reads, and never a
-# commit.
+# Before anybody judges, or is told what was touched, the views stand where the log does. After an
+# append they are brought there; where one cannot be, whoever reads next waits. A view that is dead
+# for longer refuses reads, and never a commit.
 
 _FEW: Final = 200
 """Of so few commits a server tells at once what they touched."""
@@ -57,10 +55,7 @@ class JoinedLedger(Ledger):
         """Append to the projector's ledger."""
         self._log = projector.ledger
         self._projector = projector
-        follow = tuple(each for each in projector.others if isinstance(each, Following))
-        rest = tuple(each for each in projector.others if each not in follow)
-        self._state = _Debt(projector, (projector.state, *follow))
-        self._others = _Debt(projector, rest, after=self._state)
+        self._views = _Debt(projector)
         self._cursor = 0
         self._ended = False
         self._appending = 0
@@ -72,10 +67,8 @@ class JoinedLedger(Ledger):
         self._ended = True
         await self._idle.wait()
 
-    async def settle(self, view: object = None) -> None:
-        """Let `view` show what this process was told to be written, before a call others' too.
-
-        None: all views. What is shown of the state goes first, since others are made from it.
+    async def settle(self) -> None:
+        """Let the views show what this process was told to be written, before a call others' too.
 
         Raises:
             Unavailable: `view.behind`.
@@ -83,26 +76,20 @@ class JoinedLedger(Ledger):
         call = scope()
         if call is not None and not call.told.is_up:
             self._cursor = (await self.touched_since(self._cursor, limit=_FEW)).cursor
-        await self._state.pay()
-        if view not in self._state.views:
-            await self._others.pay()
-
-    async def _reach(self, space: SpaceId, position: Position) -> None:
-        await self._state.reach(space, position)
-        self._others.owe(space, position)
+        await self._views.pay()
 
     @override
     async def head(self, space: SpaceId) -> Position:
         if (call := scope()) is not None:
             # A verdict may rest on what the views show by now: an append tells if that is stale.
             state = self._projector.state
-            await self.settle(state)
+            await self.settle()
             if call.told.is_up and isinstance(state, Following):
                 return await state.cursor(space)
-            if call.told.is_up and space in self._state.shown:
-                return self._state.shown[space]
+            if call.told.is_up and space in self._views.shown:
+                return self._views.shown[space]
         head = await self._log.head(space)
-        await self._reach(space, head)
+        await self._views.reach(space, head)
         return head
 
     @override
@@ -125,12 +112,6 @@ class JoinedLedger(Ledger):
             if not self._appending:
                 self._idle.set()
 
-    async def _end(self) -> None:
-        """Let all views show what a call wrote."""
-        with self._begun():
-            await self._state.pay()
-            await self._others.pay()
-
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
             outcomes = await self._log.append(await self._foreseen(batch))
@@ -145,13 +126,11 @@ class JoinedLedger(Ledger):
             if isinstance(outcome, Appended):
                 is_new = not outcome.replayed
                 # A replayed commit may lie in another space, where its position means nothing here.
-                self.owe(space, outcome.position if is_new else await self._log.head(space))
+                self._views.owe(space, outcome.position if is_new else await self._log.head(space))
             if not is_new and (call := scope()) is not None:
                 call.told.is_up = False
-        if (call := scope()) is not None:
-            call.told.at_end[self] = self._end
         with suppress(Unavailable):  # it is durable; who reads next waits
-            await self.settle(None if call is None else self._projector.state)
+            await self.settle()
         return outcomes
 
     @override
@@ -167,7 +146,7 @@ class JoinedLedger(Ledger):
             told.append(_touched(commit, things))
         await self._log.restore(sealed, told)
         for item in sealed:
-            self.owe(item.space, item.position)
+            self._views.owe(item.space, item.position)
         await self.settle()
 
     async def _is_stale(self, item: Append) -> bool:
@@ -208,11 +187,6 @@ class JoinedLedger(Ledger):
                 raise
             return frozenset((ANY,))  # it stands in the log already, and is written no more
 
-    def owe(self, space: SpaceId, position: Position) -> None:
-        """Let whoever asks a view wait until it shows a space up to `position`."""
-        self._state.owe(space, position)
-        self._others.owe(space, position)
-
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         return await self._log.heads(after=after, limit=limit)
@@ -248,7 +222,7 @@ class JoinedLedger(Ledger):
 
     async def _bring_up(self, reached: Mapping[SpaceId, Position] | None = None) -> None:
         for space, head in (await heads_of(self._log) if reached is None else reached).items():
-            await self._reach(space, head)
+            await self._views.reach(space, head)
         if (call := scope()) is not None:
             call.told.is_up = True
 
@@ -264,11 +238,7 @@ class JoinedLedger(Ledger):
 class _Debt:
     """Views that are to show what was written, and how far they are known to do so."""
 
-    def __init__(
-        self, projector: Projector, views: Sequence[View], *, after: "_Debt | None" = None
-    ) -> None:
-        self.views = views
-        self._after = after
+    def __init__(self, projector: Projector) -> None:
         self.shown: dict[SpaceId, Position] = {}
         self._projector = projector
         self._owed: dict[SpaceId, Position] = {}
@@ -276,7 +246,7 @@ class _Debt:
 
     def owe(self, space: SpaceId, position: Position) -> None:
         """Show a space up to `position`, when it is asked for."""
-        if self.views and self.shown.get(space, ORIGIN) < position:
+        if self.shown.get(space, ORIGIN) < position:
             self._owed[space] = max(position, self._owed.get(space, position))
 
     async def pay(self) -> None:
@@ -291,9 +261,7 @@ class _Debt:
         async with self._turns[space]:
             if self.shown.get(space, ORIGIN) < position:
                 position = max(position, self._owed.get(space, position))
-                if self._after is not None:  # these are made from what those show
-                    await self._after.reach(space, position)
-                await self._projector.reach(space, position, self.views)
+                await self._projector.reach(space, position)
                 self.shown[space] = position
 
 
@@ -354,7 +322,7 @@ class _Settled:
 
         @wraps(ask)
         async def settled(*args: Any, **kwargs: Any) -> Any:
-            await self._ledger.settle(self._view)
+            await self._ledger.settle()
             return await ask(*args, **kwargs)
 
         return settled

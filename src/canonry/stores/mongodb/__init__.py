@@ -1,9 +1,8 @@
 """Records and documents in MongoDB; the other views are kept by other engines."""
 
 from canonry.stores.mongodb.database import MongoDatabase
-from canonry.stores.mongodb.documents import MongoDocuments
 from canonry.stores.mongodb.ledger import MongoLedger
-from canonry.stores.mongodb.store import MongoMending, MongoStore, open_store
+from canonry.stores.mongodb.store import MongoDocuments, MongoMending, MongoStore, open_store
 
 __all__ = [
     "MongoDatabase",

@@ -1,18 +1,12 @@
 """The database in MongoDB, and its faults as our errors."""
 
 import asyncio
-from collections import deque
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
-from contextvars import Context
 from typing import Any, Final, TypeAlias
 
 import pymongo
@@ -39,10 +33,9 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from canonry.log.encoding import ENCODING_VERSION
+from canonry.log.group_appends import KnownEnds
 from canonry.log.ports.world import WorkUnderWay, closed, scope
-from canonry.log.sealing import GENESIS
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
-from canonry.values.ids import SpaceId
 
 DUPLICATE: Final = 11000
 _FULL: Final = frozenset((14031, 28))
@@ -120,72 +113,14 @@ def unreachable() -> Unavailable:
     return Unavailable("store.unreachable", message)
 
 
-# The newest commits of logs as this process knows them, so that an append need not ask for them.
-#
-# All of them are with a majority, so that none is ever taken back: they were read so, or what
-# follows them was acknowledged so. Whether a log ends there yet the insert of the next place finds
-# out.
-
-_COMMITS: Final = 64
-_SPACES: Final = 100
-_TOUCHED_MAX: Final = 200
-_KEPT: Final = ("position", "recorded_at", "hash", "touched")
-
-
-StoredCommit: TypeAlias = Mapping[str, Any]
-"""Some fields of a commit, as it is stored."""
-
-EMPTY: Final[StoredCommit] = {"position": 0, "recorded_at": 0, "hash": GENESIS}
-
-
-class KnownEnds:
-    """Of each space the newest commits without a gap; what the first of them touched is unknown."""
-
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self._known: dict[SpaceId, deque[StoredCommit]] = {}
-
-    def since(self, space: SpaceId, position: int) -> Sequence[StoredCommit]:
-        """The commit at or before `position` and all after it; empty where they are not known."""
-        known = self._known.get(space)
-        if not known or not known[0]["position"] <= position <= known[-1]["position"]:
-            return ()
-        return tuple(known)
-
-    def wrote(self, space: SpaceId, position: int) -> bool:
-        """Whether this process is known to have appended the commit there."""
-        known = self._known.get(space, ())
-        return any(each["position"] == position and each["mine"] for each in known)
-
-    def stands(self, space: SpaceId, tip: StoredCommit | None) -> None:
-        """A log was seen to end with `tip`, or past it by now; None: it was empty."""
-        known = self._known.get(space)
-        tip = tip or EMPTY
-        if not known or known[-1]["position"] < tip["position"]:
-            self._begin(space, tip, mine=False)
-
-    def follow(self, space: SpaceId, made: Iterable[StoredCommit]) -> None:
-        """This process appended these commits, in order."""
-        for each in made:
-            known = self._known.get(space)
-            follows = known and known[-1]["position"] + 1 == each["position"]
-            if known and follows and len(each["touched"]) <= _TOUCHED_MAX:
-                known.append({**{name: each[name] for name in _KEPT}, "mine": True})
-            else:
-                self._begin(space, each, mine=True)
-
-    def _begin(self, space: SpaceId, tip: StoredCommit, *, mine: bool) -> None:
-        if len(self._known) >= _SPACES:
-            self._known.clear()
-        first = {**{name: tip[name] for name in _KEPT[:-1]}, "touched": (), "mine": mine}
-        self._known[space] = deque((first,), maxlen=_COMMITS)
-
-
 # One database of a MongoDB deployment: its collections, its clock, and until when one waits.
 #
 # Everything is written with majority concern, and nothing rests on transactions or change streams.
 
 BsonDocument: TypeAlias = dict[str, Any]
+StoredCommit: TypeAlias = Mapping[str, Any]
+"""Some fields of a commit, as it is stored."""
+
 BsonCollection: TypeAlias = AsyncCollection[BsonDocument]
 
 CONNECTIONS: Final = 16
@@ -238,7 +173,6 @@ class MongoDatabase:
         self.ends: Final = KnownEnds()
         self._deadline = deadline
         self._work = WorkUnderWay()
-        self._later = set[asyncio.Task[None]]()
         self._ahead = 0.0
         self._asked: float | None = None
         more: dict[str, Any] = {} if password is None else {"password": password}
@@ -332,22 +266,6 @@ class MongoDatabase:
             raise Unavailable("store.deadline", "the call has no time left; ask for less of it")
         with self._work.counted(), translated(), pymongo.timeout(left):
             yield
-
-    def later(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Begin what nobody waits for but whoever closes, and what may fail."""
-        counted = self._work.counted()
-        counted.__enter__()
-
-        async def begun() -> None:
-            try:
-                with suppress(CanonryError), translated(), pymongo.timeout(self._deadline):
-                    await work()
-            finally:
-                counted.__exit__(None, None, None)
-
-        task = asyncio.create_task(begun(), context=Context(), name="later")
-        self._later.add(task)
-        task.add_done_callback(self._later.discard)
 
     async def now(self) -> int:
         """What the clock of the server says, in milliseconds; it is the same for all processes."""

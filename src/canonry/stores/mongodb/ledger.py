@@ -9,12 +9,19 @@ from typing import Any, Final, TypeAlias
 from pymongo.errors import PyMongoError
 from typing_extensions import override
 
-from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
-from canonry.log.folding import ANY, key_hash
+from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
+from canonry.log.folding import key_hash
+from canonry.log.group_appends import (
+    EMPTY,
+    TOUCHED_MAX,
+    TOUCHES_ANYTHING,
+    KnownCommit,
+    LogEnd,
+    judge_group,
+)
 from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
 from canonry.log.ports.world import Call, Clock, Identities, Turns, scope
 from canonry.log.sealing import (
-    GENESIS,
     ErasablePart,
     Sealed,
     altered,
@@ -23,7 +30,6 @@ from canonry.log.sealing import (
     unseal,
 )
 from canonry.stores.mongodb.database import (
-    EMPTY,
     BsonDocument,
     MongoDatabase,
     StoredCommit,
@@ -36,12 +42,7 @@ from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
-TOUCHED_MAX: Final = 1000
-"""After more commits than this a verdict is stale without a look at what they touched."""
-
-TOUCHES_ANYTHING: Final = frozenset((ANY,))
 _DIGITS: Final = 19
-_ANYTHING: Final = key_hash(ANY)
 TIP: Final = {"position": 1, "recorded_at": 1, "hash": 1}
 
 
@@ -62,20 +63,16 @@ def next_after(space: SpaceId, position: int, count: int) -> BsonDocument:
     return {"_id": {"$in": [place_of(space, each) for each in places]}}
 
 
-class ChainEnd:
-    """Where a space's log stands while it is written."""
-
-    __slots__ = ("hash", "newest", "position")
-
-    def __init__(self, tip: Mapping[str, Any] | None) -> None:
-        """Take the newest commit, by the fields of `TIP`; None, or one at 0: there is none."""
-        self.position = ORIGIN if tip is None else Position(int(tip["position"]))
-        self.newest = Instant(int(tip["recorded_at"])) if tip and self.position else None
-        self.hash: str = GENESIS if tip is None else tip["hash"]
-
-    def follow(self, sealed: Sealed) -> None:
-        """Stand at a commit that is to be written."""
-        self.position, self.newest, self.hash = sealed.position, sealed.recorded_at, sealed.hash
+def known_commit(tip: StoredCommit | None) -> KnownCommit:
+    """What is known of a commit by the fields of `TIP`; None: the log is empty."""
+    if tip is None:
+        return EMPTY
+    return KnownCommit(
+        Position(int(tip["position"])),
+        Instant(int(tip["recorded_at"])),
+        tip["hash"],
+        [*map(int, tip.get("touched", ()))],
+    )
 
 
 def document_of(sealed: Sealed, touched: Iterable[str], written: int) -> BsonDocument:
@@ -119,31 +116,6 @@ def sealed_in(stored: Mapping[str, Any]) -> Sealed:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise altered() from error
-
-
-def is_stale(item: Append, others: Iterable[Mapping[str, Any]], head: Position) -> bool:
-    """Whether a commit of `others`, which are the newest ones, touches what a draft rests on."""
-    told = list(others)
-    rests_on = [(item.judged_at, item.reads)]
-    if item.foreseen is not None:
-        rests_on.append((item.foreseen.at, item.foreseen.over))
-    return any(_is_touched(told, at, head, reads) for at, reads in rests_on)
-
-
-def _is_touched(
-    others: Iterable[Mapping[str, Any]], at: Position, head: Position, reads: frozenset[str]
-) -> bool:
-    if at >= head:
-        return False
-    if head - at > TOUCHED_MAX:
-        return True
-    touched: set[int] = set()
-    for each in others:
-        if each["position"] > at:
-            touched.update(map(int, each["touched"]))
-    if not touched:
-        return False
-    return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))
 
 
 def _readable(data: bytes) -> str | bytes:
@@ -213,10 +185,8 @@ class GroupInserter:
             GateClosed: nothing more was written; what they tried is in their `tried`.
         """
         async with self._database.working():
-            writing = _InsertedGroup(self, calls)
-            known = self._database.ends.since(writing.space, writing.since)
-            if not known and writing.is_first:
-                known = (EMPTY,)
+            writing = _InsertedGroup(calls)
+            known = self._database.ends.under(writing.items)
             if known and await self._written(
                 writing, known[-1], None, known[1:], await self._database.now()
             ):
@@ -240,25 +210,27 @@ class GroupInserter:
         that the other answer does not have, and that would make nothing stale.
         """
         space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
-        known = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
+        drafts = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
         touched = self._latest.find(past(space, before), {"touched": 1, **TIP})
         there, newest, now = await asyncio.gather(
-            known.to_list(),
+            drafts.to_list(),
             touched.sort(NEWEST).limit(TOUCHED_MAX + 2).to_list(),
             self._database.now(),
         )
+        known = {each["commit"]: known_commit(each) for each in there}
+        seen = list(map(known_commit, newest))
         if newest or writing.since == ORIGIN:
-            return (newest[0] if newest else None), there, newest, now
+            return (seen[0] if seen else EMPTY), known, seen, now
         # The log is shorter than what the drafts rest on, as in a database that was restored.
         tip = await self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
-        return tip, there, (), now
+        return known_commit(tip), known, (), now
 
     async def _written(
         self,
         writing: "_InsertedGroup",
-        tip: StoredCommit | None,
-        known: Sequence[StoredCommit] | None,
-        touched: Sequence[StoredCommit],
+        tip: KnownCommit,
+        known: Mapping[str, KnownCommit] | None,
+        touched: Sequence[KnownCommit],
         now: int,
     ) -> bool:
         """Whether the group came to its end; else others were quicker, or the answer was lost.
@@ -266,11 +238,13 @@ class GroupInserter:
         Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
         So may one that came late, after one question and before the other.
         """
-        if known is not None and writing.is_among(touched, known):
+        if known is not None and writing.is_among(touched, known.values()):
             return False
-        made = writing.planned(ChainEnd(tip), known or (), touched, now)
-        if known is None and writing.has_stale:
+        judged = judge_group(writing.calls, tip, known or {}, touched, self.sealer)
+        writing.outcomes = judged.outcomes
+        if known is None and judged.has_stale:
             return False
+        made = [document_of(*each, now) for each in judged.made]
         began = self._looks.step()
         try:
             for start in range(0, len(made), BATCH):
@@ -285,10 +259,9 @@ class GroupInserter:
             return False
         if made:
             self._looks.wrote(began, made)
-            self._database.ends.follow(writing.space, made)
-            written = [sealed_in(each) for each in made]
+            self._database.ends.follow(writing.space, tip, judged.written)
             for take in self.takers:
-                take(written)
+                take([sealed for sealed, _ in judged.made])
         return True
 
     def _pause(self, attempt: int) -> float:
@@ -297,86 +270,27 @@ class GroupInserter:
         return longest * self._identities.salt()[0] / 255
 
 
-_Looked: TypeAlias = tuple[
-    StoredCommit | None, Sequence[StoredCommit] | None, Sequence[StoredCommit], int
-]
+_Looked: TypeAlias = tuple[KnownCommit, Mapping[str, KnownCommit], Sequence[KnownCommit], int]
 """The newest commit, those of the drafts that are there, who touched what since, and the time."""
 
 
 class _InsertedGroup:
     """Calls on their way into the log, over as many attempts as it takes."""
 
-    def __init__(self, appender: GroupInserter, calls: Sequence[Call]) -> None:
-        items = [item for call in calls for item in call.batch]
-        self.space = items[0].draft.space
-        self.ids = sorted({item.draft.id for item in items})
-        self.since = min(item.rests_on for item in items)
-        self.is_first = self.since == ORIGIN == max(item.judged_at for item in items) and all(
-            item.foreseen is None or item.foreseen.at == ORIGIN for item in items
-        )
-        """Whether the log was empty for whoever drafted all of it."""
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.calls = calls
+        self.items = [item for call in calls for item in call.batch]
+        self.space = self.items[0].draft.space
+        self.ids = sorted({item.draft.id for item in self.items})
+        self.since = min(item.rests_on for item in self.items)
         self.lost = 0
-        self.outcomes: list[list[Outcome]] = []
-        self._appender = appender
-        self._calls = calls
+        self.outcomes: Sequence[Sequence[Outcome]] = ()
 
-    @property
-    def has_stale(self) -> bool:
-        """Whether a draft was found stale."""
-        return any(isinstance(each, Stale) for told in self.outcomes for each in told)
-
-    def is_among(self, touched: Sequence[StoredCommit], known: Sequence[StoredCommit]) -> bool:
+    def is_among(self, touched: Sequence[KnownCommit], known: Iterable[KnownCommit]) -> bool:
         """Whether what was tried is among what was `touched`, and not among what is `known`."""
-        tried = {each for call in self._calls for each in call.tried}
-        tried.difference_update(each["hash"] for each in known)
-        return any(each["hash"] in tried for each in touched)
-
-    def planned(
-        self,
-        end: ChainEnd,
-        known: Sequence[StoredCommit],
-        touched: Sequence[StoredCommit],
-        now: int,
-    ) -> list[BsonDocument]:
-        """What is to be inserted; what becomes of each draft then is in `outcomes`.
-
-        Each call is judged after those before it. Where an earlier attempt was written in part,
-        that part is the call's own. Whom nobody waits for any more is left out.
-        """
-        there: dict[str, StoredCommit] = {each["commit"]: each for each in known}
-        made = list[BsonDocument]()
-        self.outcomes = []
-        for call in self._calls:
-            own = frozenset(call.tried)
-            others = [each for each in (*touched, *made) if each["hash"] not in own]
-            head, stopped, told = end.position, call.answer.done(), list[Outcome]()
-            for item in () if stopped else call.batch:
-                if item.draft.id in there:
-                    told.append(_known(there[item.draft.id], own))
-                    continue
-                stopped = stopped or is_stale(item, others, head)
-                if stopped:
-                    told.append(Stale(head=head))
-                    continue
-                sealed = self._appender.sealer.sealed(
-                    item.draft, after=end.position, newest=end.newest, previous=end.hash
-                )
-                end.follow(sealed)
-                keys = TOUCHES_ANYTHING if item.foreseen is None else item.foreseen.touched
-                made.append(document_of(sealed, keys, now))
-                there[item.draft.id] = made[-1]
-                call.tried.add(sealed.hash)
-                told.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
-            self.outcomes.append(told)
-        return made
-
-
-def _known(stored: StoredCommit, own: frozenset[str]) -> Appended:
-    return Appended(
-        position=Position(int(stored["position"])),
-        recorded_at=Instant(int(stored["recorded_at"])),
-        replayed=stored["hash"] not in own,
-    )
+        tried = {each for call in self.calls for each in call.tried}
+        tried.difference_update(each.hash for each in known)
+        return any(each.hash in tried for each in touched)
 
 
 # The log in MongoDB: a commit is one document, and its place in the log is its `_id`.
@@ -403,7 +317,7 @@ class MongoLedger(Ledger):
     async def head(self, space: SpaceId) -> Position:
         async with self._database.working():
             found = await self._commits.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
-        self._database.ends.stands(space, found)
+        self._database.ends.stands(space, known_commit(found))
         return ORIGIN if found is None else Position(int(found["position"]))
 
     @override
@@ -489,12 +403,12 @@ class MongoLedger(Ledger):
             now, ids = await self._database.now(), [item.id for item in sealed]
             known = self._latest.find({"commit": {"$in": ids}}, {"commit": 1})
             there = {each["commit"] async for each in known}
-            tips: dict[SpaceId, ChainEnd] = {}
+            tips: dict[SpaceId, LogEnd] = {}
             made: list[BsonDocument] = []
             for n, item in enumerate(sealed):
                 if item.space not in tips:
                     tip = await self._latest.find_one(past(item.space, ORIGIN), TIP, sort=NEWEST)
-                    tips[item.space] = ChainEnd(tip)
+                    tips[item.space] = LogEnd(known_commit(tip))
                 end = tips[item.space]
                 fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
                 if fault is None and item.id in there:

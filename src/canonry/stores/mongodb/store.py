@@ -1,17 +1,162 @@
-"""The store in MongoDB, and its repair."""
+"""Documents in MongoDB, the store that has them beside the log, and its repair."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
 
-from canonry.log.entries import THING_KINDS, Thing
+from pymongo import UpdateOne
+from pymongo.errors import DuplicateKeyError, PyMongoError
+from typing_extensions import override
+
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.encoding import encode_thing
+from canonry.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.scenes import Memory, Scene, Turn
+from canonry.log.items.sources import Snippet
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.view import Finding
-from canonry.stores.mongodb.database import CONNECTIONS, DEADLINE, BsonDocument, MongoDatabase
-from canonry.stores.mongodb.documents import COLLECTIONS, MongoDocuments, document_of
+from canonry.readmodels.listing import rows_of
+from canonry.readmodels.ports.view import Finding, Folded, View
+from canonry.stores.mongodb.database import (
+    CONNECTIONS,
+    DEADLINE,
+    BsonDocument,
+    MongoDatabase,
+    is_taken,
+)
 from canonry.stores.mongodb.ledger import MongoLedger
+from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
-from canonry.values.json_values import decode_json
+from canonry.values.json_values import decode_json, encode_json
+
+# Scenes, turns, proposals, memories and snippets in MongoDB, in collections that people can read.
+#
+# A document has the fields of a thing as they are, and `thing`, which is the whole of it as it is
+# encoded. Documents of one commit appear one after the other, and the cursor follows when all are
+# there: what is seen before is never wrong, only early. A newer state of a thing is never replaced
+# by an older one, however late a projector comes.
+
+T = TypeVar("T")
+
+COLLECTIONS: Final[Mapping[str, str]] = {
+    THING_KINDS[Scene]: "scenes",
+    THING_KINDS[Turn]: "turns",
+    THING_KINDS[Proposal]: "proposed_changes",
+    THING_KINDS[Memory]: "character_memories",
+    THING_KINDS[Snippet]: "snippets",
+}
+_FIELDS: Final = {
+    THING_KINDS[each]: ("kind", "seen_in", "thing", "asks", *(f.name for f in fields(each)))
+    for each in (Scene, Turn, Proposal, Memory, Snippet)
+}
+CURSORS: Final = "view_cursors"
+"""How far the documents show the log of each space."""
+
+_BATCH: Final = 500
+_NEVER_AGAIN: Final = 2**62
+"""When an erased thing changed last: no state of it is newer."""
+
+_DEPTH_MAX: Final = 20
+_INTEGER_MAX: Final = 2**63
+_IN_NAMES: Final = str.maketrans({"$": "\uff04", ".": "\uff0e", "\0": "\u2400"})
+"""What names of fields may not hold everywhere, and what stands for it."""
+
+
+class MongoDocuments(View):
+    """Shows people what the log has; nobody else asks, and nobody waits for it."""
+
+    def __init__(self, database: MongoDatabase) -> None:
+        """Share `database` with the ledger."""
+        self._database = database
+
+    @override
+    async def cursor(self, space: SpaceId) -> Position:
+        async with self._database.working():
+            found = await self._database.collection(CURSORS).find_one({"_id": space})
+        return ORIGIN if found is None else Position(int(found["position"]))
+
+    @override
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        if not folded:
+            return
+        space = folded[0].space
+        start = cursor = await self.cursor(space)
+        things: dict[str, Thing] = {}
+        for each in folded:
+            if each.position > cursor + 1:
+                break
+            if each.position > cursor:
+                things |= {thing.id: thing for thing in each.things}
+                cursor = each.position
+        async with self._database.working():
+            await self._show(things.values())
+            if cursor > start:
+                behind = {"_id": space, "position": {"$lt": cursor}}
+                with suppress(DuplicateKeyError):  # another projector is there already
+                    await self._database.collection(CURSORS).update_one(
+                        behind, {"$set": {"position": cursor}}, upsert=True
+                    )
+        if cursor < folded[-1].position:
+            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+
+    async def _show(self, things: Iterable[Thing]) -> None:
+        writes: defaultdict[str, list[UpdateOne]] = defaultdict(list)
+        for thing in things:
+            kind = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+            if kind in COLLECTIONS:
+                writes[COLLECTIONS[kind]].append(_write(thing, kind))
+        await asyncio.gather(*(self._put(name, each) for name, each in writes.items()))
+
+    async def _put(self, name: str, writes: Sequence[UpdateOne]) -> None:
+        for start in range(0, len(writes), _BATCH):
+            try:
+                await self._database.collection(name).bulk_write(
+                    writes[start : start + _BATCH], ordered=False
+                )
+            except PyMongoError as error:
+                if not is_taken(error):  # what is newer than this stands there
+                    raise
+
+
+def document_of(thing: Thing, kind: str) -> BsonDocument:
+    """A thing as a document, without its `_id`."""
+    encoded = encode_thing(thing)
+    told: BsonDocument = decode_json(encoded)
+    told.pop("id")
+    seen_in = sorted({str(row[2]) for row in rows_of(thing)} - {""})
+    more: BsonDocument = {"kind": kind, "seen_in": seen_in, "thing": encoded.decode()}
+    if isinstance(thing, Proposal):
+        more["asks"] = [str(each) for each in thing.asks]
+    return {name: _storable(each) for name, each in (told | more).items()}
+
+
+def _write(thing: Thing, kind: str) -> UpdateOne:
+    """What puts a thing where no newer state of it stands."""
+    if isinstance(thing, Tombstone):
+        stands = {"space": thing.space, "erased_at": thing.changed_at, "changed_at": _NEVER_AGAIN}
+        gone = {name: "" for name in _FIELDS[kind] if name not in {"id", *stands}}
+        return UpdateOne({"_id": thing.id}, {"$set": stands, "$unset": gone}, upsert=True)
+    older = {"_id": thing.id, "changed_at": {"$lte": thing.changed_at}}
+    return UpdateOne(older, {"$set": document_of(thing, kind)}, upsert=True)
+
+
+def _storable(value: Any, depth: int = 0) -> Any:
+    """A JSON value for people to read; what a document cannot hold stands there as text."""
+    match value:
+        case dict() | list() if depth >= _DEPTH_MAX:
+            return encode_json(value).decode()
+        case dict():
+            named = {str(name).translate(_IN_NAMES): each for name, each in value.items()}
+            return {name: _storable(each, depth + 1) for name, each in named.items()}
+        case list():
+            return [_storable(each, depth + 1) for each in value]
+        case int() if not -_INTEGER_MAX <= value < _INTEGER_MAX:
+            return str(value)
+        case _:
+            return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +166,11 @@ class MongoStore:
     database: MongoDatabase
     ledger: MongoLedger
     documents: MongoDocuments
+
+    @property
+    def mending(self) -> "MongoMending":
+        """What upkeep does to them."""
+        return MongoMending(self.database)
 
     async def close(self) -> None:
         """Let go of the server."""

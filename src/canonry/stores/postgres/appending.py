@@ -1,225 +1,118 @@
-"""Appending in PostgreSQL: where logs end, and what is known before a commit."""
+"""Records in PostgreSQL as rows, and appending: what is judged, and in how many trips."""
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from psycopg import errors
 
-from canonry.log.commits import ORIGIN, Append, Appended, Outcome, Position, Stale
+from canonry.log.commits import Outcome, Position
 from canonry.log.encoding import ENCODING_VERSION
-from canonry.log.folding import ANY, key_hash
+from canonry.log.folding import key_hash
+from canonry.log.group_appends import (
+    TOUCHED_MAX,
+    TOUCHES_ANYTHING,
+    JudgedGroup,
+    KnownCommit,
+    KnownEnds,
+    LogEnd,
+    judge_group,
+)
 from canonry.log.ports.ledger import Sealer
 from canonry.log.ports.world import Call, Clock, Identities
-from canonry.log.sealing import GENESIS, Sealed, fault_in
-from canonry.stores.postgres import records
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered, fault_in
 from canonry.stores.postgres.database import PgConnection, PgRow, newer, run, together, written
-from canonry.stores.postgres.records import LogEnd, row_of
 from canonry.values.errors import CanonryError, Conflict
-from canonry.values.ids import SpaceId
+from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
-# Where logs end as this process knows them, and what it appended last.
-#
-# So an append need not ask for it. It may be wrong at any time, because others write as well:
-# whoever rests on it has the server make sure, in the same trip as everything else.
+# Records as rows: sealed commits, each with its erasable parts in one row.
 
-_COMMITS: Final = 64
-_SPACES: Final = 100
-_TOUCHED_MAX: Final = 1000
-_LATELY: Final = 0.2
-_PAYS: Final = 2 / 3
-"""Resting on what is known saves one trip where it is right, and costs two where it is not."""
+COLUMNS: Final = "space, position, id, recorded_at, hash, body, salts, payloads"
+LOCK: Final = (
+    "INSERT INTO heads VALUES (%s, 0, 0, %s) ON CONFLICT (space) DO UPDATE SET space = heads.space"
+    " RETURNING position, recorded_at, hash"
+)
+"""One that is there already is locked by it, in the order in which others asked."""
+
+MOVE: Final = "UPDATE heads SET position = %s, recorded_at = %s, hash = %s WHERE space = %s"
+KNOWN: Final = "SELECT id, position, recorded_at, hash FROM commits WHERE id = ANY(%s)"
+TOUCHED: Final = (
+    "SELECT position, recorded_at, hash, touched FROM commits WHERE space = %s AND position > %s"
+    " ORDER BY position DESC LIMIT %s"
+)
+INSERT: Final = (
+    "INSERT INTO commits (space, position, id, recorded_at, hash, body, salts, payloads, touched)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s::bytea[], %s::bytea[], %s::bigint[])"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownEnd:
-    """`row` is what `records.LOCK` gives; `written` are the last commits before it ended there.
+def end_in(row: Sequence[Any]) -> KnownCommit:
+    """The newest commit that `LOCK` gives."""
+    return KnownCommit(Position(row[0]), Instant(row[1]), row[2].hex(), *row[3:])
 
-    They are as `records.TOUCHED` gives them, oldest first.
+
+def row_of(sealed: Sealed, touched: Iterable[str]) -> tuple[Any, ...]:
+    """The values of `INSERT`."""
+    return (
+        sealed.space,
+        sealed.position,
+        sealed.id,
+        sealed.recorded_at,
+        bytes.fromhex(sealed.hash),
+        sealed.body,
+        [None if part is None else part.salt for part in sealed.parts],
+        [None if part is None else part.payload for part in sealed.parts],
+        sorted(map(key_hash, touched)),
+    )
+
+
+def sealed_in(row: PgRow) -> Sealed:
+    """The commit that a row holds.
+
+    Raises:
+        BrokenInvariant: `ledger.altered`, it has as many salts as no payloads.
     """
-
-    row: PgRow
-    written: Sequence[PgRow] = ()
-
-    @property
-    def position(self) -> Position:
-        """Where the log ends."""
-        return Position(self.row[0])
-
-    def covers(self, items: Sequence[Append]) -> bool:
-        """Whether all is known that happened since whatever these rest on."""
-        rests_on = [position for item in items for position in _rests_on(item)]
-        return self.position - len(self.written) <= min(rests_on) and (
-            max(rests_on) <= self.position
-        )
-
-
-def _rests_on(item: Append) -> Sequence[Position]:
-    return (item.judged_at,) if item.foreseen is None else (item.judged_at, item.foreseen.at)
+    space, position, commit_id, recorded_at, digest, body, salts, payloads = row
+    if len(salts) != len(payloads):
+        raise altered()
+    parts = tuple(
+        None if salt is None else ErasablePart(salt=salt, payload=payload or b"")
+        for salt, payload in zip(salts, payloads, strict=True)
+    )
+    return Sealed(
+        space=SpaceId(space),
+        position=Position(position),
+        id=CommitId(commit_id),
+        recorded_at=Instant(recorded_at),
+        body=body,
+        hash=digest.hex(),
+        parts=parts,
+    )
 
 
-class RememberedEnds:
-    """The ends of logs: where this process brought them, and where it saw them since."""
-
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self._brought: dict[SpaceId, KnownEnd] = {}
-        self._seen: dict[SpaceId, KnownEnd] = {}
-        self._right: dict[SpaceId, float] = {}
-
-    def of(self, space: SpaceId) -> KnownEnd | None:
-        """Where a log ends, if it is known."""
-        return self._seen.get(space) or self._brought.get(space)
-
-    def stands(self, space: SpaceId, row: PgRow) -> None:
-        """A log was seen to end there, or past it by now."""
-        known = self.of(space)
-        if known is None or known.position < row[0]:
-            self._make_room()
-            self._seen[space] = KnownEnd(row)
-
-    def pays(self, space: SpaceId) -> bool:
-        """Whether what was known of a log was right often enough lately to rest on it."""
-        return self._right.get(space, 1.0) > _PAYS
-
-    def was(self, space: SpaceId, *, right: bool) -> None:
-        """What was known of a log was found to be so, or others had been quicker."""
-        before = self._right.get(space, 1.0)
-        self._right[space] = before + _LATELY * (right - before)
-
-    def follow(self, space: SpaceId, before: PgRow, after: PgRow, written: Iterable[PgRow]) -> None:
-        """This process appended to a log that ended at `before`, and ends at `after` now."""
-        brought, seen = self._brought.get(space), self._seen.get(space)
-        made = deque[PgRow](maxlen=_COMMITS)
-        if brought is not None and brought.row == before:
-            made.extend(brought.written)
-        for each in written:
-            if len(each[1]) > _TOUCHED_MAX:
-                made.clear()
-            else:
-                made.append(each)
-        self._make_room()
-        self._brought[space] = KnownEnd(after, made)
-        if seen is not None and seen.position <= after[0]:
-            del self._seen[space]
-
-    def _make_room(self) -> None:
-        if max(len(self._brought), len(self._seen)) >= _SPACES:
-            for each in (self._brought, self._seen, self._right):
-                each.clear()
+async def record(
+    db: PgConnection, space: SpaceId, end: LogEnd, rows: Sequence[Sequence[object]]
+) -> None:
+    """Write rows of `INSERT`, of which the last is where the log ends then."""
+    async with db.cursor() as cursor:
+        await cursor.executemany(INSERT, rows)
+    await run(db, MOVE, (end.position, end.newest or 0, bytes.fromhex(end.hash), space))
 
 
 # Appending within one transaction: drafts are judged, sealed and recorded under the lock.
 #
 # What has to be known comes in one round trip, what is written goes in another. Views are kept by
 # whoever follows the log, who also says what a draft touches.
-
-_GENESIS: Final = bytes.fromhex(GENESIS)
-ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
-_GUARD: Final = "SELECT value FROM meta WHERE name = 'min_reader'"
-_TOUCHES_ANYTHING: Final = frozenset((ANY,))
-
-
-class Writing:
-    """One space while a group is appended to it; `outcomes` tells each of its calls."""
-
-    def __init__(
-        self, sealer: Sealer, row: PgRow, known: Sequence[PgRow], touched: Sequence[PgRow]
-    ) -> None:
-        """Begin where the log ends, with what is there of the drafts and what was touched last."""
-        self._sealer = sealer
-        self.before = row
-        self.tip = LogEnd(row)
-        self.made: list[tuple[Sealed, frozenset[str]]] = []
-        self.outcomes: Sequence[Sequence[Outcome]] = ()
-        self._there: dict[str, tuple[Position, Instant, str]] = {
-            commit_id: (position, recorded_at, digest.hex())
-            for commit_id, position, recorded_at, digest in known
-        }
-        self._touched = list(touched)
-
-    def write(self, group: Sequence[Call]) -> None:
-        """Judge and seal what calls ask for, each after those before it."""
-        # Where the answer of an earlier attempt was lost, what it wrote is the call's own.
-        own = [frozenset(call.tried) for call in group]
-        self.outcomes = [
-            () if call.answer.done() else self._call(call, mine)
-            for call, mine in zip(group, own, strict=True)
-        ]
-
-    async def record(self, db: PgConnection, space: SpaceId) -> None:
-        """Write down what was made."""
-        if self.made:
-            await _record(db, space, self.tip, [row_of(*each) for each in self.made])
-
-    def touched(self) -> Sequence[PgRow]:
-        """What each commit touches that was made, as `records.TOUCHED` gives it."""
-        return [(sealed.position, [*map(key_hash, keys)]) for sealed, keys in self.made]
-
-    def _call(self, call: Call, own: frozenset[str]) -> Sequence[Outcome]:
-        """What becomes of the drafts of one caller, none of which makes another of them stale."""
-        start, outcomes, stopped = self.tip.position, list[Outcome](), False
-        made = len(self.made)
-        for item in call.batch:
-            if item.draft.id in self._there:
-                position, recorded_at, digest = self._there[item.draft.id]
-                replayed = digest not in own
-                outcomes.append(
-                    Appended(position=position, recorded_at=recorded_at, replayed=replayed)
-                )
-                continue
-            stopped = stopped or _is_stale(item, self._touched, start)
-            if stopped:
-                outcomes.append(Stale(head=start))
-                continue
-            sealed = self._write(item)
-            call.tried.add(sealed.hash)
-            outcomes.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
-        self._touched += self.touched()[made:]
-        return outcomes
-
-    def _write(self, item: Append) -> Sealed:
-        sealed = self._sealer.sealed(
-            item.draft,
-            after=self.tip.position,
-            newest=self.tip.newest,
-            previous=self.tip.hash,
-        )
-        touched = _TOUCHES_ANYTHING if item.foreseen is None else item.foreseen.touched
-        self.tip.follow(sealed)
-        self.made.append((sealed, touched))
-        self._there[item.draft.id] = sealed.position, sealed.recorded_at, sealed.hash
-        return sealed
-
-
-def _is_stale(item: Append, touched: Sequence[PgRow], head: Position) -> bool:
-    if records.is_stale(touched, item.judged_at, head, item.reads):
-        return True
-    foreseen = item.foreseen
-    return foreseen is not None and records.is_stale(touched, foreseen.at, head, foreseen.over)
-
-
-def _require_reader(guard: Sequence[PgRow]) -> None:
-    if not guard or guard[0][0] > ENCODING_VERSION:
-        raise newer()
-
-
-async def _record(
-    db: PgConnection, space: SpaceId, tip: LogEnd, made: Sequence[Sequence[object]]
-) -> None:
-    async with db.cursor() as cursor:
-        await cursor.executemany(records.INSERT, made)
-    await run(db, records.MOVE, (tip.position, tip.recorded_at, bytes.fromhex(tip.hash), space))
-
-
-# Appending in one trip, where this process knows the log.
 #
-# Drafts are judged and sealed before anything is asked. One statement among those that write makes
-# sure that all this rested on is still so, and fails otherwise, so that nothing of it happens; then
-# the group is appended as if nothing had been known.
+# Where this process knows the log, one trip does. Drafts are judged and sealed before anything is
+# asked; one statement among those that write makes sure that all this rested on is still so, and
+# fails otherwise, so that nothing of it happens; then the group is appended as if nothing had been
+# known.
 
+ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
+FIRST: Final = bytes.fromhex(GENESIS)
+_GUARD: Final = "SELECT value FROM meta WHERE name = 'min_reader'"
 _STILL_SO: Final = (
     "SELECT 1 / (EXISTS (SELECT FROM heads WHERE space = %s AND position = %s AND hash = %s)"
     " AND EXISTS (SELECT FROM meta WHERE name = 'min_reader' AND value <= %s)"
@@ -228,6 +121,22 @@ _STILL_SO: Final = (
 """Divides by zero where it is not."""
 
 _NOT_SO: Final = (errors.DivisionByZero, errors.UniqueViolation)
+_LATELY: Final = 0.2
+_PAYS: Final = 2 / 3
+"""Resting on what is known saves one trip where it is right, and costs two where it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A group that was written after the commit `before`."""
+
+    before: KnownCommit
+    group: JudgedGroup
+
+    @property
+    def outcomes(self) -> Sequence[Sequence[Outcome]]:
+        """What became of each draft, by call."""
+        return self.group.outcomes
 
 
 class Appender:
@@ -237,26 +146,26 @@ class Appender:
         """Write into the store called `name`."""
         self._name = name
         self._sealer = Sealer(clock, identities)
-        self.ends: Final = RememberedEnds()
+        self._right: dict[SpaceId, float] = {}
+        self.ends: Final = KnownEnds()
 
-    async def append(self, db: PgConnection, group: Sequence[Call]) -> Writing:
+    async def append(self, db: PgConnection, group: Sequence[Call]) -> Written:
         """Append what calls ask for, all in one space, all or nothing; durable on return."""
         items = [item for call in group for item in call.batch]
-        space, ends = items[0].draft.space, self.ends
-        known = ends.of(space)
-        if known is None and all(item.rests_on == ORIGIN for item in items):
-            known = KnownEnd((ORIGIN, 0, _GENESIS))
-        writing: Writing | None = None
-        if known is not None and ends.pays(space) and known.covers(items):
-            writing = await self._foreknown(db, group, known)
-        if writing is None:
-            writing = await written(db, lambda db: self._judged(db, group))
-            if known is not None:
-                ends.was(space, right=known.row == writing.before)
-        ends.follow(space, writing.before, writing.tip.row, writing.touched())
-        return writing
+        space, done = items[0].draft.space, None
+        known = self.ends.under(items)
+        before = self._right.get(space, 1.0)
+        if known and before > _PAYS:
+            done = await self._foreknown(db, group, known)
+        if done is None:
+            done = await written(db, lambda db: self._judged(db, group))
+        if known:
+            is_right = known[-1].hash == done.before.hash
+            self._right[space] = before + _LATELY * (is_right - before)
+        self.ends.follow(space, done.before, done.group.written)
+        return done
 
-    async def _judged(self, db: PgConnection, group: Sequence[Call]) -> Writing:
+    async def _judged(self, db: PgConnection, group: Sequence[Call]) -> Written:
         """Append within a transaction, each draft judged by what the server has."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
@@ -264,46 +173,43 @@ class Appender:
         await run(db, ENTER, (self._name,))
         head, guard, known, touched = await together(
             db,
-            (records.LOCK, (space, _GENESIS)),
+            (LOCK, (space, FIRST)),
             (_GUARD, ()),
-            (records.KNOWN, (ids,)),
-            (records.TOUCHED, (space, since, records.TOUCHED_MAX + 1)),
+            (KNOWN, (ids,)),
+            (TOUCHED, (space, since, TOUCHED_MAX + 1)),
         )
         _require_reader(guard)
-        writing = Writing(self._sealer, head[0], known, touched)
-        writing.write(group)
-        await writing.record(db, space)
-        return writing
+        before = end_in(head[0])
+        there = {identity: end_in(row) for identity, *row in known}
+        judged = judge_group(group, before, there, list(map(end_in, touched)), self._sealer)
+        await _record(db, space, judged)
+        return Written(before, judged)
 
     async def _foreknown(
-        self, db: PgConnection, group: Sequence[Call], known: KnownEnd
-    ) -> Writing | None:
+        self, db: PgConnection, group: Sequence[Call], known: Sequence[KnownCommit]
+    ) -> Written | None:
         """Append from what is known; None: nothing was written, and a look may tell otherwise."""
         items = [item for call in group for item in call.batch]
-        space = items[0].draft.space
-        writing = Writing(self._sealer, known.row, (), known.written)
+        space, before = items[0].draft.space, known[-1]
         try:
-            writing.write(group)
+            judged = judge_group(group, before, {}, known[1:], self._sealer)
         except CanonryError:
             return None
-        told = [outcome for each in writing.outcomes for outcome in each]
-        if not writing.made or any(isinstance(each, Stale) for each in told):
+        if not judged.made or judged.has_stale:
             return None
 
         async def send(db: PgConnection) -> None:
-            position, _, digest = known.row
-            ids = [item.draft.id for item in items]
+            so = (space, before.position, bytes.fromhex(before.hash), ENCODING_VERSION)
             await run(db, ENTER, (self._name,))
-            await run(db, records.LOCK, (space, _GENESIS))
-            await run(db, _STILL_SO, (space, position, digest, ENCODING_VERSION, ids))
-            await writing.record(db, space)
+            await run(db, LOCK, (space, FIRST))
+            await run(db, _STILL_SO, (*so, [item.draft.id for item in items]))
+            await _record(db, space, judged)
 
         try:
             await written(db, send)
         except _NOT_SO:
             return None
-        self.ends.was(space, right=True)
-        return writing
+        return Written(before, judged)
 
     async def restore(
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
@@ -313,24 +219,35 @@ class Appender:
         spaces = sorted({item.space for item in sealed})  # always in one order: nobody waits round
         *heads, guard, known = await together(
             db,
-            *((records.LOCK, (space, _GENESIS)) for space in spaces),
+            *((LOCK, (space, FIRST)) for space in spaces),
             (_GUARD, ()),
-            (records.KNOWN, ([item.id for item in sealed],)),
+            (KNOWN, ([item.id for item in sealed],)),
         )
         _require_reader(guard)
-        tips = {space: LogEnd(rows[0]) for space, rows in zip(spaces, heads, strict=True)}
+        ends = {space: LogEnd(end_in(rows[0])) for space, rows in zip(spaces, heads, strict=True)}
         made: dict[SpaceId, list[tuple[object, ...]]] = {space: [] for space in spaces}
         there = {row[0] for row in known}
         for n, item in enumerate(sealed):
-            tip = tips[item.space]
-            fault = fault_in(item, position=Position(tip.position + 1), previous=tip.hash)
+            end = ends[item.space]
+            fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
             if fault is None and item.id in there:
                 fault = "a commit of that id is in the log"
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
             there.add(item.id)
-            tip.follow(item)
-            keys = _TOUCHES_ANYTHING if touched is None else touched[n]
+            end.follow(item)
+            keys = TOUCHES_ANYTHING if touched is None else touched[n]
             made[item.space].append(row_of(item, keys))
         for space in spaces:
-            await _record(db, space, tips[space], made[space])
+            await record(db, space, ends[space], made[space])
+
+
+def _require_reader(guard: Sequence[PgRow]) -> None:
+    if not guard or guard[0][0] > ENCODING_VERSION:
+        raise newer()
+
+
+async def _record(db: PgConnection, space: SpaceId, judged: JudgedGroup) -> None:
+    if judged.made:
+        rows = [row_of(*each) for each in judged.made]
+        await record(db, space, LogEnd(judged.written[-1]), rows)

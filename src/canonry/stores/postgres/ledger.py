@@ -13,9 +13,8 @@ from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Posit
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import Call, Clock, Identities, Turns
 from canonry.log.sealing import Sealed, require_unaltered, unseal
-from canonry.stores.postgres.appending import Appender, Writing
+from canonry.stores.postgres.appending import COLUMNS, KNOWN, Appender, Written, end_in, sealed_in
 from canonry.stores.postgres.database import Database, PgConnection, PgRow, run, translated
-from canonry.stores.postgres.records import COLUMNS, KNOWN, sealed_in
 from canonry.values.errors import CanonryError
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -151,7 +150,7 @@ class PostgresLedger(Ledger):
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         rows = await self._database.rows(_HEADS, (after or "", limit))
         for space, position, digest, at in rows:
-            self._appender.ends.stands(SpaceId(space), (position, at, digest))
+            self._appender.ends.stands(SpaceId(space), end_in((position, at, digest)))
         return [
             Head(space=SpaceId(space), position=position, hash=digest.hex(), recorded_at=at)
             for space, position, digest, at in rows
@@ -166,20 +165,20 @@ class PostgresLedger(Ledger):
                 return await self._turns.append(Call(batch))
             own, call = self._own, Call(batch)
             with translated():
-                writing = await self._appender.append(own, [call])
-            (outcomes,) = self._told(writing)
+                done = await self._appender.append(own, [call])
+            (outcomes,) = self._told(done)
             return outcomes
 
     async def _write(self, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
         appender = self._appender
         return self._told(await self._database.attempt_begun(lambda db: appender.append(db, group)))
 
-    def _told(self, writing: Writing) -> Sequence[Sequence[Outcome]]:
+    def _told(self, done: Written) -> Sequence[Sequence[Outcome]]:
         """What was written is told, and handed over."""
         self._news.tell()
         for take in self._takers:
-            take([sealed for sealed, _ in writing.made])
-        return writing.outcomes
+            take([sealed for sealed, _ in done.group.made])
+        return done.outcomes
 
     @override
     def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:

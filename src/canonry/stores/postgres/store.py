@@ -1,18 +1,232 @@
-"""The store in PostgreSQL, and its blobs."""
+"""The records and blobs in one PostgreSQL database: migrated, checked, erased in and opened."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from importlib.resources import files
+from itertools import groupby
+from typing import Any, Final
 
+from psycopg import AsyncConnection, errors, sql
 from typing_extensions import override
 
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.encoding import ENCODING_VERSION, MIN_READER
+from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock, Identities
-from canonry.stores.postgres.database import CONNECTIONS, Database
+from canonry.readmodels.ports.view import Finding, TouchedThere
+from canonry.stores.postgres.database import (
+    CONNECTIONS,
+    Database,
+    PgConnection,
+    fetched,
+    newer,
+    run,
+    translated,
+)
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.stores.postgres.upkeep import PostgresMending, prepare
 from canonry.values.errors import BrokenInvariant, NotFound
+from canonry.values.ids import SpaceId
+from canonry.values.json_values import decode_json
+
+# Preparing a store: records are migrated step by step.
+#
+# A process of a former version refuses a store that was migrated. One that has it open already
+# finds tables missing that it needs for every read and append.
+
+_MIGRATIONS: Final = tuple(
+    sorted(
+        (
+            each
+            for each in (files("canonry.stores.postgres") / "migrations").iterdir()
+            if each.name.endswith(".sql")
+        ),
+        key=lambda each: each.name,
+    )
+)
+SCHEMA_VERSION: Final = len(_MIGRATIONS)
+_OLDEST: Final = 150_000
+_ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
+_STATE: Final = (
+    "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+
+
+async def looking_in(db: PgConnection, *schemas: str) -> None:
+    """Let the tables of this transaction be looked for, and made, in these schemas."""
+    path = sql.SQL(", ").join(map(sql.Identifier, schemas))
+    await db.execute(sql.SQL("SET LOCAL search_path = {}").format(path))
+
+
+async def prepare(database: Database) -> None:
+    """Bring the store to this version; several processes may do so at once, and one does.
+
+    Raises:
+        BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        Unavailable: `store.unreachable`.
+    """
+    async with own_connection(database) as db:
+        if db.info.server_version < _OLDEST:
+            raise BrokenInvariant("store.failed", "PostgreSQL 15 or newer is needed")
+        if not await _is_current(db, database):
+            await _prepared(db, database)
+
+
+async def _is_current(db: PgConnection, database: Database) -> bool:
+    try:
+        async with db.transaction():
+            await looking_in(db, database.name)
+            stated = await _stated(db)
+    except errors.UndefinedTable:
+        return False
+    if stated["schema"] > SCHEMA_VERSION or stated["min_reader"] > ENCODING_VERSION:
+        raise newer()
+    return stated["schema"] == SCHEMA_VERSION
+
+
+async def _stated(db: PgConnection) -> dict[str, int]:
+    rows: Any = await fetched(db, "SELECT name, value FROM meta")
+    return {"schema": 0, "min_reader": 0, **dict(rows)}
+
+
+async def _prepared(db: PgConnection, database: Database) -> None:
+    async with db.transaction():
+        await db.execute(_ALONE, (database.name,))
+        if await _is_current(db, database):
+            return
+        name = sql.Identifier(database.name)
+        await db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+        await looking_in(db, database.name)
+        there = await fetched(db, "SELECT to_regclass('meta')::text")
+        stated = await _stated(db) if there[0][0] is not None else {"schema": 0}
+        for migration in _MIGRATIONS[stated["schema"] :]:
+            await db.execute(migration.read_text(encoding="utf-8"))
+        await db.execute(_STATE, ("schema", SCHEMA_VERSION))
+        await db.execute(_STATE, ("min_reader", max(MIN_READER, stated.get("min_reader", 0))))
+
+
+@asynccontextmanager
+async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
+    """A connection for work of any length."""
+    with translated():
+        async with await AsyncConnection.connect(database.url, autocommit=True) as db:
+            yield db
+
+
+# Upkeep of the records: long work has a connection of its own and stops nobody for long.
+#
+# What the server keeps besides (its write-ahead log, replicas and their backups) belongs to whoever
+# runs it; erasing rewrites the table, and no more can be said from here.
+
+_PAGE: Final = 200
+_ERASED: Final = "space.erased"
+_OF_SPACE: Final = (
+    "SELECT position, body, salts FROM commits WHERE space = %s AND position > %s"
+    " ORDER BY position LIMIT %s"
+)
+# Arrays begin at 1.
+_DROP: Final = (
+    "UPDATE commits SET salts[%(entry)s] = NULL, payloads[%(entry)s] = NULL"
+    " WHERE space = %(space)s AND position = %(position)s"
+)
+_ENDS: Final = (
+    "SELECT coalesce(h.space, c.space) FROM (SELECT * FROM heads WHERE position > 0) h FULL JOIN"
+    " (SELECT DISTINCT ON (space) space, position, hash FROM commits"
+    " ORDER BY space, position DESC) c ON c.space = h.space"
+    " WHERE (h.position, h.hash) IS DISTINCT FROM (c.position, c.hash) ORDER BY 1"
+)
+_TOUCHED: Final = (
+    "SELECT space, position, touched, array_position(salts, NULL) IS NOT NULL FROM commits"
+    " WHERE (space, position) > (%s, %s) ORDER BY space, position LIMIT %s"
+)
+_ANYTHING: Final = key_hash(ANY)
+_FACTS: Final = (
+    "SELECT current_setting('server_version'), pg_database_size(current_database()),"
+    " (SELECT count(*) FROM heads WHERE position > 0), (SELECT count(*) FROM commits),"
+    " current_setting('synchronous_commit'), current_setting('fsync')"
+)
+
+
+class PostgresMending:
+    """What upkeep does to the records of one database."""
+
+    def __init__(self, database: Database) -> None:
+        """Share `database` with the ledger."""
+        self._database = database
+
+    async def check(self, touched: TouchedThere) -> Sequence[Finding]:
+        """What is wrong with what stands beside the commits: where logs end, what commits touch."""
+        what = "the log ends elsewhere than it is said to"
+        ends = await self._database.rows(_ENDS)
+        found = [Finding(where=f"head of {space}", what=what) for (space,) in ends]
+        what, redacted = "it touches other keys than it is said to", set[str]()
+        last: tuple[str, int] = ("", 0)
+        while rows := await self._database.rows(_TOUCHED, (*last, _PAGE)):
+            for space, page in groupby(rows, lambda row: row[0]):
+                own = list(page)
+                there = await touched(space, Position(own[0][1] - 1), len(own))
+                for _, position, keys, is_redacted in own:
+                    if is_redacted:  # what was erased does not tell which keys it touched
+                        redacted.add(space)
+                    wanted = there.get(position, frozenset())
+                    if (
+                        space not in redacted
+                        and not wanted.issubset(keys)
+                        and _ANYTHING not in keys
+                    ):
+                        found.append(Finding(where=f"{space} at {position}", what=what))
+            last = rows[-1][:2]
+        return found
+
+    async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
+        """Drop payload and salt of every entry about `targets`; how many entries."""
+        wanted, dropped, after = frozenset(targets), 0, ORIGIN
+        async with own_connection(self._database) as db:
+            await self._database.configure(db)
+            await run(db, "SET statement_timeout = 0")
+            async with db.transaction():
+                while rows := await fetched(db, _OF_SPACE, (space, after, _PAGE)):
+                    for position, body, salts in rows:
+                        for entry in _about(body, salts, wanted):
+                            place = {"entry": entry + 1, "space": space, "position": position}
+                            await run(db, _DROP, place)
+                            dropped += 1
+                    after = rows[-1][0]
+        await self.rewrite()
+        return dropped
+
+    async def rewrite(self) -> None:
+        """Leave nothing in the files of the table that is in no row."""
+        table = sql.Identifier(self._database.name, "commits")
+        async with own_connection(self._database) as db:
+            await db.execute(sql.SQL("VACUUM (FULL) {}").format(table))
+
+    async def facts(self) -> Mapping[str, str | int]:
+        """The version of the server, how much it holds, and how it writes."""
+        ((server, size, spaces, commits, commit, fsync),) = await self._database.rows(_FACTS)
+        return {
+            "engine": f"PostgreSQL {server}",
+            "schema": SCHEMA_VERSION,
+            "bytes": size,
+            "spaces": spaces,
+            "commits": commits,
+            "synchronous_commit": commit,
+            "fsync": fsync,
+        }
+
+
+def _about(body: bytes, salts: Sequence[bytes | None], targets: frozenset[str]) -> Sequence[int]:
+    """Which entries of a commit are about the targets, and hold something yet.
+
+    The entry that records the erasure stays: it tells which ids are gone, and why.
+    """
+    return [
+        n
+        for n, (kind, _, ids, _) in enumerate(decode_json(body)["entries"])
+        if kind != _ERASED and not targets.isdisjoint(ids) and salts[n] is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,18 @@ from psycopg import AsyncConnection, sql
 from psycopg.conninfo import make_conninfo
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.sealing import GENESIS, Sealed, fault_in
+from canonry.log.group_appends import LogEnd
+from canonry.log.sealing import Sealed, fault_in
 from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.stores.postgres.appending import ENTER
+from canonry.stores.postgres.appending import (
+    COLUMNS,
+    ENTER,
+    FIRST,
+    LOCK,
+    end_in,
+    record,
+    sealed_in,
+)
 from canonry.stores.postgres.database import (
     Database,
     PgConnection,
@@ -24,9 +33,8 @@ from canonry.stores.postgres.database import (
     translated,
     written,
 )
-from canonry.stores.postgres.records import COLUMNS, INSERT, LOCK, MOVE, LogEnd, sealed_in
 from canonry.stores.postgres.shards.servers import LEASE, Server, Shards
-from canonry.stores.postgres.upkeep import looking_in
+from canonry.stores.postgres.store import looking_in
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
 
@@ -96,15 +104,13 @@ async def follow(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> Non
     Raises:
         BrokenInvariant: `move.differs`, they do not follow it.
     """
-    tip = LogEnd((await fetched(db, LOCK, (space, bytes.fromhex(GENESIS))))[0])
+    end = LogEnd(end_in((await fetched(db, LOCK, (space, FIRST)))[0]))
     for row in rows:
         sealed = _sealed(row)
-        if fault_in(sealed, position=Position(tip.position + 1), previous=tip.hash) is not None:
+        if fault_in(sealed, position=Position(end.position + 1), previous=end.hash) is not None:
             raise BrokenInvariant("move.differs", _DIFFERS)
-        tip.follow(sealed)
-    async with db.cursor() as cursor:
-        await cursor.executemany(INSERT, rows)
-    await run(db, MOVE, (tip.position, tip.recorded_at, bytes.fromhex(tip.hash), space))
+        end.follow(sealed)
+    await record(db, space, end, rows)
 
 
 def _sealed(row: PgRow) -> Sealed:
@@ -154,7 +160,7 @@ async def leave(server: Server, space: SpaceId) -> None:
     async with hand(server.database) as db, db.transaction():
         await run(db, ENTER, (server.database.name,))
         await run(db, "DELETE FROM commits WHERE space = %s", (space,))
-        await run(db, _LEFT, (bytes.fromhex(GENESIS), space))
+        await run(db, _LEFT, (FIRST, space))
 
 
 # Moving a space from one server to another while it is written to.

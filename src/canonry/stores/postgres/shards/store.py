@@ -16,9 +16,8 @@ from psycopg.conninfo import conninfo_to_dict
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.view import Finding, TouchedThere
 from canonry.stores.postgres.database import DEADLINE, Database, PgConnection, fetched, run
-from canonry.stores.postgres.shards.ledger import ShardedLedger
 from canonry.stores.postgres.shards.moving import drop_stage, hand, mend, mend_all, turn
-from canonry.stores.postgres.shards.servers import Directory, Server, Shards
+from canonry.stores.postgres.shards.servers import Directory, Server, ShardedLedger, Shards
 from canonry.stores.postgres.store import PostgresStore, open_database
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId

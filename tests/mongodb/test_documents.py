@@ -1,0 +1,87 @@
+"""Documents show people what the log has, whoever shows them, however often and however late."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from canonry.log.commits import Position
+from canonry.log.entries import Thing, Tombstone
+from canonry.readmodels.ports.view import Folded
+from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoMending
+from canonry.testing.things import MIDDLE_EARTH, a_memory, a_scene, a_turn
+from canonry.values.errors import Conflict
+from tests.conformance.mongodb_store import URL, dropped, require_server
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def databases() -> AsyncIterator[tuple[MongoDatabase, MongoDatabase]]:
+    """One database, as two processes have it."""
+    require_server()
+    name = f"test_{uuid4().hex}"
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(dropped, name)
+        one, other = MongoDatabase(URL, name), MongoDatabase(URL, name)
+        for each in (one, other):
+            closing.push_async_callback(each.close)
+            await each.open()
+        yield one, other
+
+
+def shown(position: int, *things: Thing) -> Folded:
+    return Folded(space=MIDDLE_EARTH, position=Position(position), things=things)
+
+
+def at(thing: Thing, position: int) -> Thing:
+    return replace(thing, changed_at=Position(position))
+
+
+async def test_who_shows_late_or_again_replaces_nothing_that_is_newer(
+    databases: tuple[MongoDatabase, MongoDatabase],
+) -> None:
+    one, other = map(MongoDocuments, databases)
+    mending = MongoMending(databases[0])
+    told = at(a_turn("turn", text="as it was"), 1)
+    changed = at(a_turn("turn", text="as it is"), 2)
+    memory, scene = at(a_memory("memory"), 3), at(a_scene(), 3)
+    folded = [shown(1, told), shown(2, changed), shown(3, memory, scene)]
+
+    await one.apply(folded[:2])
+    await one.apply(folded[1:])
+    await databases[0].collection("view_cursors").delete_many({})
+    await other.apply(folded[:1])
+    await other.apply(folded)
+
+    things = {each.id: each for each in (changed, memory, scene)}
+    assert await mending.differing(things) == []
+    assert await one.cursor(MIDDLE_EARTH) == await other.cursor(MIDDLE_EARTH) == 3
+
+
+async def test_what_is_erased_says_nothing_and_stays_so(
+    databases: tuple[MongoDatabase, MongoDatabase],
+) -> None:
+    one, _ = map(MongoDocuments, databases)
+    turn = at(a_turn("secret", text="a personal word"), 1)
+    gone = Tombstone(id=turn.id, space=MIDDLE_EARTH, was="turn", position=2, changed_at=2)
+    await one.apply([shown(1, turn), shown(2, gone)])
+    await databases[0].collection("view_cursors").delete_many({})
+    await one.apply([shown(1, turn)])
+
+    stored = await databases[0].collection("turns").find_one({"_id": turn.id})
+    assert "a personal word" not in str(stored)
+
+
+async def test_commits_that_are_missing_are_asked_for(
+    databases: tuple[MongoDatabase, MongoDatabase],
+) -> None:
+    one, _ = map(MongoDocuments, databases)
+
+    with pytest.raises(Conflict) as caught:
+        await one.apply([shown(1), shown(3)])
+
+    assert caught.value.code == "view.gap"
+    assert await one.cursor(MIDDLE_EARTH) == 1
