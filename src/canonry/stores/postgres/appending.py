@@ -127,7 +127,7 @@ _PAYS: Final = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenGroup:
     """A group that was written after the commit `before`."""
 
     before: KnownCommit
@@ -149,7 +149,7 @@ class Appender:
         self._right: dict[SpaceId, float] = {}
         self.ends: Final = KnownEnds()
 
-    async def append(self, db: PgConnection, group: Sequence[Call]) -> Written:
+    async def append(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
         """Append what calls ask for, all in one space, all or nothing; durable on return."""
         items = [item for call in group for item in call.batch]
         space, done = items[0].draft.space, None
@@ -165,7 +165,7 @@ class Appender:
         self.ends.follow(space, done.before, done.group.written)
         return done
 
-    async def _judged(self, db: PgConnection, group: Sequence[Call]) -> Written:
+    async def _judged(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
         """Append within a transaction, each draft judged by what the server has."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
@@ -183,11 +183,11 @@ class Appender:
         there = {identity: end_in(row) for identity, *row in known}
         judged = judge_group(group, before, there, list(map(end_in, touched)), self._sealer)
         await _record(db, space, judged)
-        return Written(before, judged)
+        return WrittenGroup(before, judged)
 
     async def _foreknown(
         self, db: PgConnection, group: Sequence[Call], known: Sequence[KnownCommit]
-    ) -> Written | None:
+    ) -> WrittenGroup | None:
         """Append from what is known; None: nothing was written, and a look may tell otherwise."""
         items = [item for call in group for item in call.batch]
         space, before = items[0].draft.space, known[-1]
@@ -209,7 +209,7 @@ class Appender:
             await written(db, send)
         except _NOT_SO:
             return None
-        return Written(before, judged)
+        return WrittenGroup(before, judged)
 
     async def restore(
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None

@@ -13,7 +13,14 @@ from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Posit
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import Call, Clock, Identities, Turns
 from canonry.log.sealing import Sealed, require_unaltered, unseal
-from canonry.stores.postgres.appending import COLUMNS, KNOWN, Appender, Written, end_in, sealed_in
+from canonry.stores.postgres.appending import (
+    COLUMNS,
+    KNOWN,
+    Appender,
+    WrittenGroup,
+    end_in,
+    sealed_in,
+)
 from canonry.stores.postgres.database import Database, PgConnection, PgRow, run, translated
 from canonry.values.errors import CanonryError
 from canonry.values.ids import CommitId, SpaceId
@@ -173,7 +180,7 @@ class PostgresLedger(Ledger):
         appender = self._appender
         return self._told(await self._database.attempt_begun(lambda db: appender.append(db, group)))
 
-    def _told(self, done: Written) -> Sequence[Sequence[Outcome]]:
+    def _told(self, done: WrittenGroup) -> Sequence[Sequence[Outcome]]:
         """What was written is told, and handed over."""
         self._news.tell()
         for take in self._takers:
