@@ -80,8 +80,13 @@ class Databases:
 
 
 def damages_of(opened: Polyglot) -> Damages:
+    async def all_shown() -> None:
+        """Documents follow the log a moment later; verifying waits until they show all of it."""
+        await opened.upkeep.verify(lambda *_: None)
+
     def documents(name: str, change: dict[str, object]) -> Callable[[], Awaitable[None]]:
         async def harm() -> None:
+            await all_shown()
             done = await opened.store.database.collection(name).update_many({}, {"$set": change})
             assert done.modified_count, f"this harms nothing: {name}"
 
@@ -97,10 +102,12 @@ def damages_of(opened: Polyglot) -> Damages:
         return harm
 
     async def lost() -> None:
+        await all_shown()
         done = await opened.store.database.collection("character_memories").delete_many({})
         assert done.deleted_count
 
     async def strange() -> None:
+        await all_shown()
         scenes = opened.store.database.collection("scenes")
         one = await scenes.find_one({})
         assert one is not None
