@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,6 +45,66 @@ def bearer(key: str | None) -> Mapping[str, str]:
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostingBounds:
+    """How long one attempt may take and the longest wait between two, in seconds, and how many."""
+
+    timeout: float
+    attempts: int
+    patience: float
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """What came back, as far as it is looked at; `wait` is how long the endpoint asks for."""
+
+    status: int
+    content: bytes
+    wait: str | None
+
+
+class Posting:
+    """Posts JSON over one client; `fault` makes errors of what went wrong."""
+
+    def __init__(
+        self, headers: Mapping[str, str], bounds: PostingBounds, fault: Callable[..., Unavailable]
+    ) -> None:
+        """Connect with the first request."""
+        self._headers = dict(headers)
+        self._client: httpx2.AsyncClient | None = None
+        self.bounds = bounds
+        self.fault = fault
+
+    async def post(self, url: str, body: Mapping[str, Any]) -> Posted:
+        """The answer to one request, whatever its status."""
+        if self._client is None:
+            self._client = httpx2.AsyncClient(headers=self._headers, timeout=self.bounds.timeout)
+        async with self._client.stream("POST", url, json=body) as answer:
+            content = bytearray()
+            async for piece in answer.aiter_bytes():
+                content += piece
+                if len(content) > self.bounds.most_bytes:
+                    raise self.fault("answers more than is read")
+            wait = answer.headers.get("retry-after")
+            return Posted(status=answer.status_code, content=bytes(content), wait=wait)
+
+    def pause(self, attempt: int, asked: str | None) -> float:
+        """How long to wait after so many attempts, and at least as long as was asked for."""
+        try:
+            wanted = float(asked or 0.0)
+        except ValueError:  # a date, which is not worth a clock
+            wanted = 0.0
+        wanted = wanted if math.isfinite(wanted) else 0.0
+        return min(max(0.25 * 2.0 ** (attempt - 1), wanted), self.bounds.patience)
+
+    async def close(self) -> None:
+        """Close the connection; another request opens it again."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+
 class Connection:
     """Posts JSON to an endpoint."""
 
@@ -54,8 +114,13 @@ class Connection:
         """Connect with the first request; `service` is what is known of the endpoint."""
         self._service = service
         self.endpoint = endpoint
-        self._headers = headers
-        self._client: httpx2.AsyncClient | None = None
+        bounds = PostingBounds(
+            timeout=endpoint.timeout,
+            attempts=endpoint.attempts,
+            patience=endpoint.patience,
+            most_bytes=ANSWER_MAX,
+        )
+        self._posting = Posting(headers, bounds, failed)
 
     async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
         """The answer to `body` as JSON; `probe` is the smallest body that can be answered.
@@ -82,69 +147,32 @@ class Connection:
     async def close(self) -> None:
         """Close the connection; another request opens it again."""
         await self._service.close()
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._posting.close()
 
     async def _tried(self, url: str, body: Mapping[str, Any], attempts: int) -> Any:
         for attempt in range(1, attempts + 1):
             last = attempt == attempts
             try:
-                answer = await self._asked(url, body)
+                answer = await self._posting.post(url, body)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
                 raise failed("cannot be asked: look at truth.url") from error
             except httpx2.RequestError as error:
                 if last:
                     raise failed("does not answer") from error
-                await asyncio.sleep(self._pause(attempt, None))
+                await asyncio.sleep(self._posting.pause(attempt, None))
                 continue
             if answer.status == _OK:
                 return _content(answer.content)
             if last or answer.status not in _AGAIN:
                 raise failed("refuses the request", status=answer.status)
-            await asyncio.sleep(self._pause(attempt, answer.wait))
+            await asyncio.sleep(self._posting.pause(attempt, answer.wait))
         raise failed("was not asked: allow at least one attempt")
-
-    async def _asked(self, url: str, body: Mapping[str, Any]) -> "_Answer":
-        async with self._open().stream("POST", url, json=body) as answer:
-            content = bytearray()
-            async for piece in answer.aiter_bytes():
-                content += piece
-                if len(content) > ANSWER_MAX:
-                    raise failed("answers more than is read")
-            wait = answer.headers.get("retry-after")
-            return _Answer(status=answer.status_code, content=bytes(content), wait=wait)
-
-    def _open(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            self._client = httpx2.AsyncClient(
-                headers=dict(self._headers), timeout=self.endpoint.timeout
-            )
-        return self._client
-
-    def _pause(self, attempt: int, asked: str | None) -> float:
-        pause = 0.25 * 2.0 ** (attempt - 1)
-        try:
-            wanted = float(asked or 0.0)
-        except ValueError:  # a date, which is not worth a clock
-            wanted = 0.0
-        wanted = wanted if math.isfinite(wanted) else 0.0
-        return min(max(pause, wanted), self.endpoint.patience)
 
 
 def failed(what: str, **details: Any) -> Unavailable:
     """The error of an interpretation that did not come about."""
     message = f"the language model {what}; the file is kept and can be read again later"
     return Unavailable("interpretation.failed", message, **details)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """What came back, as far as it is looked at."""
-
-    status: int
-    content: bytes
-    wait: str | None
 
 
 def _content(content: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""What embedders share: unit vectors, prefixes, and the embedder without a model."""
+"""Unit vectors, prefixes, and the embedder without a model."""
 
 import json
 import math

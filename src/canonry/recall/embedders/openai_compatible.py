@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx2
 from typing_extensions import override
 
+from canonry.models.endpoint import Posting, PostingBounds, bearer
 from canonry.models.outside_services import PROBE_SECONDS, OutsideService
 from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Reranker, Vector
 from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
@@ -25,92 +26,44 @@ _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _REFUSED: Final = frozenset({401, 403})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostingBounds:
-    """How long one attempt may take and the longest wait between two, in seconds, and how many."""
-
-    timeout: float
-    attempts: int
-    patience: float
-    most_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Posted:
-    status: int
-    content: bytes
-    wait: str | None
-
-
-class Posting:
-    """Asks one address, and again where it is busy; `fault` makes errors of what went wrong."""
+class Address(Posting):
+    """Asks one address, and again where it is busy."""
 
     def __init__(
         self, url: str, key: str | None, bounds: PostingBounds, fault: Callable[..., Unavailable]
     ) -> None:
         """Connect with the first request; `key` travels in a header."""
+        super().__init__(bearer(key), bounds, fault)
         self._url = url
-        self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self._bounds = bounds
-        self._fault = fault
-        self._client: httpx2.AsyncClient | None = None
 
-    async def post(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
+    async def ask(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
         """What was answered; a probe is one attempt, which takes no longer than a probe may.
 
         Raises:
             Unavailable: what `fault` makes of it.
         """
-        attempts = 1 if probe else self._bounds.attempts
-        seconds = min(self._bounds.timeout, PROBE_SECONDS) if probe else self._bounds.timeout
+        attempts = 1 if probe else self.bounds.attempts
+        seconds = min(self.bounds.timeout, PROBE_SECONDS) if probe else self.bounds.timeout
         for attempt in range(1, attempts + 1):
             last = attempt == attempts
             try:
                 async with asyncio.timeout(seconds):
-                    answer = await self._asked(body)
+                    answer = await self.post(self._url, body)
             except (httpx2.TransportError, TimeoutError) as error:
                 if last:
-                    raise self._fault("does not answer") from error
-                await asyncio.sleep(self._pause(attempt, None))
+                    raise self.fault("does not answer") from error
+                await asyncio.sleep(self.pause(attempt, None))
                 continue
             except (httpx2.RequestError, httpx2.InvalidURL) as error:
-                raise self._fault("cannot be asked: look at its address") from error
+                raise self.fault("cannot be asked: look at its address") from error
             if answer.status == _OK:
                 return answer.content
             if answer.status in _REFUSED:
-                raise self._fault("refuses the key: set another", status=answer.status)
+                raise self.fault("refuses the key: set another", status=answer.status)
             if last or answer.status not in _AGAIN:
-                raise self._fault("refuses to serve", status=answer.status)
-            await asyncio.sleep(self._pause(attempt, answer.wait))
-        raise self._fault("was not asked: allow at least one attempt")
-
-    async def close(self) -> None:
-        """Close the connection; closing twice is allowed."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-
-    async def _asked(self, body: Mapping[str, Any]) -> _Posted:
-        if self._client is None:
-            self._client = httpx2.AsyncClient(headers=self._headers, timeout=self._bounds.timeout)
-        async with self._client.stream("POST", self._url, json=body) as answer:
-            content = bytearray()
-            async for piece in answer.aiter_bytes():
-                content += piece
-                if len(content) > self._bounds.most_bytes:
-                    raise self._fault("answers more than is read")
-            wait = answer.headers.get("retry-after")
-            return _Posted(status=answer.status_code, content=bytes(content), wait=wait)
-
-    def _pause(self, attempt: int, asked: str | None) -> float:
-        pause = 0.25 * 2.0 ** (attempt - 1)
-        try:
-            wanted = float(asked) if asked is not None else 0.0
-        except ValueError:
-            wanted = 0.0
-        if math.isfinite(wanted):
-            pause = max(pause, wanted)
-        return min(pause, self._bounds.patience)
+                raise self.fault("refuses to serve", status=answer.status)
+            await asyncio.sleep(self.pause(attempt, answer.wait))
+        raise self.fault("was not asked: allow at least one attempt")
 
 
 # An embedder behind any endpoint that speaks the OpenAI protocol for embeddings.
@@ -157,7 +110,7 @@ class OpenAICompatibleEmbedder(Embedder):
             most_bytes=endpoint.most_bytes,
         )
         url = f"{endpoint.base_url.rstrip('/')}/embeddings"
-        self._posting = Posting(url, endpoint.key, bounds, self._fault)
+        self._address = Address(url, endpoint.key, bounds, self._fault)
         self._service = service or OutsideService("embedder")
 
     @property
@@ -177,7 +130,7 @@ class OpenAICompatibleEmbedder(Embedder):
     @override
     async def close(self) -> None:
         await self._service.close()
-        await self._posting.close()
+        await self._address.close()
 
     async def _batch(self, texts: Sequence[str]) -> Sequence[Vector]:
         return await self._service.ask(
@@ -186,7 +139,7 @@ class OpenAICompatibleEmbedder(Embedder):
 
     async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
-        return self._vectors(await self._posting.post(body, probe=probe), len(texts))
+        return self._vectors(await self._address.ask(body, probe=probe), len(texts))
 
     def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
@@ -241,7 +194,7 @@ class EndpointReranker(Reranker):
             timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes
         )
         url = f"{endpoint.base_url.rstrip('/')}/rerank"
-        self._posting = Posting(url, endpoint.key, bounds, _fault)
+        self._address = Address(url, endpoint.key, bounds, _fault)
         self._service = service or OutsideService("reranker")
 
     @override
@@ -254,13 +207,13 @@ class EndpointReranker(Reranker):
     @override
     async def close(self) -> None:
         await self._service.close()
-        await self._posting.close()
+        await self._address.close()
 
     async def _asked(
         self, question: str, texts: Sequence[str], *, probe: bool = False
     ) -> Sequence[float]:
         body = self._body(question, list(texts))
-        return _scores(await self._posting.post(body, probe=probe), len(texts))
+        return _scores(await self._address.ask(body, probe=probe), len(texts))
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
         match self._endpoint.dialect:
