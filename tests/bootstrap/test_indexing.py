@@ -99,7 +99,7 @@ async def test_two_machines_on_one_index_share_the_work(
         return work(*given, **named)
 
     monkeypatch.setattr(indexing, "LOOKS_EVERY", 0.001)
-    # What the index takes does not depend on how threads are scheduled.
+    # The index answers at once, so that the order of threads decides nothing.
     monkeypatch.setattr(asyncio, "to_thread", at_once)
     faults: list[str] = []
     async with a_scenario(tmp_path) as world:

@@ -52,9 +52,6 @@ WITHOUT_LUCK: Final = {
 }
 """What they need more is not among what is tried."""
 
-MANY: Final = 40
-"""Options of a command that takes all settings, of which each has one value then."""
-
 IN_A_PROCESS: Final = {("serve",)}
 """They take the standard streams of their process."""
 
@@ -193,12 +190,11 @@ def calls(
         yield from (here, [*here, two[0]], [*here, "merge", *two])
     yield [*words, *store, EVIL, EVIL, EVIL]
     yield [*words, *store, f"--{FILE}"]
-    most = 1 if len(options) > MANY else 2
     for option in options:
         if option.is_flag:
             yield from ([*plain, name, *one] for name in option.opts for one in tried or [[]])
         elif option.name not in {"data", "keep"}:
-            for value in values(option, folder, out=out)[:most]:
+            for value in values(option, folder, out=out)[:2]:
                 yield [*plain, option.opts[0], value, *first]
         if option.name == "svg":
             yield [

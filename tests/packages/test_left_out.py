@@ -14,12 +14,8 @@ import pytest
 
 from tests.meta.tree import PACKAGE, ROOT
 
-NAMES: Final = ("memory", "postgres", "mongodb", "neo4j", "opensearch", "qdrant", "objects")
-ENGINES: Final = tuple(f"stores/{name}" for name in NAMES)
-"""They know nothing of each other, which a contract of imports holds; so they are left out at once,
-and each is asked for."""
-
-CAPABILITIES: Final = ("world", "documents", "catalog", "inspector")
+ENGINES: Final = ("memory", "postgres", "mongodb", "neo4j", "opensearch", "qdrant", "objects")
+OPTIONAL: Final = ("world", "documents", "catalog", "inspector", *(f"stores/{e}" for e in ENGINES))
 TOOLSETS: Final = {
     "canon": "",
     "narrative": "",
@@ -146,11 +142,7 @@ def without(folder: Path, missing: Sequence[str]) -> Rest:
     return Rest(source, missing, folder / "data")
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [*((each,) for each in CAPABILITIES), ENGINES, (*CAPABILITIES, *ENGINES)],
-    ids="+".join,
-)
+@pytest.mark.parametrize("missing", [*((each,) for each in OPTIONAL), OPTIONAL], ids="+".join)
 def test_what_is_left_serves_and_names_what_is_missing(
     tmp_path: Path, missing: Sequence[str]
 ) -> None:
@@ -186,7 +178,7 @@ def test_what_is_left_serves_and_names_what_is_missing(
         assert "(package.missing)" in error
 
 
-@pytest.mark.parametrize("missing", CAPABILITIES)
+@pytest.mark.parametrize("missing", OPTIONAL[:4])
 def test_the_tests_of_what_is_left_pass(tmp_path: Path, missing: str) -> None:
     rest = without(tmp_path, (missing,))
 
