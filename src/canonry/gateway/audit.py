@@ -271,11 +271,11 @@ class ClockWatch:
         now, steady = self._clock.now(), self._clock.monotonic()
         if self._until is None or steady >= self._until:
             last: SpaceId | None = None
-            self._newest = None
+            dates: list[Instant] = []
             while heads := await self._ledger.heads(after=last, limit=_HEADS):
                 last = heads[-1].space
-                dates = [head.recorded_at for head in heads]
-                self._newest = max(dates if self._newest is None else (self._newest, *dates))
+                dates = [max([*dates, *(head.recorded_at for head in heads)])]
+            self._newest = max(dates, default=None)
             self._until = steady + _FRESH_SECONDS
         code = None
         try:

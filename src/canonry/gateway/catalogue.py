@@ -1,4 +1,4 @@
-"""What a gateway offers, by name, and what of it a person can look through."""
+"""The tools, resources and prompts of a gateway, by name, and how a person browses them."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,9 +156,8 @@ def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
                 toolset=toolset,
                 thing=resource,
                 limits=limits,
-                check=lambda variables: (
-                    variables
-                ),  # the URI has matched; the resource knows its things
+                # The URI has matched; the resource knows its things.
+                check=lambda variables: variables,
                 run=resource.read,
                 result_of=as_text,
             )
@@ -253,8 +252,7 @@ def _values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | N
 
 # What a person can look through: the resources behind templates, page by page, and completions.
 #
-# Both walk the shelves of toolsets by the path of every call, so that nobody is shown what they
-# may
+# Both walk the shelves of toolsets by the path of every call, so that nobody is shown what they may
 # not read.
 
 PAGE: Final = 50

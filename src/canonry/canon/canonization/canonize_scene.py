@@ -254,8 +254,7 @@ async def canonize_proposals(
         decisions = [each.decision for each in decided if each.space == space and each.decision]
         ids = [one for each in decisions for one in (each.canonical_id, *each.made)]
         found += await outcomes_among(canon, space, (one for one in ids if one is not None))
-    outcomes = found
-    return Judged(verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(outcomes))
+    return Judged(verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(found))
 
 
 async def preview_proposals(

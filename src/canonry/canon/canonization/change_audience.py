@@ -201,7 +201,7 @@ async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
 
 
 async def _inside(canon: Canon, thing: Kept) -> list[str]:
-    """What was observed of an entity, the snippets of a source, the turns of a scene.
+    """The observations of an entity, the snippets of a source, the turns of a scene.
 
     More than can change at once is refused as too wide.
     """
