@@ -29,7 +29,7 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 # branches they reach.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile $(if $(MEASURE),--durations=30) --needs
-# What is about time, or about all objects of a process, runs after the others, one file a core.
+# Tests about time, or about all objects of a process, run after the others, one file a core.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
 	tests/adapters/test_services_away.py
 

@@ -78,7 +78,7 @@ class Schemas:
 
 
 VIEWS = ("a fact says something else", "a memory is missing", "a count is wrong")
-"""What of the copy is harmed; the embedded store is harmed in every way elsewhere."""
+"""The ways to harm the copy; the tests of the embedded store try all others."""
 
 RECORDS = {
     "a payload says something else": (

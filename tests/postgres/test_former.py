@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 FORMER: Mapping[str, Any] = json.loads(
     lzma.decompress(Path(__file__).with_name("former.json.xz").read_bytes())
 )
-"""What the version before the views went wrote: its views, its rows, and its export."""
+"""A store that the version with views in PostgreSQL wrote: its views, rows, and export."""
 
 RECORDS = ("0001_records.sql", "0002_shards.sql")
 

@@ -2,8 +2,7 @@
 
 Each comes from a package registry, pinned by version and hash in requirements/servers.lock, runs on
 loopback alone and never as root. A server that no longer runs is started with empty data, because
-it may have been killed while it wrote. What `up` prints are the variables by which the tests find
-them.
+it may have been killed while it wrote. `up` prints the variables by which the tests find them.
 """
 
 import json

@@ -87,7 +87,7 @@ _REMEDIES: Final = {
     "store.unclosed": "open the store where its disk can be written, or copy its folder there",
     "store.busy": "end the process that holds the store, then look again",
 }
-"""What helps, by the code of an error."""
+"""The advice for each code of an error."""
 _OF_A_STORE: Final = "look at the folder's rights and disk, then run doctor again"
 _BY_WORDS: Final = "search goes on by words; try again later"
 _RERANKER: Final = (

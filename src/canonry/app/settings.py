@@ -83,7 +83,7 @@ _WITHOUT: Final = (
     ("files.url", ("postgres.url", "mongodb.url")),
     ("files.endpoint", ("files.url",)),
 )
-"""What has no effect unless one of others is set."""
+"""Settings that have no effect unless one of others is set."""
 
 
 def _check_store(settings: Settings) -> None:

@@ -202,7 +202,7 @@ async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
 
 
 def _beside(settings: Settings) -> "BesideServers":
-    """What lies on servers beside the records.
+    """The servers beside the records.
 
     Raises:
         NotSupported: `store.no-driver`.

@@ -319,7 +319,7 @@ class DemoWorld:
         self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
 
     async def play_scene(self, number: int) -> None:
-        """What is said in one of the scenes, what is proposed, and what becomes canon."""
+        """Play one of the scenes: say its words, make its proposals, canonize them."""
         scene = json.loads(_SCENES)[number]
         self._tell.heading(scene["heading"])
         await self._open_scene(scene["title"], scene["place"])
@@ -491,7 +491,7 @@ _SCENES: Final = r"""[
    {"statement": "Ilsa Vane carries a brass lantern", "involved_entity_ids": ["@Ilsa Vane"],
     "replaces": "@lantern fact"}]],
  "end": "6. The CanonKeeper canonizes the second scene"}]"""
-"""What is said and proposed in each scene; `@` begins what has an id."""
+"""The words and proposals of each scene; `@` begins a name that has an id."""
 _THINGS = (
     ("Ilsa Vane", "character", "A ferrywoman who knows every stair in town."),
     ("Odo Brand", "character", "The harbour master, who knows every secret."),

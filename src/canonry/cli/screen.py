@@ -38,8 +38,7 @@ def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterato
 
 # The screen: the one place where commands print, so that no stored text can steer a terminal.
 #
-# It stands before standard output and standard error from the first command on. Whatever is
-# written
+# It stands before standard output and standard error from the first command on. Whatever is written
 # there, by us, by click or as a traceback, is made visible; only what is styled here passes as it
 # is.
 

@@ -33,7 +33,7 @@ Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 def _as_it_is(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a later version says beside is left at what it is where nobody says it."""
+    """Fields that only a later version knows keep their default values."""
     return payload
 
 

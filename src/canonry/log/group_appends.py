@@ -49,10 +49,10 @@ class LogEnd:
         self.position, self.newest, self.hash = sealed.position, sealed.recorded_at, sealed.hash
 
 
-# What a process knows of the ends of logs, so that an append need not ask for it.
+# The ends of logs as this process knows them, so that an append need not ask the server first.
 #
-# It may be wrong at any time, because others write as well: whoever rests on it has the server make
-# sure, in the same trip as everything else.
+# They may be wrong at any time, because others write as well. An append that rests on them has the
+# server check them, in the same trip as everything else.
 
 _COMMITS: Final = 64
 _SPACES: Final = 100
@@ -104,7 +104,7 @@ class KnownEnds:
 
 @dataclass(slots=True)
 class JudgedGroup:
-    """What becomes of the drafts of each call, and what is to be written with what it touches."""
+    """The outcomes of the drafts of each call, and the commits to write with their keys."""
 
     outcomes: list[Sequence[Outcome]] = field(default_factory=list)
     made: list[tuple[Sealed, frozenset[str]]] = field(default_factory=list)

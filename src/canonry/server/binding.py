@@ -155,8 +155,7 @@ def _no_model() -> NotSupported:
 
 # Subscriptions: whoever watches a resource is told when what *they* would read has changed.
 #
-# A change is found by reading again after a commit and comparing, as the watcher and by the path
-# of
+# A change is found by reading again after a commit and comparing, as the watcher and by the path of
 # every call: nobody learns from a notification that something changed which they may not see.
 
 WATCHED_EACH: Final = 100

@@ -128,7 +128,7 @@ class OpenGateway:
 
 
 Bound = tuple[Handlers, Close]
-"""What answers requests to an open gateway, and how its canon is closed."""
+"""The handlers of requests to an open gateway, and the function that closes its canon."""
 
 
 class Opening:

@@ -183,10 +183,10 @@ class OpenedWords:
 
 
 class RecordsMending(Protocol):
-    """What upkeep does to the records on a server."""
+    """Checks and erases the records on a server."""
 
     async def check(self, touched: TouchedThere, /) -> Sequence[Finding]:
-        """What is wrong with what stands beside the commits, given what they touch."""
+        """Faults in the rows beside the commits, given the keys that these touch."""
 
     async def erase(self, space: SpaceId, targets: Sequence[str], /) -> int:
         """Drop payload and salt of every entry about `targets`; how many entries."""
@@ -456,7 +456,7 @@ class RecordsStore(Protocol):
 
     @property
     def mending(self) -> RecordsMending:
-        """What upkeep does to them."""
+        """How upkeep checks and erases them."""
 
 
 S = TypeVar("S", bound=RecordsStore)
@@ -561,7 +561,7 @@ def over_copy(copy: Canon, ledger: Ledger, follower: Follower) -> Canon:
 
 
 def _showing(view: View, canon: Canon) -> Projector:
-    """What brings a view on a server to where the log is, from what the copy shows."""
+    """The projector that brings a view on a server up to the end of the log, from the copy."""
     return Projector(ledger=canon.ledger, state=canon.state, others=(view,))
 
 

@@ -429,9 +429,9 @@ def _entries(
     new_id: NewId, transfer: QuantityTransfer, given: _Holding, taken: _Holding, thing: Entity
 ) -> tuple[Entry, ...]:
     moved = exact(transfer.quantity)
-    gained = _transfer_quantity_made(new_id, transfer, taken, thing, taken.amount + moved)
+    gained = _made_holding(new_id, transfer, taken, thing, taken.amount + moved)
     rest = given.amount - moved
-    left = _transfer_quantity_made(new_id, transfer, given, thing, rest) if rest else None
+    left = _made_holding(new_id, transfer, given, thing, rest) if rest else None
     ends = [
         RelationEnded(
             relation_id=each.id,
@@ -445,7 +445,7 @@ def _entries(
     return (*ends, gained) if left is None else (*ends, left, gained)
 
 
-def _transfer_quantity_made(
+def _made_holding(
     new_id: NewId, transfer: QuantityTransfer, held: _Holding, thing: Entity, amount: Decimal
 ) -> Made:
     backing = Backing(

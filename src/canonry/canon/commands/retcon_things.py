@@ -82,7 +82,7 @@ class Dependent:
 async def dependents(
     canon: Canon, caller: Caller, thing: Retconnable
 ) -> tuple[tuple[Dependent, ...], bool]:
-    """What rests on `thing`, directly or through what rests on it, the nearest first.
+    """The things that rest on `thing`, directly or through others, the nearest first.
 
     Also whether not all of it could be listed.
     What an earlier sending of the caller's request has retconned counts as if it stood.

@@ -144,8 +144,7 @@ def linked(content: Content, declared: Declared) -> Content:
 # Ordering: the order in which the proposals of a scene are judged, each after what it depends on.
 #
 # Entities come before relations, state changes, events and facts, and a proposal after those that
-# it
-# names. Among the rest the world's time decides, then the turn, then the time of proposing.
+# it names. Among the rest the world's time decides, then the turn, then the time of proposing.
 
 TYPE_ORDER: Final = {
     ProposalType.ENTITY: 0,

@@ -1,4 +1,4 @@
-"""What canon has already of what is proposed: the entity of that name, or the same event."""
+"""Find the entity of that name, or the same event, that canon has already for a proposal."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -27,8 +27,7 @@ from canonry.values.state_tags import excluded_by
 
 # Tag facts: the facts that state an entity's tags, as they follow from the changes of them.
 #
-# A tag holds in stretches. Each begins with a fact that says so and ends with the fact by which
-# the
+# A tag holds in stretches. Each begins with a fact that says so and ends with the fact by which the
 # next one begins.
 
 

@@ -54,7 +54,7 @@ async def query_asserted(
     universe_id: str | None,
     entity_id: str | None = None,
 ) -> Page[Any]:
-    """What is said of an entity, or of all, in a universe or in all, under each id of the entity.
+    """The statements about an entity, or all, in a universe or in all, under each id of the entity.
 
     Facts and relations come by (created_at, id), events by (time_ref where known, else created_at;
     id). Facts without time are timeless and match every range.

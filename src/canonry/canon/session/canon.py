@@ -80,10 +80,9 @@ class SpaceKinds:
 # Sight: what one caller sees; whatever they may not see is in no answer, page or total.
 #
 # `Sight` looks things up by id in some spaces. `Seeing` gives the views themselves as they are to
-# one
-# viewer: a canon without secrets is read as it is; else a query covers what is open to the viewer
-# of
-# the spaces that it names, and what is answered is told without the ids of what they may not see.
+# one viewer: a canon without secrets is read as it is; else a query covers what is open to the
+# viewer of the spaces that it names, and what is answered is told without the ids of what they may
+# not see.
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]

@@ -278,7 +278,7 @@ def kind_of(held: Thing | None) -> str | None:
 
 
 def _project_entries(values: Mapping[str, Any], fresh: bool, _: NewId) -> tuple[Entry, ...]:  # noqa: FBT001
-    """What stores a project."""
+    """The entries that store a project."""
     name, description = values["name"], values["description"] or ""
     space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
     said: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a document says of its own notations; agreements, letters and minutes of meetings."""
+"""The notations that a document declares; agreements, letters and minutes of meetings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -205,7 +205,7 @@ def dateline_of(lines: Sequence[LabelledLine]) -> str:
 
 
 def subject_of(lines: Sequence[LabelledLine]) -> str | None:
-    """What a letter is about; None where nobody is addressed.
+    """The subject of a letter; None where nobody is addressed.
 
     It is the short line behind its salutation, as in Britain, or before it.
     """

@@ -25,7 +25,7 @@ SHELF: Final = 12
 """So many of each kind stand on the page of a space."""
 
 Seen = dict[str, Any]
-"""What a page shows, by the names that its template asks for."""
+"""The values of a page, by the names in its template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

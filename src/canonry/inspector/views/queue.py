@@ -211,7 +211,7 @@ _SHOWN: Final = 5
 
 
 async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """What of a kind waits in a space.
+    """The things of a kind that wait in a space.
 
     `head` is where the log stood; `past`: it is what waited once; `cut`: there is more than is
     looked through.

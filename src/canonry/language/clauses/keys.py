@@ -23,10 +23,8 @@ from canonry.language.words.frame_words import (
 #
 # The topics stand in files beside the vocabularies, a topic a line. `topics.txt` was made of the
 # vectors of the default model, by `python -m bench.contradictions.topics`; `opposites.txt` has
-# words
-# that are set against each other, and was written by hand. A topic's number is stored with views,
-# so
-# that another order of the lines needs another version of the views.
+# words that are set against each other, and was written by hand. A topic's number is stored with
+# views, so that another order of the lines needs another version of the views.
 
 _FOLDER: Final = "canonry.language.words"
 _NONE: Final = frozenset[int]()
@@ -141,8 +139,7 @@ def _unframed(statement: str, language: str) -> Gist:
 
 # Frame keys: under which words a statement is found by those that may conflict with it.
 #
-# A key joins what a statement is about with what it says of it. Two statements that share no key
-# do
+# A key joins what a statement is about with what it says of it. Two statements that share no key do
 # not speak of the same, so that rivals are looked up and never searched for.
 
 NEAR_MAX: Final = 200

@@ -190,8 +190,7 @@ def _stemmer(language: str) -> Any:
 
 # Written names: what in a text may name somebody, as a whole name or as a part of one.
 #
-# A whole name is looked for anywhere; a part, such as a first name, only where nothing else
-# belongs
+# A whole name is looked for anywhere; a part, such as a first name, only where nothing else belongs
 # to it: "Anna Huber" says nothing of Anna Berg.
 
 _WORDS_MAX: Final = 60
@@ -204,7 +203,7 @@ _UNSPACED_MAX: Final = 120
 _PART_MIN: Final = 2
 _AROUND: Final = '"()[],.;:!?'
 
-_WRITTEN_NAMES_WORD: Final = re.compile(r"[^\W_]+(?:[-.'\u00b7\u30fb][^\W_]+)*")
+_NAME_WORD: Final = re.compile(r"[^\W_]+(?:[-.'\u00b7\u30fb][^\W_]+)*")
 _GENITIVES: Final = ("'s", "'S")
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -256,9 +255,7 @@ def names_written(text: str) -> list[WrittenName]:
     Parts come after whole names.
     """
     plain = plain_signs(text)
-    words = [
-        found.span() for found in islice(_WRITTEN_NAMES_WORD.finditer(_shape(plain)), _WORDS_MAX)
-    ]
+    words = [found.span() for found in islice(_NAME_WORD.finditer(_shape(plain)), _WORDS_MAX)]
     # Names say nothing of the language: Mia is a name here, and Italian for "my".
     small = (plain[start:end] for start, end in words if plain[start].islower())
     stops = _stops(languages_of(terms_of(" ".join(small))))

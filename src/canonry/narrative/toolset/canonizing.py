@@ -624,7 +624,7 @@ PROPOSALS_TOOLS: Final = (
 )
 
 
-_CANONIZING_RETCONNED: Final = Shape(
+_RETCONNED_REPLY: Final = Shape(
     scene_id=UUID.of("scene.id"),
     dry_run=given(BOOLEAN),
     made=UUIDS.of(lambda found: [each.id for each in found.made]),
@@ -640,7 +640,7 @@ _CANONIZING_RETCONNED: Final = Shape(
     "Take back all that a scene made canon, and what rests on that for sure; what it had "
     "ended holds again. dry_run only lists.",
     takes=obj({"scene_id": UUID, "reason": TEXT}, {"dry_run": BOOLEAN.but(default=False)}),
-    gives=_CANONIZING_RETCONNED,
+    gives=_RETCONNED_REPLY,
     idempotent=True,
     destructive=True,
 )
@@ -651,7 +651,7 @@ async def _retcon_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
         found = await list_resting_on_scene(canon, caller, scene_id)
     else:
         found = await retcon_scene(canon, caller, scene_id, reason=reason)
-    return _CANONIZING_RETCONNED(found, dry_run=dry_run)
+    return _RETCONNED_REPLY(found, dry_run=dry_run)
 
 
 RETCONNING_TOOLS: Final = (_retcon_scene,)

@@ -442,7 +442,7 @@ async def query_scenes(
 SceneChange: TypeAlias = (
     SceneNoted | SceneSummarised | SceneDated | SaidAt | ScenePlaced | SceneStaged
 )
-"""What changes, as the entry that says so; of entities it has the ids that the caller named."""
+"""The entry that records a change; it has the ids of entities that the caller named."""
 
 
 async def update_scene(
@@ -524,7 +524,7 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneC
 
 
 def _moved(scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]) -> SceneStaged:
-    """Who comes in and who goes; who is there already, or is not, stays so."""
+    """Let people enter and leave; nothing changes for those who are there, or gone, already."""
     require_instances(scene.space, joining, path="/joining_entities")
     present = frozenset(scene.participants)
     new = (each.id for each in joining if not family_of(each) & present)

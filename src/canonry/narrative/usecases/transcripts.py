@@ -453,12 +453,11 @@ class TranscriptEntries:
 
 # Import a transcript: a universe, a story, scenes and turns, its summaries as event proposals.
 #
-# The summaries are a written record of the session, so they are registered as a source and
-# proposed
+# The summaries are a written record of the session, so they are registered as a source and proposed
 # with the authority `source`: their word passes the threshold, the turns that say the same are
-# their
-# evidence, and the game master can still retcon what they got wrong. Everything has an id that
-# follows from the transcript, so a second run adds nothing and an interrupted one is completed.
+# their evidence, and the game master can still retcon what they got wrong. Everything has an id
+# that follows from the transcript, so a second run adds nothing and an interrupted one is
+# completed.
 
 ENTRIES_PER_COMMIT: Final = 250
 PLAN_VERSION: Final = 1

@@ -84,7 +84,7 @@ UpkeepProgress = Callable[[int, int | None], None]
 """Told (done, total or None) now and then."""
 
 TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
-"""What the commits of a space past a position touch, so many of them, as a copy folded them."""
+"""Gives the keys touched by so many commits of a space past a position, as a copy folded them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -259,8 +259,7 @@ def ordered_again(
 
 # Times asked for: what a question says of when, as stretches of time.
 #
-# Where the days are the Gregorian ones, a library reads what the expressions say; in a world with
-# a
+# Where the days are the Gregorian ones, a library reads what the expressions say; in a world with a
 # calendar of its own, that calendar does. "Last" and "ago" count from the present of those who
 # talk.
 

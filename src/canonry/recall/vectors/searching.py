@@ -136,11 +136,9 @@ def _joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 # The published file: vectors that are written once and mapped by every process that searches.
 #
-# They are sorted by collection and space, so that a search of one space reads only its own
-# vectors.
+# They are sorted by collection and space, so that a search of one space reads only its own vectors.
 # The owner writes a new version beside the old one and renames it: a process that dies before
-# leaves
-# a file that nobody reads, and the next owner removes it.
+# leaves a file that nobody reads, and the next owner removes it.
 
 _MAGIC: Final = b"CANVEC02"
 _TRAILER: Final = 24  # length of the header, its checksum, that of the arrays, and the magic
@@ -285,13 +283,13 @@ _SPARE_SHARE: Final = 8
 """So many candidates more than hits are asked for, or that share of them: some are gone."""
 
 _FURTHER: Final = 4
-_SEARCHING_BLOCKS: Final = (64, 384)
+_BLOCK_SIZES: Final = (64, 384)
 
 # One row for many: each row that is handed over is a chance to wait for another thread.
 _LOOK_UP: Final = {
     size: "SELECT json_group_array(json_array(n, id, part)) FROM vectors"  # noqa: S608 - marks
     f" WHERE n IN ({', '.join('?' * size)}) AND scene IS NOT ?"
-    for size in _SEARCHING_BLOCKS
+    for size in _BLOCK_SIZES
 }
 
 _Found: TypeAlias = tuple[int, str, int]
@@ -339,7 +337,7 @@ class Search:
         # No scene has this name where none is left out: NULL would leave out rows of no scene.
         scene = "" if without is None else without
         numbers.sort()
-        few, many = _SEARCHING_BLOCKS
+        few, many = _BLOCK_SIZES
         size = few if len(numbers) <= 2 * few else many
         numbers += [0] * (-len(numbers) % size)
         for start in range(0, len(numbers), size):

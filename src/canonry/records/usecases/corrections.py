@@ -281,7 +281,7 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
 
 
 def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
-    """What happens at the date that a field holds, where its schema says that something does."""
+    """The event at the date that a field holds, where its schema declares one."""
     if spec.event_type is None or converted.instant is None:
         return {}
     dated = Dated(event_type=spec.event_type, instant=converted.instant, policy=spec.policy)

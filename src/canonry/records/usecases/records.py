@@ -442,7 +442,7 @@ async def _with_families(
 async def _bearers(
     canon: Canon, account: Account, assertions: Sequence[Assertion]
 ) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[Bearer]]]:
-    """What was asked for, by type, and by type and text those that ever bore it, or look so."""
+    """The wanted entities by type, and by type and text those that ever bore a name, or look so."""
     wanted: dict[str, set[str]] = {}
     for assertion in assertions:
         texts = {*assertion.looks}

@@ -112,7 +112,7 @@ async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySourc
 async def _said_beside(
     canon: Canon, ids: Iterable[EntityId], said: Iterable[Observation]
 ) -> Mapping[EntityId, Sequence[Observation]]:
-    """What else was said of each of these entities, oldest first."""
+    """The other observations of each of these entities, oldest first."""
     gone, found = {each.id for each in said}, dict[EntityId, list[Observation]]()
     for some in in_batches(ids):
         async for seen in every_item(partial(canon.state.observations_newest, some)):

@@ -64,7 +64,7 @@ def next_after(space: SpaceId, position: int, count: int) -> BsonDocument:
 
 
 def known_commit(tip: StoredCommit | None) -> KnownCommit:
-    """What is known of a commit by the fields of `TIP`; None: the log is empty."""
+    """The commit that a document with the fields of `TIP` tells; None: the log is empty."""
     if tip is None:
         return EMPTY
     return KnownCommit(

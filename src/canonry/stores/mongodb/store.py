@@ -169,7 +169,7 @@ class MongoStore:
 
     @property
     def mending(self) -> "MongoMending":
-        """What upkeep does to them."""
+        """How upkeep checks and erases them."""
         return MongoMending(self.database)
 
     async def close(self) -> None:

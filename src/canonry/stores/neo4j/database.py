@@ -163,8 +163,7 @@ def _named(told: Sequence[str]) -> tuple[str, str, str]:
 
 # The database: connections to one Neo4j server, and the few ways in which they are used.
 #
-# Neo4j Community has a single database, so that stores share one: each has a name of its own,
-# which
+# Neo4j Community has a single database, so that stores share one: each has a name of its own, which
 # all of its nodes bear as `store`. Every statement is bounded by the deadline of the call, on the
 # server as well.
 

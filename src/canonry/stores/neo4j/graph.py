@@ -30,8 +30,7 @@ from canonry.values.observations import Observation
 
 # Shapes: what people see of a thing in a graph, as labels, properties and edges.
 #
-# Canonry answers nothing from them. Words that agents choose freely become properties, never
-# labels
+# Canonry answers nothing from them. Words that agents choose freely become properties, never labels
 # or types of edges, of which a graph keeps each for ever.
 
 THING: Final = "Thing"
@@ -231,10 +230,9 @@ def _name(thing: Thing) -> str:  # noqa: PLR0911 - one case a kind
 # The graph: what things are becomes nodes and edges, with the cursor, or not at all.
 #
 # Applying costs two round trips however much changes. The first waits for its turn and looks at
-# what
-# is replaced; the second takes the turn again by writing the cursor, and writes everything if
-# nobody
-# was quicker, else nothing. Canonry asks the graph for nothing else than whether it is right.
+# what is replaced; the second takes the turn again by writing the cursor, and writes everything if
+# nobody was quicker, else nothing. Canonry asks the graph for nothing else than whether it is
+# right.
 
 THINGS_MAX: Final = 2_000
 """After so many things what was applied is committed; a commit is never divided."""
@@ -285,7 +283,7 @@ _NODES: Final = """
 MATCH (t:Thing) WHERE t.store = $store AND t.id IN $ids AND t.body IS NOT NULL
 RETURN t.id, properties(t), labels(t)
 """
-_GRAPH_EDGES: Final = """
+_FIND_EDGES: Final = """
 MATCH (a:Thing) WHERE a.store = $store AND a.id IN $sources
 MATCH (a)-[r]->(b) WHERE r.by IN $ids
 RETURN r.by, a.id, type(r), b.id, properties(r)
@@ -362,7 +360,7 @@ class Neo4jGraph(View):
             found[identity]["node"] = (bears, sorted(labels))
         sources = {*asked, *(edge["source"] for edge in told["edges"])}
         values = {"ids": asked, "sources": list(sources)}
-        for by, source, kind, target, bears in await self._database.rows(_GRAPH_EDGES, values):
+        for by, source, kind, target, bears in await self._database.rows(_FIND_EDGES, values):
             edge = {"source": source, "type": kind, "target": target, "bears": bears}
             found[by].setdefault("edges", []).append(_comparable(edge))
         for shown in (*wanted.values(), *found.values()):

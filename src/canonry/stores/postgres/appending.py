@@ -135,7 +135,7 @@ class WrittenGroup:
 
     @property
     def outcomes(self) -> Sequence[Sequence[Outcome]]:
-        """What became of each draft, by call."""
+        """The outcome of each draft, by call."""
         return self.group.outcomes
 
 

@@ -150,14 +150,14 @@ _FACTS: Final = (
 
 
 class PostgresMending:
-    """What upkeep does to the records of one database."""
+    """Checks and erases the records of one database."""
 
     def __init__(self, database: Database) -> None:
         """Share `database` with the ledger."""
         self._database = database
 
     async def check(self, touched: TouchedThere) -> Sequence[Finding]:
-        """What is wrong with what stands beside the commits: where logs end, what commits touch."""
+        """Faults in the rows beside the commits: the ends of logs, and the keys of commits."""
         what = "the log ends elsewhere than it is said to"
         ends = await self._database.rows(_ENDS)
         found = [Finding(where=f"head of {space}", what=what) for (space,) in ends]
@@ -238,7 +238,7 @@ class PostgresStore:
 
     @property
     def mending(self) -> PostgresMending:
-        """What upkeep does to them."""
+        """How upkeep checks and erases them."""
         return PostgresMending(self.database)
 
     async def close(self) -> None:

@@ -21,12 +21,9 @@ from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 # The anchor: what is open is what lies at the store's path, and no shorter than it was.
 #
 # A folder that is deleted or moved takes its open files along, and what is written into them then
-# is
-# found by nobody. A file that is cut kills whoever has it in memory: SQLite shares the index of
-# the
-# write-ahead log that way (`-shm`), and reads large stores so. Both are looked for where they
-# would
-# do harm, by the cheapest question that the system answers: what stands at a path.
+# is found by nobody. A file that is cut kills whoever has it in memory: SQLite shares the index of
+# the write-ahead log that way (`-shm`), and reads large stores so. Both are looked for where they
+# would do harm, by the cheapest question that the system answers: what stands at a path.
 
 _Id: TypeAlias = tuple[int, int]
 

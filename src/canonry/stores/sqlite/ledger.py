@@ -506,7 +506,7 @@ class SqliteLedger(Ledger):
     async def touched_by(
         self, space: SpaceId, after: Position, limit: int
     ) -> Mapping[Position, frozenset[int]]:
-        """What each of up to `limit` commits of `space` past `after` touches, as `key_hash`es."""
+        """The `key_hash`es that each of up to `limit` commits of `space` past `after` touches."""
         rows = await self._readers.consistent(
             lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit)))
         )

@@ -256,9 +256,8 @@ def _together(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, Lookup
 # Pages of a list: its facets are known from their counts, and each is a run in the right order.
 #
 # So a page costs its own length times the number of facets that match, however long the list is,
-# and
-# a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look
-# on.
+# and a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must
+# look on.
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"
 _ORDER: Final = "ORDER BY l.rank, l.later, l.id"

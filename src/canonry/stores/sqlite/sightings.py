@@ -11,7 +11,7 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity, Sightings
 from canonry.log.items.veils import tells_of
 from canonry.log.observing import seen_also
-from canonry.log.schemas.identity_keys import rows_of as rows_of_of_identity_keys
+from canonry.log.schemas.identity_keys import rows_of as identifier_rows
 from canonry.readmodels.listing import MERGED, NOBODY, List, difference
 from canonry.readmodels.ports.state import IdentifierQuery, Spaces, TimelineQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
@@ -59,7 +59,7 @@ def packed_rows(thing: Thing) -> Iterator[PackedIdentifier]:
     """The rows of an entity as they are stored; others have none."""
     if isinstance(thing, Entity):
         own = pack(thing.id)
-        for row in rows_of_of_identity_keys(thing):
+        for row in identifier_rows(thing):
             root = None if row.root == row.id else pack(row.root)
             yield pack(row.space), row.key, own, row.entity_type, row.born, root
 
@@ -257,14 +257,14 @@ TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packe
 
 SAID: Final = 0
 CURRENT: Final = 1
-_OBSERVATIONS_KEY: Final = 8
+_SIGHTING_KEY: Final = 8
 _EVENT: Final = 5
 """The first columns of a row are its event."""
 
 _OF_EVENT: Final = "current = ? AND space = ? AND event_type = ? AND rank = ? AND event = ?"
 ANY: Final = f"SELECT 1 FROM timeline WHERE {_OF_EVENT} LIMIT 1"  # noqa: S608 - our SQL
-_OBSERVATIONS_PUT: Final = "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_OBSERVATIONS_DROP: Final = (
+_PUT_SIGHTING: Final = "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DROP_SIGHTING: Final = (
     f"DELETE FROM timeline WHERE {_OF_EVENT} AND entity = ? AND field = ? AND observation = ?"  # noqa: S608
 )
 ENTRIES: Final = (
@@ -300,8 +300,8 @@ def redate(
         return
     events = dict.fromkeys(row[:_EVENT] for row in (*dropped, *put))
     before = [event for event in events if _exists(db, event)]
-    db.executemany(_OBSERVATIONS_DROP, [row[:_OBSERVATIONS_KEY] for row in dropped])
-    db.executemany(_OBSERVATIONS_PUT, put)
+    db.executemany(_DROP_SIGHTING, [row[:_SIGHTING_KEY] for row in dropped])
+    db.executemany(_PUT_SIGHTING, put)
     after = [event for event in events if _exists(db, event)] if dropped else events
     for known, change in ((before, -1), (after, 1)):
         for current, space, event_type, *_ in known:

@@ -56,8 +56,7 @@ from canonry.values.provenance import CanonLevel
 
 # Keeping views: where they stand, and what others folded becomes rows in one transaction.
 #
-# In a store that keeps its own log the views are written with each commit, and stand where it
-# does.
+# In a store that keeps its own log the views are written with each commit, and stand where it does.
 # Beside the log of another engine they stand where `shown` says.
 
 T = TypeVar("T")

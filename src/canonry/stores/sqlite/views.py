@@ -157,18 +157,18 @@ VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
 _INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"
 _UPDATE: Final = "UPDATE things SET kind = ?, body = ? WHERE n = ?"
-_VIEWS_KEEP: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
+_KEEP_VERSION: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
 _FORGET: Final = "DELETE FROM versions WHERE id = ?"
 _LIST: Final = "INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UNLIST: Final = (
     "DELETE FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
     " AND rank = ? AND later = ? AND id = ?"
 )
-_VIEWS_COUNT: Final = (
+_ADD_TO_COUNT: Final = (
     "INSERT INTO counts VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (list, owner, space, facet) DO UPDATE SET n = n + excluded.n"
 )
-_VIEWS_UNCOUNT: Final = (
+_DROP_EMPTY_COUNT: Final = (
     "DELETE FROM counts WHERE list = ? AND owner = ? AND space = ? AND facet = ? AND n = 0"
 )
 _WAIT: Final = "INSERT INTO unindexed VALUES (?)"
@@ -217,10 +217,10 @@ def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
     """Add `changes` to the counts; what none is left of has no row."""
     if not changes:
         return
-    db.executemany(_VIEWS_COUNT, [(*key, change) for key, change in changes.items() if change])
+    db.executemany(_ADD_TO_COUNT, [(*key, change) for key, change in changes.items() if change])
     less = [key for key, change in changes.items() if change < 0]
     if less:
-        db.executemany(_VIEWS_UNCOUNT, less)
+        db.executemany(_DROP_EMPTY_COUNT, less)
 
 
 def _write(
@@ -236,7 +236,7 @@ def _write(
         kind = THING_KINDS[type(thing)]
         body = body_of(kind, thing)
         if isinstance(thing, VERSIONED) and (old is not None or len(stages) > 1):
-            db.executemany(_VIEWS_KEEP, _versions(old, stages))
+            db.executemany(_KEEP_VERSION, _versions(old, stages))
         if old is None:
             last += 1
             rows.append((last, pack(thing.id), kind, body))

@@ -23,18 +23,16 @@ from canonry.values.provenance import Evidence, EvidenceKind
 # Histories of concurrent clients, and what in them no order of one after another explains.
 #
 # The idea is Elle's: clients append elements that are never the same to lists, and read whole
-# lists.
-# So every list tells in which order it was written, and every read from which state it came. What
-# depends on what is then a graph, together with who began after who had ended; in a store that
-# loses
-# nothing, and shows nothing that is not so or not so any more, that graph has no circle.
+# lists. So every list tells in which order it was written, and every read from which state it came.
+# What depends on what is then a graph, together with who began after who had ended; in a store that
+# loses nothing, and shows nothing that is not so or not so any more, that graph has no circle.
 
 Lists: TypeAlias = Mapping[str, Sequence[str]]
 """Elements by the key of their list, in order."""
 
 
 class Fate(Enum):
-    """What the client was told of a transaction."""
+    """The answer to a transaction, as its client saw it."""
 
     DONE = "done"
     REFUSED = "refused"
@@ -43,7 +41,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """What one client read in one look, and then appended to lists, between two times."""
+    """The lists that one client read at once, and its appends to them, between two times."""
 
     name: str
     began: float
@@ -54,7 +52,7 @@ class Transaction:
 
 
 def anomalies(history: Sequence[Transaction], last: Lists) -> list[str]:
-    """What is wrong with a history, of which `last` was read when all clients had ended."""
+    """List the faults of a history; `last` is the read after all clients had ended."""
     writers = {each: t for t in history for elements in t.wrote.values() for each in elements}
     found = [*_lost(history, last), *_unfit(history, last, writers)]
     return found or _circle(history, last, writers)

@@ -86,7 +86,7 @@ TYPES: Final = (LayerType.WEATHER, LayerType.LIGHTING, LayerType.AMBIENT)
 
 
 async def get_atmosphere(then: WorldAt, place: EntityId) -> Mapping[LayerType, Upon] | None:
-    """What shows of weather, light and mood upon a location; None: there is no such location."""
+    """The weather, light and mood upon a location; None: there is no such location."""
     if await then.find(place, WorldType.LOCATION) is None:
         return None
     return await layers_upon(then, place, await then.realms_of(place), TYPES)

@@ -121,7 +121,7 @@ class DialogueTurn:
 
 @dataclass(slots=True, kw_only=True)
 class _TurnTaken:
-    """Who speaks with whom and where, and what has happened in the turn so far.
+    """A turn of a dialogue: its speakers, its place, and its events so far.
 
     So many tool `calls` it may make. `again`: it is kept already, and was sent once more.
     """
@@ -391,7 +391,7 @@ async def _keep(
 
 
 def _topics(*texts: str) -> list[str]:
-    """What an exchange spoke of: the names in its texts, as they were written."""
+    """The names in the texts of an exchange, as they were written."""
     found: dict[str, None] = {}
     for text in texts:
         words = text.split()

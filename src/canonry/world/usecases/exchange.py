@@ -156,7 +156,7 @@ def key_of(entity: Entity) -> str:
 
 
 async def _all(read: Callable[..., Awaitable[Sequence[P]]], *of: object) -> AsyncIterator[P]:
-    """What `read` gives of these, page by page after the last one."""
+    """Read these page by page, each page after the last thing of the one before."""
     last: P | None = None
     while page := await read(*of, last, limit=PAGE_MAX):
         for each in page:

@@ -1,4 +1,4 @@
-"""What lies around a place, and the quickest route to another."""
+"""The surroundings of a place, and the quickest route to another."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -117,7 +117,7 @@ async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
 
 
 async def movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
-    """Who is at a place, by id."""
+    """The people at a place, by id."""
     edges = await then.edges(LOCATED_IN, place, outward=False, kinds=MOVERS, limit=_MOST)
     return await then.all((edge.from_id for edge in edges), *MOVERS)
 
@@ -272,7 +272,7 @@ async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
 async def check_narration(
     then: WorldAt, text: str, player_id: str | None = None, location: str | None = None
 ) -> Sequence[Violation]:
-    """What canon or a constraint would reject of a narration; nothing is written.
+    """List the parts of a narration that canon or a constraint would reject; nothing is written.
 
     Without a `location` it takes place where the player is, or at the starter.
 

@@ -207,7 +207,7 @@ class Shards:
         raise moved()
 
     async def everywhere(self, ask: Callable[[Server], Awaitable[T]]) -> Sequence[tuple[Server, T]]:
-        """What all servers answer; no space has changed its place meanwhile."""
+        """The answers of all servers; no space has moved meanwhile."""
         servers = list(self.servers.values())
         for _ in range(ANEW_MAX):
             moves = await self.directory.moves()

@@ -135,7 +135,7 @@ class ShardedStore:
 
     @property
     def mending(self) -> "ShardedMending":
-        """What upkeep does to them."""
+        """How upkeep checks and erases them."""
         return ShardedMending(self.shards)
 
     async def close(self) -> None:
@@ -195,14 +195,14 @@ _HAS_LEFT: Final = "SELECT EXISTS (SELECT 1 FROM heads WHERE space = %s AND away
 
 
 class ShardedMending:
-    """What upkeep does to the records of all servers, one after the other."""
+    """Checks and erases the records of all servers, one server after the other."""
 
     def __init__(self, shards: Shards) -> None:
         """Share the servers with the ledger."""
         self._shards = shards
 
     async def check(self, touched: TouchedThere) -> Sequence[Finding]:
-        """What is wrong with what stands beside the commits on each server."""
+        """Faults in the rows beside the commits on each server."""
         return [
             replace(each, where=f"{server.name}: {each.where}")
             for server in self._shards.servers.values()
@@ -227,7 +227,7 @@ class ShardedMending:
             return dropped
 
     async def facts(self) -> Mapping[str, str | int]:
-        """What each server says of itself, and the sums."""
+        """The facts of each server, and their sums."""
         facts: dict[str, str | int] = {"servers": len(self._shards.servers)}
         for server in self._shards.servers.values():
             found = await server.store.mending.facts()

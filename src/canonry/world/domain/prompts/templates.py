@@ -43,7 +43,7 @@ class Template(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
     @property
     def hash(self) -> str:
-        """What stands for all of it: `sha256:` and the digest of its canonical form as JSON."""
+        """`sha256:` and the digest of its canonical form as JSON."""
         return f"sha256:{sha256(canonical_json(self.told())).hexdigest()}"
 
     def told(self) -> dict[str, Any]:

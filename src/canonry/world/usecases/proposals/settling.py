@@ -180,7 +180,7 @@ async def proposal_in(canon: Canon, space: SpaceId, proposal_id: str) -> Proposa
 
 
 def asked_proposals(space: SpaceId, status: ProposalStatus | None = None) -> ProposalQuery:
-    """What asks for the first page of a world's proposals, of all or of those of a status."""
+    """The query for the first page of a world's proposals, of all or of one status."""
     types = frozenset((ProposalType.WORLD,))
     return ProposalQuery(spaces=frozenset((space,)), types=types, status=status, limit=PAGE_MAX)
 
