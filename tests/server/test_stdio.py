@@ -330,12 +330,17 @@ def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> Non
 def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
     with lamp_process("stdio", "unopened") as process:
         wire = Wire(process)
-        first = wire.send("initialize", HELLO)
-        wire.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-        asked = wire.send("tools/call", {"name": "count", "arguments": {}})
+        greeting, call = {"method": "initialize", "params": HELLO}, {"method": "tools/call"}
+        lines = (
+            {"id": 1, **greeting},
+            {"method": "notifications/initialized"},
+            {"id": 2, **call, "params": {"name": "count", "arguments": {}}},
+        )
+        # One write: a call that comes after the server has given up is not read.
+        wire.send_line(b"\n".join(json.dumps({"jsonrpc": "2.0", **e}).encode() for e in lines))
         answers = {each["id"]: each for each in wire.rest()}
-        assert answers[first]["result"]["serverInfo"]["name"] == "lamp-layer"
-        refused = answers[asked]["error"]
+        assert answers[1]["result"]["serverInfo"]["name"] == "lamp-layer"
+        refused = answers[2]["error"]
         assert refused["message"] == "the lamps are in use"
         assert refused["data"] == {"error": "store.busy"}
         assert process.wait() != 0
