@@ -1,6 +1,8 @@
 """Standard input and output: every revision on the wire, hostile lines, and a prompt end."""
 
+import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,8 +11,11 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.shared.message import SessionMessage
 
 from canonry import __version__
+from canonry.server.stdio import Bound, Opening, _Input, _Output
+from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
 from tests.said import said
 from tests.server.lamp_process import (
@@ -344,6 +349,26 @@ def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
         assert refused["message"] == "the lamps are in use"
         assert refused["data"] == {"error": "store.busy"}
         assert process.wait() != 0
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(sys.platform == "win32", reason="one call waits for sockets alone there")
+async def test_lines_on_their_way_come_before_the_end() -> None:
+    """The loop decides to end while the thread that reads still hands lines over."""
+    loop, (source, client), (_, sink) = asyncio.get_running_loop(), os.pipe(), os.pipe()
+
+    async def nothing() -> Bound:
+        raise Unavailable("store.busy", "the lamps are in use")
+
+    opening = Opening(nothing)
+    output = _Output(loop, sink, opening.begin)
+    messages = _Input(loop, source, output, opening, 0.1)
+    lines = [{"jsonrpc": "2.0", "method": f"notifications/{n}"} for n in range(3)]
+    os.write(client, b"".join(json.dumps(each).encode() + b"\n" for each in lines) + b'{"half')
+    messages.end()
+
+    read = [each.message async for each in messages if isinstance(each, SessionMessage)]
+    assert [getattr(each, "method", "") for each in read] == [each["method"] for each in lines]
 
 
 def test_a_client_that_asks_all_at_once_and_leaves_is_answered() -> None:

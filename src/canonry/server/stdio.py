@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import queue
+import select
 import signal
 import sys
 import threading
@@ -162,7 +163,11 @@ class Opening:
 
 _ENDLESS: Final = "subscriptions/listen"
 """A request whose answer ends with the connection; nobody waits for it at the end of the input."""
+_POLLS: Final = sys.platform != "win32"
+"""Whether one call waits for a pipe and for the end; on Windows that is for sockets alone."""
 _CHUNK: Final = 1 << 18
+_CHUNKS_AFTER_END: Final = 4
+"""A client that goes on sending does not keep a server that has been told to end."""
 _LINES_AHEAD: Final = 256
 _LINE_BYTES: Final = 128 * 1024 * 1024
 _OUTPUT_BYTES: Final = 32 * 1024 * 1024
@@ -201,7 +206,7 @@ async def serve_stdio(
         return (await opening.result())[0]
 
     server = greet(faces, ready)
-    if sys.platform != "win32":  # whose loops take no handlers
+    if _POLLS:  # the loops of Windows take no handlers
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, inputs.end)
     try:
@@ -363,11 +368,19 @@ class _Input(_Stream):
         self._batched: deque[types.JSONRPCMessage] = deque()
         self._arrived = asyncio.Event()
         self._permits = threading.Semaphore(_LINES_AHEAD)
+        self._ended, self._end = os.pipe()
+        self._chunks_left = _CHUNKS_AFTER_END
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     def end(self) -> None:
-        """Read no further: answer what has been read, then end."""
-        self._feed(None)
+        """Read what the client has sent by now and no further, answer it, then end.
+
+        The thread that reads says where the end is. Another would overtake lines on their way.
+        """
+        if _POLLS:
+            os.write(self._end, b"\n")
+        else:
+            self._feed(None)
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message.
@@ -439,11 +452,17 @@ class _Input(_Stream):
                 if length <= _LINE_BYTES:
                     pieces.append(rest)
                 length += len(rest)
-            if pieces and any(pieces):
+            has_ended_itself = self._chunks_left == _CHUNKS_AFTER_END
+            if has_ended_itself and any(pieces):
                 self._loop.call_soon_threadsafe(self._feed, b"".join(pieces))
-            self._loop.call_soon_threadsafe(self.end)
+            self._loop.call_soon_threadsafe(self._feed, None)
 
     def _chunk(self) -> bytes:
+        if _POLLS:
+            ready, _, _ = select.select((self._descriptor, self._ended), (), ())
+            self._chunks_left -= self._ended in ready
+            if self._descriptor not in ready or self._chunks_left < 0:
+                return b""
         try:
             return os.read(self._descriptor, _CHUNK)
         except OSError:
