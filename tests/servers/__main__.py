@@ -128,10 +128,7 @@ class Postgres:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        try:
-            return int((self._data() / "postmaster.pid").read_text().split()[0])
-        except (OSError, IndexError, ValueError):
-            return 0
+        return process_in(self._data() / "postmaster.pid", self._data())
 
     def _data(self) -> Path:
         return ROOT / "home" / self.name
@@ -182,7 +179,7 @@ class Objects:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        return process_in(self._kept())
+        return process_in(self._kept(), ROOT / "home" / self.name)
 
     def _kept(self) -> Path:
         return ROOT / f"{self.name}.pid"

@@ -70,7 +70,7 @@ class Documents:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        return process_in(self._said())
+        return process_in(self._said(), ROOT / "home" / self.name)
 
     def _said(self) -> Path:
         return ROOT / f"{self.name}.pid"

@@ -79,9 +79,13 @@ def is_running(process: int) -> bool:
     return process > 0 and said.rpartition(")")[2].split()[0] != "Z"
 
 
-def process_in(path: Path) -> int:
-    """The process that a file names; 0 where there is none."""
+def process_in(path: Path, home: Path) -> int:
+    """The process that a file names, if it runs in this folder; otherwise 0.
+
+    A file outlives its process, and the system gives the number to another one.
+    """
     try:
-        return int(path.read_text())
-    except (OSError, ValueError):
+        process = int(path.read_text().split()[0])
+        return process if Path(f"/proc/{process}/cwd").samefile(home) else 0
+    except (OSError, IndexError, ValueError):
         return 0

@@ -64,7 +64,7 @@ class SecondDocuments:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        return process_in(self._kept())
+        return process_in(self._kept(), ROOT / "home" / self.name)
 
     def _kept(self) -> Path:
         return ROOT / f"{self.name}.pid"
