@@ -1,16 +1,15 @@
 """Simulate: one seeded order of steps, and faults of ledgers and views."""
 
 import asyncio
-import contextvars
 import random
-from asyncio import events
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop
 from typing import Any, TypeVar, cast
 
-from typing_extensions import TypeVarTuple, Unpack, override
+from typing_extensions import override
 
 from canonry.log.commits import Append, Outcome, Position, Stale
 from canonry.log.ports.ledger import Ledger
@@ -78,7 +77,6 @@ class FaultyLedger(Ledger):
     heads = _after_a_wait("heads")
     find = _after_a_wait("find")
     position_at = _after_a_wait("position_at")
-    read = _after_a_wait("read")
     read_sealed = _after_a_wait("read_sealed")
     restore = _after_a_wait("restore")
     touched_since = _after_a_wait("touched_since")
@@ -111,11 +109,8 @@ class FaultyLedger(Ledger):
         await self._inner.append(batch)
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._exclusive()
-
     @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         await self._line.wait()
         async with self._inner.exclusive():
             yield
@@ -157,13 +152,12 @@ class _FaultyView:
 
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
 STEPS_MAX = 1_000_000
 """More steps than any simulated test needs: whoever reaches it turns in circles."""
 
 
-class SeededLoop(asyncio.AbstractEventLoop):
+class SeededLoop(asyncio.BaseEventLoop):
     """Runs one callback at a time, drawn from all that are ready; there is no I/O to wait for.
 
     Threads, sockets and processes are missing on purpose: what needs them is not simulated.
@@ -171,12 +165,10 @@ class SeededLoop(asyncio.AbstractEventLoop):
 
     def __init__(self, lots: random.Random) -> None:
         """Draw every choice from `lots`."""
+        super().__init__()
         self._lots = lots
         self._now = 0.0
-        self._ready: list[asyncio.Handle] = []
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
-        self._made = 0
-        self._running = False
+        self._steps = 0
         self.choices = 0
         self.failures: list[str] = []
 
@@ -185,91 +177,26 @@ class SeededLoop(asyncio.AbstractEventLoop):
         return self._now
 
     @override
-    def call_soon(
-        self,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: *Ts,
-        context: contextvars.Context | None = None,
-    ) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
-        self._ready.append(handle)
-        return handle
-
-    @override
-    def call_later(
-        self,
-        delay: float,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: *Ts,
-        context: contextvars.Context | None = None,
-    ) -> asyncio.TimerHandle:
-        return self.call_at(self._now + delay, callback, *args, context=context)
-
-    @override
-    def call_at(
-        self,
-        when: float,
-        callback: Callable[[Unpack[Ts]], object],
-        *args: *Ts,
-        context: contextvars.Context | None = None,
-    ) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self._made += 1
-        heappush(self._timers, (when, self._made, handle))
-        return handle
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer stays in the heap and is skipped when its time comes."""
-
-    @override
-    def create_future(self) -> asyncio.Future[Any]:
-        return asyncio.Future(loop=self)
-
-    @override
-    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
-        return asyncio.Task(coro, loop=self, **options)
-
-    @override
-    def get_debug(self) -> bool:
-        return False
-
-    @override
-    def is_running(self) -> bool:
-        return self._running
-
-    @override
-    def is_closed(self) -> bool:
-        return False
-
-    @override
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         self.failures.append(f"{context.get('message')}: {context.get('exception')!r}")
 
-    @override
-    def run_until_complete(self, future: Any) -> Any:
-        main = asyncio.ensure_future(future, loop=self)
-        self._running = True
-        events._set_running_loop(self)
-        try:
-            for _ in range(STEPS_MAX):
-                if main.done():
-                    return main.result()
-                self._step()
-        finally:
-            events._set_running_loop(None)
-            self._running = False
-        raise AssertionError("the simulation turns in circles")
-
-    def _step(self) -> None:
-        while not self._ready:
-            if not self._timers:
-                raise AssertionError("everybody waits for somebody: a deadlock")
-            self._now, _, timer = heappop(self._timers)
+    def _run_once(self) -> None:
+        """Run the next callback, in place of all that the base class would run in order."""
+        ready: deque[asyncio.Handle] = self._ready  # type: ignore[attr-defined]
+        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
+        self._steps += 1
+        assert self._steps < STEPS_MAX, "the simulation turns in circles"
+        while not ready:
+            assert timers, "everybody waits for somebody: a deadlock"
+            timer = heappop(timers)
+            self._now = timer.when()
             if not timer.cancelled():
-                self._ready.append(timer)
-        if len(self._ready) > 1:
+                ready.append(timer)
+        if len(ready) > 1:
             self.choices += 1
-        handle = self._ready.pop(self._lots.randrange(len(self._ready)))
+        drawn = self._lots.randrange(len(ready))
+        handle = ready[drawn]
+        del ready[drawn]
         if not handle.cancelled():
             handle._run()
 
@@ -290,11 +217,13 @@ class Simulation:
 def simulate(main: Callable[[Simulation], Coroutine[Any, Any, T]], *, seed: int) -> T:
     """Run `main` under the schedule of `seed`; a failure names the seed."""
     lots = random.Random(seed)
-    loop = SeededLoop(lots)  # type: ignore[abstract]  # what it lacks is what it must not do
+    loop = SeededLoop(lots)
     try:
         result: T = loop.run_until_complete(main(Simulation(seed=seed, lots=lots, loop=loop)))
         assert not loop.failures, loop.failures
     except BaseException as error:
         error.add_note(f"replay with seed={seed}")
         raise
+    finally:
+        loop.close()
     return result

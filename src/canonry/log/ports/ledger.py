@@ -10,7 +10,7 @@ from typing import Protocol
 
 from canonry.log.commits import Append, Commit, Dating, Draft, Outcome, Position
 from canonry.log.ports.world import Clock, Identities
-from canonry.log.sealing import Sealed, seal
+from canonry.log.sealing import Sealed, seal, unseal
 from canonry.values.errors import BrokenInvariant, NotFound
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -154,9 +154,9 @@ class Ledger(Protocol):
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
         """The last position of `space` recorded at or before `instant`."""
 
-    @abstractmethod
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
         """Up to `limit` commits of `space` past `after`, oldest first."""
+        return [unseal(each) for each in await self.read_sealed(space, after=after, limit=limit)]
 
     @abstractmethod
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:

@@ -203,10 +203,6 @@ class JoinedLedger(Ledger):
         return await self._log.position_at(space, instant)
 
     @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return await self._log.read(space, after=after, limit=limit)
-
-    @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         return await self._log.read_sealed(space, after=after, limit=limit)
 

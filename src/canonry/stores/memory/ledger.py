@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -208,10 +208,6 @@ class MemoryLedger(Ledger):
         return max((s.position for s in log if s.recorded_at <= instant), default=ORIGIN)
 
     @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
-
-    @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         return self._store.log.get(space, [])[after : after + limit]
 
@@ -236,11 +232,8 @@ class MemoryLedger(Ledger):
         return Touched(cursor=now, keys=frozenset().union(*(keys for _, keys in news)))
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._exclusive()
-
     @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         async with self._turn:
             self._owner = asyncio.current_task()
             try:

@@ -1,8 +1,8 @@
 """The log in MongoDB."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -381,10 +381,6 @@ class MongoLedger(Ledger):
         return ORIGIN if found is None else Position(int(found["position"]))
 
     @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
-
-    @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         async with self._database.working():
             # A short page by its ids: a server may look at a whole collection for a part of it.
@@ -442,12 +438,7 @@ class MongoLedger(Ledger):
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._exclusive()
-
-    @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
-        async with self._gate.exclusive():
-            yield
+        return self._gate.exclusive()
 
 
 def _unfit(fault: str) -> Conflict:

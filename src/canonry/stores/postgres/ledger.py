@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import psycopg
@@ -210,10 +210,6 @@ class PostgresLedger(Ledger):
         return Position(position or ORIGIN)
 
     @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
-
-    @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         rows = await self._database.rows(_READ, (space, after, limit))
         return [require_unaltered(sealed_in(row)) for row in rows]
@@ -251,11 +247,8 @@ class PostgresLedger(Ledger):
         await self._news.wait(seconds)
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._exclusive()
-
     @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         async with self._database.connection() as db:
             try:
                 await run(db, _ALONE, (self._database.name,))

@@ -226,12 +226,9 @@ class Pump:
         if self._written >= _WEIGHT_BETWEEN:
             self._start()
 
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        """Nobody else writes, in any process, until the block ends."""
-        return self._exclusive()
-
     @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Nobody else writes, in any process, until the block ends."""
         if self._closed:
             raise closed()
         async with self._turn:
@@ -474,10 +471,6 @@ class SqliteLedger(Ledger):
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
         return await self._readers.consistent(lambda db: records.position_at(db, space, instant))
-
-    @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:

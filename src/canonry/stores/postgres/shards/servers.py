@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, TypeVar
@@ -311,12 +311,6 @@ class ShardedLedger(Ledger):
         )
 
     @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        return await self._shards.at_home(
-            space, lambda s: s.store.ledger.read(space, after=after, limit=limit)
-        )
-
-    @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         return await self._shards.at_home(
             space, lambda s: s.store.ledger.read_sealed(space, after=after, limit=limit)
@@ -389,11 +383,8 @@ class ShardedLedger(Ledger):
             await asyncio.gather(*waiting, return_exceptions=True)
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._exclusive()
-
     @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         """On all servers, always in the order of their ids: nobody waits round."""
         async with AsyncExitStack() as held:
             for _, server in sorted(self._shards.servers.items()):
