@@ -14,7 +14,6 @@ from canonry.testing.conformance import (
     PlacesContract,
     StateContract,
     TextContract,
-    ViewContract,
 )
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -66,8 +65,4 @@ class TestMemoryText(OnMemory, TextContract):
 
 
 class TestMemoryPlaces(OnMemory, PlacesContract):
-    pass
-
-
-class TestMemoryViews(OnMemory, ViewContract):
     pass

@@ -28,7 +28,6 @@ from canonry.testing.conformance import (
     TextContract,
     UpkeepContract,
     VectorsContract,
-    ViewContract,
     WritersContract,
 )
 from tests.conformance.serving import Served
@@ -107,10 +106,6 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
 
 
 class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract, SizesContract):
-    pass
-
-
-class TestSqliteViews(OnSqlite, ViewContract):
     pass
 
 

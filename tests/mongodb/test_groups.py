@@ -10,10 +10,12 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import AutoReconnect
 
+from canonry.app.backends.servers import over_copy
 from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
 from canonry.log.folding import key_hash, thing_key
 from canonry.log.ports.world import entered
 from canonry.log.sealing import GENESIS, fault_in
+from canonry.stores.following.following import Follower
 from canonry.stores.following.join import join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
@@ -22,6 +24,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import CommitId
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.conformance.test_memory import open_memory
+from tests.conformance.test_mixed import nothing
 from tests.mongodb.test_trips_of_calls import Commands, heard_by
 
 pytestmark = pytest.mark.anyio
@@ -48,8 +51,10 @@ class Store:
 
     async def scribe(self, ledger: MongoLedger, name: str = "scribe") -> Scribe:
         """Somebody who writes there, and whose views are in memory."""
-        canon = (await open_memory()).canon
-        return Scribe(join(replace(canon, ledger=ledger)).canon, name)
+        copy = (await open_memory()).canon
+        follower = Follower(log=ledger, copy=copy.ledger, purge=nothing)
+        self._closing.push_async_callback(follower.erased)
+        return Scribe(join(over_copy(copy, ledger, follower), copied=copy.ledger).canon, name)
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
-"""The calls of all toolsets answer the same over a ledger and views of different engines.
+"""The calls of all toolsets answer the same over a ledger and the views of a copy.
 
 Every test of the modules below that asks for nothing is run once more, with a canon whose ledger
 and whose views know nothing of each other, over lines that fail.
 """
 
 import inspect
-import random
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -15,8 +13,8 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.join import join
-from canonry.testing.simulation import Faults, faulty
+from canonry.testing.simulation import Faults
+from tests.conformance.test_mixed import mixed
 
 pytestmark = pytest.mark.anyio
 KITS = ("narrative.kit", "truth.kit", "world.kit", "catalog.kit")
@@ -58,17 +56,7 @@ MODULES = (
 
 def compose_mixed(**given: Any) -> Canon:
     """A canon over two stores in memory, one that has the log and one that has the views."""
-    log, views, lots = compose_memory(**given), compose_memory(**given), random.Random(7)
-    return join(
-        replace(
-            log,
-            state=faulty(views.state, lots, FAULTS),
-            documents=faulty(views.documents, lots, FAULTS),
-            text=faulty(views.text, lots, FAULTS),
-            catalog=faulty(views.catalog, lots, FAULTS),
-            places=faulty(views.places, lots, FAULTS),
-        )
-    ).canon
+    return mixed(compose_memory(**given), compose_memory(**given), 7, FAULTS)
 
 
 def calls_of(module: str) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:

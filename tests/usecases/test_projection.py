@@ -8,45 +8,69 @@ from typing import cast
 import pytest
 from typing_extensions import override
 
+from canonry.app.backends.servers import over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.log.commits import Appended, Position
-from canonry.log.entries import StoryMoved
-from canonry.log.items.scenes import StoryStatus
-from canonry.readmodels.ports.view import Folded
-from canonry.stores.following.following import Projector
-from canonry.stores.following.join import JoinedLedger, join
-from canonry.stores.memory import MemoryDocuments, MemoryState, MemoryStore
+from canonry.log.commits import ORIGIN, Appended, Position
+from canonry.log.entries import StoryMoved, Thing
+from canonry.log.items.scenes import StoryStatus, Turn
+from canonry.log.sealing import Sealed
+from canonry.readmodels.ports.view import Folded, Projection, following
+from canonry.stores.following.following import Follower, Projector
+from canonry.stores.following.join import join
+from canonry.stores.memory import MemoryLedger
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
 from canonry.testing.worlds import Scribe, an_append
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.values.ids import SceneId, SpaceId, StoryId
+from canonry.values.ids import SpaceId, StoryId
+from tests.conformance.test_mixed import nothing
 
 pytestmark = pytest.mark.anyio
 
 
-class Moody(MemoryState):
-    """A state that applies what it is given, unless it stands still or has something against it."""
+class Moody(MemoryLedger):
+    """The log of a copy that takes what it is given, unless it refuses it."""
 
     against: CanonryError | None = None
-    still = False
+
+    @override
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        if self.against is not None:
+            raise self.against
+        await super().restore(sealed, touched)
+
+
+class Shown(Projection):
+    """Keeps the things that it is given."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self.position = ORIGIN
+
+    @override
+    async def cursor(self, space: SpaceId) -> Position:
+        return self.position
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        if self.against is not None:
-            raise self.against
-        if not self.still:
-            await super().apply(folded)
+        for each in following(folded, self.position):
+            self.things += each.things
+            self.position = each.position
 
 
 def joined() -> tuple[Canon, Moody]:
-    state = Moody(MemoryStore())
-    return join(replace(compose_memory(), state=state)).canon, state
+    log, copy = compose_memory(), compose_memory()
+    kept = cast("MemoryLedger", copy.ledger)
+    moody = Moody(kept._store, kept._sealer)
+    follower = Follower(log=log.ledger, copy=moody, purge=nothing)
+    return join(over_copy(copy, log.ledger, follower), copied=moody).canon, moody
 
 
 async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() -> None:
-    canon, state = joined()
-    state.against = Unavailable("state.gone", "the engine does not answer")
+    canon, copy = joined()
+    copy.against = Unavailable("copy.gone", "the engine does not answer")
 
     await Scribe(canon).make(a_fact("written all the same"))
 
@@ -58,7 +82,7 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
     with pytest.raises(Unavailable):
         await canon.ledger.head(MIDDLE_EARTH)  # nobody judges by a state that lags
 
-    state.against = None
+    copy.against = None
 
     assert set(await canon.state.things([ident("written all the same")])) == {
         ident("written all the same")
@@ -66,12 +90,12 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
 
 
 async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:
-    log, stores = compose_memory(), (MemoryStore(), MemoryStore())
-    scribe, scene = Scribe(log), SceneId(ident("scene"))
+    log = compose_memory()
+    scribe = Scribe(log)
     await scribe.make(a_scene())
     await scribe.make(a_turn("first"))
 
-    class Overtaken(MemoryDocuments):
+    class Overtaken(Shown):
         """Somebody writes before it is asked for the first time where it stands."""
 
         untouched = True
@@ -83,65 +107,72 @@ async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() 
                 await scribe.make(a_turn("second"))
             return await super().cursor(space)
 
-    state, documents = MemoryState(stores[0]), Overtaken(stores[1])
-    projector = Projector(ledger=log.ledger, state=state, others=[documents])
+    view = Overtaken()
+    projector = Projector(ledger=log.ledger, state=log.state, others=[view])
 
     await projector.reach(MIDDLE_EARTH, Position(2))
+    assert view.position == 2
     await projector.reach(MIDDLE_EARTH, Position(3))
 
-    assert [turn.index for turn in await documents.turns(scene)] == [0, 1]
+    assert [each.index for each in view.things if isinstance(each, Turn)] == [0, 1]
 
 
 async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> None:
-    log, begun, go_on = compose_memory(), asyncio.Event(), [asyncio.Event(), asyncio.Event()]
+    begun, go_on = asyncio.Event(), [asyncio.Event(), asyncio.Event()]
 
-    class Slow(MemoryState):
-        """Applies a commit when it may."""
+    class Slow(Moody):
+        """Takes a commit when it may."""
 
         @override
-        async def apply(self, folded: Sequence[Folded]) -> None:
-            for each in folded:
+        async def restore(
+            self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+        ) -> None:
+            for each in sealed:
                 begun.set()
                 await go_on[each.position - 1].wait()
-                await super().apply([each])
+                await super().restore([each], touched)
 
-    scribe, scene = Scribe(log), SceneId(ident("scene"))
-    state, documents = Slow(MemoryStore()), MemoryDocuments(MemoryStore())
-    canon = join(replace(log, state=state, documents=documents)).canon
-    ledger = cast("JoinedLedger", canon.ledger)
+    log, copy, view = compose_memory(), compose_memory(), Shown()
+    kept, scribe = cast("MemoryLedger", copy.ledger), Scribe(log)
+    slow = Slow(kept._store, kept._sealer)
+    follower = Follower(log=log.ledger, copy=slow, purge=nothing)
+    canon = over_copy(copy, log.ledger, follower)
+    projector = Projector(ledger=canon.ledger, state=canon.state, others=[view], copied=copy.ledger)
     await scribe.make(a_scene())
-    ledger._views.owe(MIDDLE_EARTH, Position(1))
-    shown = asyncio.create_task(ledger.settle())
+    shown = asyncio.create_task(projector.reach(MIDDLE_EARTH, Position(1)))
     await begun.wait()
     await scribe.make(a_turn("second"))
-    ledger._views.owe(MIDDLE_EARTH, Position(2))  # by another call, as the first is brought up
+    also = asyncio.create_task(projector.reach(MIDDLE_EARTH, Position(2)))
     for event in go_on:
         event.set()
         for _ in range(20):
             await asyncio.sleep(0)
-    await shown
+    await asyncio.gather(shown, also)
 
-    assert [turn.index for turn in await canon.documents.turns(scene)] == [0]
+    assert [each.index for each in view.things if isinstance(each, Turn)] == [0]
 
 
 async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> None:
-    canon, state = joined()
-    state.still = True
+    class Still(Shown):
+        @override
+        async def apply(self, folded: Sequence[Folded]) -> None:
+            assert folded
 
-    await Scribe(canon).make(a_fact("unseen"))
+    log = compose_memory()
+    await Scribe(log).make(a_fact("unseen"))
 
     with pytest.raises(Unavailable) as behind:
-        await canon.state.things([ident("unseen")])
+        await Projector(ledger=log.ledger, state=log.state, others=[Still()]).catch_up()
     assert behind.value.code == "view.behind"
 
 
 async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
-    canon, state = joined()
-    state.against = BrokenInvariant("state.broken", "an entry leads nowhere")
+    canon, copy = joined()
+    copy.against = BrokenInvariant("copy.broken", "an entry leads nowhere")
 
     with pytest.raises(BrokenInvariant) as broken:
         await Scribe(canon).make(a_fact("told"))
-    assert broken.value.code == "state.broken"
+    assert broken.value.code == "copy.broken"
     (head,) = await canon.ledger.heads(limit=10)
     assert head.position == 1
 

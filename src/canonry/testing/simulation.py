@@ -7,22 +7,19 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from heapq import heappop
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.log.commits import Append, Outcome, Position, Stale
+from canonry.log.commits import Append, Outcome, Stale
 from canonry.log.ports.ledger import Ledger
-from canonry.readmodels.ports.view import Folded, View
+from canonry.log.sealing import Sealed
 from canonry.values.errors import Unavailable
-from canonry.values.ids import SpaceId
-
-V = TypeVar("V", bound=View)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """The odds of each fault, for each append or apply; each waits up to `delay` seconds."""
+    """The odds of each fault, for each append or restore; each waits up to `delay` seconds."""
 
     delay: float = 1.0
     refused: float = 0.0
@@ -35,28 +32,11 @@ class Faults:
     """Stale though nothing was touched: a backend may be cautious."""
 
 
-class _Line:
-    """What lies between a caller and an engine; every fault is drawn from `lots`."""
-
-    def __init__(self, lots: random.Random, faults: Faults) -> None:
-        self._lots = lots
-        self._faults = faults
-
-    async def wait(self) -> None:
-        await asyncio.sleep(self._lots.random() * self._faults.delay)
-
-    def happens(self, odds: float) -> bool:
-        return self._lots.random() < odds
-
-    def some_of(self, folded: Sequence[Folded]) -> int:
-        return self._lots.randint(1, len(folded)) if folded else 0
-
-
 def _after_a_wait(name: str) -> Any:
     """The method of that name, asked of the ledger behind the line."""
 
     async def ask(self: "FaultyLedger", *args: Any, **more: Any) -> Any:
-        await self._line.wait()
+        await self._wait()
         return await getattr(self._inner, name)(*args, **more)
 
     return ask
@@ -68,7 +48,7 @@ class FaultyLedger(Ledger):
     def __init__(self, inner: Ledger, lots: random.Random, faults: Faults) -> None:
         """Draw every fault from `lots`."""
         self._inner = inner
-        self._line = _Line(lots, faults)
+        self._lots = lots
         self._faults = faults
         self._late: set[asyncio.Task[None]] = set()
         self.appends = 0
@@ -78,7 +58,6 @@ class FaultyLedger(Ledger):
     find = _after_a_wait("find")
     position_at = _after_a_wait("position_at")
     read_sealed = _after_a_wait("read_sealed")
-    restore = _after_a_wait("restore")
     touched_since = _after_a_wait("touched_since")
 
     async def settle(self) -> None:
@@ -86,69 +65,56 @@ class FaultyLedger(Ledger):
         while self._late:
             await asyncio.gather(*self._late)
 
+    async def _wait(self) -> None:
+        await asyncio.sleep(self._lots.random() * self._faults.delay)
+
+    def _happens(self, odds: float) -> bool:
+        return self._lots.random() < odds
+
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
-        await self._line.wait()
-        if self._line.happens(self._faults.refused):
-            raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
-        if self._line.happens(self._faults.stale):
+        await self._pass()
+        if self._happens(self._faults.stale):
             return [Stale(head=await self._inner.head(item.draft.space)) for item in batch]
         outcomes = await self._inner.append(batch)
-        if self._line.happens(self._faults.twice):
+        if self._happens(self._faults.twice):
             late = asyncio.ensure_future(self._deliver_again(batch))
             self._late.add(late)
             late.add_done_callback(self._late.discard)
-        await self._line.wait()
-        if self._line.happens(self._faults.lost):
-            raise Unavailable("ledger.no-answer", "the ledger did not answer; send it again")
+        await self._answer()
         return outcomes
 
+    @override
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        await self._pass()
+        await self._inner.restore(sealed, touched)
+        if self._happens(self._faults.twice):
+            await self._inner.restore(sealed, touched)
+        await self._answer()
+
+    async def _pass(self) -> None:
+        await self._wait()
+        if self._happens(self._faults.refused):
+            raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
+
+    async def _answer(self) -> None:
+        await self._wait()
+        if self._happens(self._faults.lost):
+            raise Unavailable("ledger.no-answer", "the ledger did not answer; send it again")
+
     async def _deliver_again(self, batch: Sequence[Append]) -> None:
-        await self._line.wait()
+        await self._wait()
         await self._inner.append(batch)
 
     @override
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        await self._line.wait()
+        await self._wait()
         async with self._inner.exclusive():
             yield
-
-
-def faulty(view: V, lots: random.Random, faults: Faults) -> V:
-    """`view`, whose questions pass and whose writing suffers; every fault is drawn from `lots`."""
-    return cast("V", _FaultyView(view, lots, faults))
-
-
-class _FaultyView:
-    def __init__(self, inner: View, lots: random.Random, faults: Faults) -> None:
-        self._inner = inner
-        self._line = _Line(lots, faults)
-        self._faults = faults
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    async def cursor(self, space: SpaceId) -> Position:
-        await self._pass()
-        return await self._inner.cursor(space)
-
-    async def apply(self, folded: Sequence[Folded]) -> None:
-        await self._pass()
-        some = self._line.some_of(folded)
-        await self._inner.apply(folded[:some])  # the line breaks in the middle of the batch
-        if self._line.happens(self._faults.lost):
-            raise Unavailable("view.no-answer", "the view did not answer")
-        if self._line.happens(self._faults.twice):
-            await self._inner.apply(folded[:some])
-        await self._pass()
-        await self._inner.apply(folded[some:])
-
-    async def _pass(self) -> None:
-        await self._line.wait()
-        if self._line.happens(self._faults.refused):
-            raise Unavailable("view.refused", "the view cannot be written now")
 
 
 T = TypeVar("T")

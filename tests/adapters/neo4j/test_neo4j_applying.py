@@ -9,10 +9,11 @@ import pytest
 from canonry.log.canon import needs
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Thing
-from canonry.stores.following.following import Projector, folded
+from canonry.stores.following.following import Projector
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.view import folded
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import BrokenInvariant, Conflict
@@ -94,13 +95,12 @@ async def test_a_graph_that_catches_up_shows_what_the_records_lead_to(followed: 
 
 async def test_applying_again_changes_nothing(followed: Followed) -> None:
     for space in followed.spaces:
-        log = await followed.log.canon.ledger.read(space, after=ORIGIN, limit=1_000)
-        made = folded(log, {})
+        made = await folded(followed.log.canon, space)
         for each in made:
             await followed.graph.apply([each])
             await followed.graph.apply([each])
         await followed.graph.apply(made)
-        assert await followed.graph.cursor(space) == log[-1].position
+        assert await followed.graph.cursor(space) == made[-1].position
 
     assert await followed.differing() == set()
 
@@ -119,8 +119,7 @@ async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed)
 
 
 async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> None:
-    log = await followed.log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
-    made = folded(log, {})
+    made = await folded(followed.log.canon, MIDDLE_EARTH)
 
     with pytest.raises(Conflict) as refused:
         await followed.graph.apply(made[1:])
@@ -158,12 +157,12 @@ async def test_the_graph_tells_what_it_runs_on(followed: Followed) -> None:
 
 
 async def test_applying_is_two_round_trips_however_much_changes(followed: Followed) -> None:
-    log = await followed.log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+    made = await folded(followed.log.canon, MIDDLE_EARTH)
     async with relayed_url(URL) as (relay, url):
         database = Neo4jDatabase(url, followed.database.name)
         await database.open()
         before = relay.trips
-        await Neo4jGraph(database).apply(folded(log, {}))
+        await Neo4jGraph(database).apply(made)
         assert relay.trips - before == 2
         await database.close()
 

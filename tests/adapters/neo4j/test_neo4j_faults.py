@@ -14,11 +14,10 @@ from neo4j import AsyncGraphDatabase
 
 from canonry.app.examination import quietly
 from canonry.gateway.limits import within
-from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.view import Folded
-from canonry.stores.following.following import folded
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.testing.conformance.kit import present
+from canonry.testing.conformance.view import folded
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import Unavailable
@@ -72,7 +71,7 @@ async def some_facts(n: int) -> list[Folded]:
     log = await open_memory()
     for each in range(n):
         await Scribe(log.canon, f"{each}").make(a_fact(f"fact {each}"))
-    return list(folded(await log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=n), {}))
+    return list(await folded(log.canon, MIDDLE_EARTH))
 
 
 async def applied(graph: Neo4jGraph, made: list[Folded], half: asyncio.Event | None = None) -> None:

@@ -27,11 +27,11 @@ from canonry.readmodels.passages import passages_of
 from canonry.readmodels.ports.vectors import Vectors
 from canonry.readmodels.ports.view import (
     Finding,
+    Projection,
     TouchedThere,
     Upkeep,
     UpkeepProgress,
     Verification,
-    View,
 )
 from canonry.records.usecases.services import Filing, RecordServices
 from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText
@@ -498,7 +498,7 @@ async def open_on_server(
     beside: BesideServers | None,
     filing: Filing | None,
     vectors: Callable[[], Vectors] | None = None,
-    documents: "tuple[View, MongoMending] | None" = None,
+    documents: "tuple[Projection, MongoMending] | None" = None,
 ) -> ServerStore[S]:
     """Open the copy of this machine and what lies beside; `opening` closes the store until then.
 
@@ -560,7 +560,7 @@ def over_copy(copy: Canon, ledger: Ledger, follower: Follower) -> Canon:
     )
 
 
-def _showing(view: View, canon: Canon) -> Projector:
+def _showing(view: Projection, canon: Canon) -> Projector:
     """The projector that brings a view on a server up to the end of the log, from the copy."""
     return Projector(ledger=canon.ledger, state=canon.state, others=(view,))
 

@@ -125,8 +125,8 @@ class Ledger(Protocol):
         """Append drafts of one space, at least one, in order; durable on return.
 
         A ledger that keeps views in its own transaction folds each draft itself, and shows it there
-        on return. Where `foreseen` says what a draft touches, the views are kept elsewhere, and
-        only the record is written; a ledger without any views is joined to some, and always told.
+        on return. A ledger without any views is joined to some that follow it, and is always told
+        by `foreseen` what a draft touches.
 
         Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
         `judged_at`, and not of this batch, touches one of its `reads`, or one after its
@@ -169,7 +169,7 @@ class Ledger(Protocol):
         """Append commits exactly as they were exported, all or none, and fold them into own views.
 
         They may be of several spaces, and each must pass `canonry.log.sealing.fault_in`.
-        `touched`, one set for each, says what they touch where the views are kept elsewhere.
+        `touched`, one set for each, says what they touch to a ledger without views.
 
         Raises:
             Conflict: `ledger.chain-broken`, one does not follow the head of its space.

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
@@ -25,10 +25,11 @@ class Page(Generic[T_co]):
     total: int
 
 
-# What every view is: it shows what commits made of things, up to a cursor, and may lag behind.
+# What every view is: it shows what commits made of things, up to a cursor.
 #
-# A view may be kept by another engine than the ledger's, in another process, on another machine.
-# The projector of `canonry.stores.following` then brings it to where the log is.
+# A ledger writes its own views with each commit. A projection is kept by another engine than the
+# ledger's, in another process, on another machine, and may lag behind: the projector of
+# `canonry.stores.following` brings it to where the log is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,8 @@ class Folded:
 
     They are of every kind: a view keeps those that it shows. Each replaces what was kept under its
     id, as a `Tombstone` does for the thing that was erased; no thing is taken away without one.
-    `State` is given each thing as that commit left it. The other views may be given one as a later
-    commit left it: they show the present, so that what is newer is never wrong, only early.
+    It may be given as a later commit left it: a projection shows the present, so that what is newer
+    is never wrong, only early.
     """
 
     space: SpaceId
@@ -47,11 +48,16 @@ class Folded:
 
 
 class View(Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `view:*`."""
+    """Shows what the commits of a space made of things."""
 
     @abstractmethod
     async def cursor(self, space: SpaceId) -> Position:
         """The position up to which every commit of `space` shows; `ORIGIN` before the first."""
+
+
+@runtime_checkable
+class Projection(View, Protocol):
+    """The behaviour is stated in `canonry.testing.conformance` under `view:*`."""
 
     @abstractmethod
     async def apply(self, folded: Sequence[Folded]) -> None:

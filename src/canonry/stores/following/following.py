@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from typing_extensions import override
 
-from canonry.log.canon import fold, needs
+from canonry.log.canon import needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import Entry, Erased, Thing
 from canonry.log.observing import BESIDE_ROUNDS, beside
@@ -19,7 +19,7 @@ from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.keywords import Figures
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
-from canonry.readmodels.ports.view import Folded, View
+from canonry.readmodels.ports.view import Folded, Projection
 from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.ids import SpaceId
 
@@ -150,17 +150,20 @@ ATTEMPTS_MAX: Final = 8
 class Following(Protocol):
     """A view that takes from the log by itself what it is to show."""
 
+    async def cursor(self, space: SpaceId) -> Position:
+        """The position up to which `space` shows."""
+
     async def reach(self, space: SpaceId, position: Position) -> None:
         """Show `space` up to `position` at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projector:
-    """Folds the log into `state`, and shows the `others` what came of it."""
+    """Brings `state` up, if it follows the log, and shows the `others` what came of it."""
 
     ledger: Ledger
     state: State
-    others: Sequence[View]
+    others: Sequence[Projection]
     copied: Ledger | None = None
     """The log of the store in which the state follows: what others are to show is read there."""
     _turns: Mapping[SpaceId, asyncio.Lock] = field(
@@ -174,7 +177,9 @@ class Projector:
             Unavailable: `view.behind`, a view refuses or does not answer; try again later.
         """
         async with self._turns[space]:
-            for view in (self.state, *self.others):
+            if isinstance(self.state, Following):
+                await self._bring(self.state, space, position)
+            for view in self.others:
                 await self._bring(view, space, position)
 
     async def catch_up(self, touched: Touched | None = None) -> None:
@@ -198,7 +203,9 @@ class Projector:
                 cursor = touched.cursor
             await self.ledger.await_news(LOOKS_EVERY)
 
-    async def _bring(self, view: View, space: SpaceId, position: Position) -> None:
+    async def _bring(
+        self, view: Following | Projection, space: SpaceId, position: Position
+    ) -> None:
         failures, best = 0, Position(-1)
         while True:
             try:
@@ -219,23 +226,23 @@ class Projector:
                 message = "others keep moving a view; what was written is durable: ask again"
                 raise Unavailable("view.behind", message)
 
-    async def _step(self, view: View, space: SpaceId, cursor: Position, position: Position) -> None:
+    async def _step(
+        self,
+        view: Following | Projection,
+        space: SpaceId,
+        cursor: Position,
+        position: Position,
+    ) -> None:
         if isinstance(view, Following):
             await view.reach(space, position)
             return
-        if view is not self.state:
-            # What was appended past that meanwhile may not be in the state yet.
-            limit = min(PAGE, position - cursor)
-            log = self.copied or self.ledger
-            commits = await log.read(space, after=cursor, limit=limit)
-            await view.apply(await self._as_they_are(commits))
-            return
-        commits = await self.ledger.read(space, after=cursor, limit=PAGE)
-        loaded = await looked_at(self.state, [e for commit in commits for e in commit.entries])
-        if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
-            await self.state.apply(folded(commits, loaded))
+        # What was appended past that meanwhile may not be in the state yet.
+        limit = min(PAGE, position - cursor)
+        commits = await (self.copied or self.ledger).read(space, after=cursor, limit=limit)
+        await view.apply(await self.as_they_are(commits))
 
-    async def _as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
+    async def as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
+        """The things that these commits of one space look at, as the state shows them now."""
         things = await looked_at(self.state, [e for commit in commits for e in commit.entries])
         named = {c.position: needs(c.entries) | beside(c.entries, things) for c in commits}
         return [
@@ -266,21 +273,6 @@ async def load(state: State, entries: Sequence[Entry], things: dict[str, Thing])
         wanted = beside(entries, things)
 
 
-def folded(commits: Sequence[Commit], loaded: Mapping[str, Thing]) -> Sequence[Folded]:
-    """What each commit makes of things, given those before the first of them.
-
-    Raises:
-        BrokenInvariant: `canon.dangling-entry`.
-    """
-    now, made = dict(loaded), list[Folded]()
-    for commit in commits:
-        changes = fold(commit, now)
-        now.update(changes.things)
-        things = tuple(changes.things.values())
-        made.append(Folded(space=commit.space, position=commit.position, things=things))
-    return made
-
-
 # Shared words: a text view that many machines share, beside the one that each has for itself.
 #
 # Whatever the shared one does not answer in time is asked of one's own, which is never behind what
@@ -308,10 +300,6 @@ class SharedText(Text):
     @override
     async def cursor(self, space: SpaceId) -> Position:
         return await self._own.cursor(space)
-
-    @override
-    async def apply(self, folded: Sequence[Folded]) -> None:
-        await self._own.apply(folded)
 
     @override
     async def search(self, query: TextQuery) -> TextFound:

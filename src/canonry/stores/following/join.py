@@ -29,6 +29,7 @@ from canonry.log.ports.world import scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.documents import Engine
+from canonry.readmodels.ports.view import Projection
 from canonry.stores.following.following import Following, Projector, load, looked_at
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.fields import spread
@@ -55,6 +56,8 @@ class JoinedLedger(Ledger):
         """Append to the projector's ledger."""
         self._log = projector.ledger
         self._projector = projector
+        self._follows = isinstance(projector.state, Following)
+        """Whether the state is a copy's; else the log keeps it, and folds each draft itself."""
         self._views = _Debt(projector)
         self._cursor = 0
         self._ended = False
@@ -114,7 +117,8 @@ class JoinedLedger(Ledger):
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
-            outcomes = await self._log.append(await self._foreseen(batch))
+            told = await self._foreseen(batch) if self._follows else batch
+            outcomes = await self._log.append(told)
             if not isinstance(outcomes[0], Stale):
                 break
             if (call := scope()) is not None:
@@ -137,6 +141,14 @@ class JoinedLedger(Ledger):
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
+        if self._follows:
+            touched = await self._touched_by_each(sealed)
+        await self._log.restore(sealed, touched)
+        for item in sealed:
+            self._views.owe(item.space, item.position)
+        await self.settle()
+
+    async def _touched_by_each(self, sealed: Sequence[Sealed]) -> Sequence[frozenset[str]]:
         for space in sorted({item.space for item in sealed}):
             await self.head(space)
         things, told = dict[str, Thing](), list[frozenset[str]]()
@@ -144,10 +156,7 @@ class JoinedLedger(Ledger):
             commit = unseal(item)
             await load(self._projector.state, commit.entries, things)
             told.append(_touched(commit, things))
-        await self._log.restore(sealed, told)
-        for item in sealed:
-            self._views.owe(item.space, item.position)
-        await self.settle()
+        return told
 
     async def _is_stale(self, item: Append) -> bool:
         """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
@@ -289,9 +298,10 @@ class Joined(Generic[C]):
 def join(canon: C, *, copied: Ledger | None = None) -> Joined[C]:
     """A canon over the same ports that waits for views which the ledger does not write itself.
 
-    `copied` is the log of the store in which views are that follow.
+    They are those of a copy, or projections; `copied` is the log of the copy.
     """
-    others = (canon.documents, canon.text, canon.catalog, canon.places)
+    views = (canon.documents, canon.text, canon.catalog, canon.places)
+    others = [each for each in views if isinstance(each, Projection)]
     projector = Projector(ledger=canon.ledger, state=canon.state, others=others, copied=copied)
     ledger = JoinedLedger(projector)
     joined = replace(

@@ -19,7 +19,7 @@ from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine
 from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.view import Folded, View, following
+from canonry.readmodels.ports.view import View
 from canonry.values.errors import Conflict
 from canonry.values.fields import revised
 from canonry.values.ids import CommitId, SpaceId
@@ -38,7 +38,6 @@ class MemoryStore:
     versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
     veiled: dict[str, frozenset[SpaceId]] = field(default_factory=dict)
     """Where those things lie, by their ids, that are not the same to everybody."""
-    shown: dict[SpaceId, Position] = field(default_factory=dict)
 
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
         """Take a commit into the log and, where nobody says what it touches, into the views."""
@@ -47,14 +46,13 @@ class MemoryStore:
             for _round in range(BESIDE_ROUNDS):
                 loaded |= self._those(beside(commit.entries, loaded))
             changes = fold(commit, loaded)
-            touched, things = changes.touched, tuple(changes.things.values())
-            self.show(Folded(space=commit.space, position=commit.position, things=things))
+            touched = changes.touched
+            self._show(changes.things.values())
         self.log[commit.space].append(sealed)
         self.touched.append((commit.space, frozenset(map(key_hash, touched))))
 
-    def show(self, folded: Folded) -> None:
-        """Let the views show what the next commit of a space made of things."""
-        for thing in folded.things:
+    def _show(self, things: Iterable[Thing]) -> None:
+        for thing in things:
             self.things[thing.id] = thing
             self.veiled.pop(thing.id, None)
             if is_veiled(thing):
@@ -63,7 +61,6 @@ class MemoryStore:
             if isinstance(thing, Tombstone):
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
-        self.shown[folded.space] = folded.position
 
     def _those(self, ids: Iterable[str]) -> dict[str, Thing]:
         return {i: self.things[i] for i in ids if i in self.things}
@@ -98,20 +95,15 @@ class MemoryStore:
 
 
 class MemoryView(View):
-    """Shows what was folded, by the ledger beside it or by whoever applies it."""
+    """Shows what the ledger beside it folded."""
 
     def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the other views, and with a ledger that folds itself."""
+        """Share `store` with the ledger and the other views."""
         self._store = store
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        return self._store.shown.get(space, ORIGIN)
-
-    @override
-    async def apply(self, folded: Sequence[Folded]) -> None:
-        for each in following(folded, await self.cursor(folded[0].space)) if folded else ():
-            self._store.show(each)
+        return Position(len(self._store.log.get(space, ())))
 
 
 def collides(reads: frozenset[str], touched: frozenset[int]) -> bool:

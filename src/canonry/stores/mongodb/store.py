@@ -19,7 +19,7 @@ from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.listing import rows_of
-from canonry.readmodels.ports.view import Finding, Folded, View
+from canonry.readmodels.ports.view import Finding, Folded, Projection
 from canonry.stores.mongodb.database import (
     CONNECTIONS,
     DEADLINE,
@@ -65,7 +65,7 @@ _IN_NAMES: Final = str.maketrans({"$": "\uff04", ".": "\uff0e", "\0": "\u2400"})
 """What names of fields may not hold everywhere, and what stands for it."""
 
 
-class MongoDocuments(View):
+class MongoDocuments(Projection):
     """Shows people what the log has; nobody else asks, and nobody waits for it."""
 
     def __init__(self, database: MongoDatabase) -> None:

@@ -21,7 +21,7 @@ from canonry.log.schemas.narrative import RELATION_TYPES, EntityType
 from canonry.log.schemas.schemas import RegisteredSchema, TruthRelation
 from canonry.log.schemas.world_types import WORLD_RELATIONS, WorldType
 from canonry.readmodels.listing import difference
-from canonry.readmodels.ports.view import Folded, View, following
+from canonry.readmodels.ports.view import Folded, Projection, following
 from canonry.stores.neo4j.database import ATTEMPTS_MAX, LABELS, WRITING, Neo4jDatabase
 from canonry.values.errors import Unavailable
 from canonry.values.ids import Space, SpaceId
@@ -303,7 +303,7 @@ RETURN name + ' ' + versions[0] + ' ' + edition, things
 """
 
 
-class Neo4jGraph(View):
+class Neo4jGraph(Projection):
     """The things of a log as a property graph, which people walk through.
 
     `database = Neo4jDatabase(url, name)`, `await database.open()`, `Neo4jGraph(database)`, and in

@@ -32,7 +32,7 @@ from canonry.readmodels.keywords import (
 )
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
-from canonry.readmodels.ports.view import Folded, following
+from canonry.readmodels.ports.view import Folded, Projection, following
 from canonry.readmodels.ranking import Asked
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
@@ -509,7 +509,7 @@ def open_text(
     return OpenSearchText(SearchIndex(client, name, deadline))
 
 
-class OpenSearchText(Text):
+class OpenSearchText(Text, Projection):
     """The passages of one store; OpenSearch 2 or newer."""
 
     def __init__(self, index: SearchIndex) -> None:

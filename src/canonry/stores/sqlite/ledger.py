@@ -53,8 +53,7 @@ class Pen:
         start = {space: tip.position for space, tip in tips.items()}
         fresh = [not self._stale(item, start[item.draft.space]) for item in batch]
         outcomes: list[Outcome] = []
-        here = [item.draft.entries for item in batch if item.foreseen is None]
-        folder = Folder(self.db, chain.from_iterable(here))
+        folder = Folder(self.db, chain.from_iterable(item.draft.entries for item in batch))
         stopped = False
         for item, is_fresh, said, kept in zip(batch, fresh, payloads, blobs, strict=True):
             known = records.known(self.db, item.draft.id)
@@ -71,15 +70,10 @@ class Pen:
         folder.show()
         return outcomes
 
-    def restore(
-        self,
-        sealed: Sequence[Sealed],
-        blobs: Sequence[BlobDigests],
-        touched: Sequence[frozenset[str]] | None,
-    ) -> None:
+    def restore(self, sealed: Sequence[Sealed], blobs: Sequence[BlobDigests]) -> None:
         """Append sealed commits as `Ledger.restore` says."""
         folder = Folder(self.db, ())
-        for n, (item, kept) in enumerate(zip(sealed, blobs, strict=True)):
+        for item, kept in zip(sealed, blobs, strict=True):
             tip = records.tip_of(self.db, item.space)
             position = Position(tip.position + 1)
             fault = fault_in(item, position=position, previous=tip.hash)
@@ -87,18 +81,12 @@ class Pen:
                 fault = "a commit of that id is in the log"
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
-            keys = folder.fold(unseal(item)) if touched is None else touched[n]
-            records.insert(self.db, item, keys, kept)
+            records.insert(self.db, item, folder.fold(unseal(item)), kept)
         folder.show()
 
     def _stale(self, item: Append, head: Position) -> bool:
-        rests = [(item.judged_at, item.reads)]
-        if item.foreseen is not None:
-            rests.append((item.foreseen.at, item.foreseen.over))
-        return any(
-            at < head and records.is_stale(self.db, item.draft.space, at, keys)
-            for at, keys in rests
-        )
+        at = item.judged_at
+        return at < head and records.is_stale(self.db, item.draft.space, at, item.reads)
 
     def _write(
         self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip, folder: Folder
@@ -108,11 +96,7 @@ class Pen:
         sealed = self.sealer.sealed(
             draft, after=tip.position, newest=newest, previous=tip.hash, payloads=payloads
         )
-        if item.foreseen is None:
-            touched = folder.fold(commit_of(draft, sealed, tip.hash))
-        else:
-            touched = item.foreseen.touched
-        records.insert(self.db, sealed, touched, blobs)
+        records.insert(self.db, sealed, folder.fold(commit_of(draft, sealed, tip.hash)), blobs)
         return Tip(position=sealed.position, recorded_at=sealed.recorded_at, hash=sealed.hash)
 
 
@@ -489,7 +473,7 @@ class SqliteLedger(Ledger):
         ]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        await pump.submit(lambda: pen.restore(sealed, kept, touched), weight)
+        await pump.submit(lambda: pen.restore(sealed, kept), weight)
         await self._keep_again(payloads, kept)
 
     @override

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import apsw
 from typing_extensions import override
 
-from canonry.log.commits import ORIGIN, Position
+from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import key_hash, name_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
@@ -20,11 +20,10 @@ from canonry.readmodels.listing import NOBODY, TAG, List
 from canonry.readmodels.ports.documents import EdgeQuery, Places
 from canonry.readmodels.ports.selections import ListedDocuments, ListedState, Selection, entities_of
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
-from canonry.readmodels.ports.view import PAGE_MAX, Folded, Page, View, following
+from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.stores.sqlite import records, views
+from canonry.stores.sqlite import records
 from canonry.stores.sqlite.connections import Query, Readers
-from canonry.stores.sqlite.ledger import Pump
 from canonry.stores.sqlite.rows import (
     Packed,
     counted,
@@ -48,44 +47,24 @@ from canonry.stores.sqlite.sightings import (
     select_timeline,
 )
 from canonry.values.audience import is_part
-from canonry.values.errors import NotSupported
 from canonry.values.ids import EntityId, SceneId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
-# Keeping views: where they stand, and what others folded becomes rows in one transaction.
-#
-# In a store that keeps its own log the views are written with each commit, and stand where it does.
-# Beside the log of another engine they stand where `shown` says.
-
 T = TypeVar("T")
-
-_SHOWN: Final = "SELECT position FROM shown WHERE space = ?"
-_SHOW: Final = "INSERT OR REPLACE INTO shown VALUES (?, ?)"
 
 
 class SqliteView(View):
-    """A view of the store: all of them are written together, so that they share a cursor."""
+    """A view of the store, written with each commit, so that it stands where the log does."""
 
-    def __init__(
-        self, readers: Readers, writing: tuple[Pump, apsw.Connection] | None = None
-    ) -> None:
-        """Read through `readers`; without `writing`, nothing can be applied."""
+    def __init__(self, readers: Readers) -> None:
+        """Read through `readers`."""
         self._readers = readers
-        self._writing = writing
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        return await self._readers.short(lambda db: cursor_of(db, space))
-
-    @override
-    async def apply(self, folded: Sequence[Folded]) -> None:
-        if self._writing is None:
-            message = "this store is open for reading only; serve it with a toolset that writes"
-            raise NotSupported("store.reading-only", message)
-        pump, db = self._writing
-        await pump.submit(lambda: show(db, folded), sum(len(each.things) for each in folded))
+        return await self._readers.short(lambda db: records.tip_of(db, space).position)
 
     async def _read(self, query: Query[T]) -> T:
         """What a short query of several statements finds in one state."""
@@ -97,26 +76,6 @@ class SqliteView(View):
     async def _things(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
         """The things whose ids a statement gives."""
         return await self._read(lambda db: things_found(db, sql, values))
-
-
-def cursor_of(db: apsw.Connection, space: SpaceId) -> Position:
-    """Where the views of `space` stand."""
-    row: Any = db.execute(_SHOWN, (pack(space),)).fetchone()
-    shown = ORIGIN if row is None else Position(row[0])
-    return max(shown, records.tip_of(db, space).position)
-
-
-def show(db: apsw.Connection, folded: Sequence[Folded]) -> None:
-    """Let the views show what commits made of things, those past the cursor."""
-    if not folded:
-        return
-    for each in following(folded, cursor_of(db, folded[0].space)):
-        views.store(
-            db,
-            [[thing] for thing in each.things],
-            views.load(db, [thing.id for thing in each.things]),
-        )
-        db.execute(_SHOW, (pack(each.space), each.position))
 
 
 NAMESAKES_MAX: Final = 50

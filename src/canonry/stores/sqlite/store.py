@@ -171,14 +171,13 @@ class SqlitePorts:
 
 def ports_over(readers: Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None) -> dict[str, Any]:
     """What `SqlitePorts` holds; without `writing` nothing can be written."""
-    views = None if writing is None else (writing[0], writing[1].db)
     return {
         "ledger": SqliteLedger(readers, writing, blobs),
-        "state": SqliteState(readers, views),
-        "documents": SqliteDocuments(readers, views),
-        "text": SqliteText(readers, views),
-        "catalog": SqliteCatalog(readers, views),
-        "places": SqlitePlaces(readers, views),
+        "state": SqliteState(readers),
+        "documents": SqliteDocuments(readers),
+        "text": SqliteText(readers),
+        "catalog": SqliteCatalog(readers),
+        "places": SqlitePlaces(readers),
         "readers": readers,
     }
 
