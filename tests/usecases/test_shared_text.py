@@ -1,6 +1,7 @@
 """Words of a shared view: asked first, and never waited for longer than is said."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from typing_extensions import override
 
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextFound, TextQuery
+from canonry.readmodels.ports.view import Folded, Projection
 from canonry.stores.following import following as shared_text
 from canonry.stores.following.following import Projector, SharedText
 from canonry.stores.memory import MemoryText
@@ -26,7 +28,11 @@ async def test_a_server_that_shows_all_and_does_not_answer_is_waited_for_once(
     monkeypatch.setattr(shared_text, "PATIENCE", 0.1)
     asked = 0
 
-    class Silent(MemoryText):
+    class Silent(MemoryText, Projection):
+        @override
+        async def apply(self, folded: Sequence[Folded]) -> None:
+            raise AssertionError("it shows all")
+
         @override
         async def search(self, query: TextQuery) -> TextFound:
             nonlocal asked

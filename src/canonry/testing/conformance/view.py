@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ async def folded(canon: Canon, space: SpaceId) -> Sequence[Folded]:
 
 async def assert_alike(source: Backend, target: Backend) -> None:
     """The projections of `target` answer every question as the own views of `source` do."""
-    views: dict[str, object] = {**projections_of(target.canon)}
+    views: dict[str, Any] = {**projections_of(target.canon)}
     assert views, "this contract is for backends with a projection; leave it out"
     given = await answers(replace(source.canon, **views))
     for question, answer in (await answers(source.canon)).items():
