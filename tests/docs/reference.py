@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -122,10 +121,8 @@ def rules_page() -> str:
 
 
 def rule_row(gate: Gate) -> tuple[str, ...]:
-    """A gate as a line of the table: its id, and what its module says of it."""
-    words = (sys.modules[gate.examine.__module__].__doc__ or "").removeprefix(f"{gate.id} - ")
-    sentences = " ".join(words.split())
-    return (f"`{gate.id}`", sentences[:1].upper() + sentences[1:])
+    """A gate as a line of the table: its id, and what its function says of it."""
+    return (f"`{gate.id}`", " ".join((gate.examine.__doc__ or "").split()))
 
 
 def settings_page() -> str:

@@ -1,40 +1,38 @@
 """Every gate is one rule with one id, and every gate has a test that expects its objection."""
 
-import ast
 import re
-from pathlib import Path
+import sys
+from operator import attrgetter
 
 import pytest
 
-from tests.meta.tree import PACKAGE, python_files
+from canonry.canon.judging.gates import GATES
+from canonry.canon.judging.gates.kit import Gate
+from tests.meta.tree import python_files
 
-
-def rule_files(folder: str) -> list[Path]:
-    """The files of a folder that hold one rule each."""
-    files = (PACKAGE / folder).glob("*.py")
-    return sorted(path for path in files if path.stem not in {"__init__", "kit"})
-
-
-def rule_id(path: Path) -> str:
-    """The id that a rule's file gives it: `gates/dead_actor.py` holds `gate:dead-actor`."""
-    return f"gate:{path.stem.replace('_', '-')}"
-
-
-GATES = rule_files("canon/judging/gates")
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in python_files("tests"))
+MODULES = {sys.modules[gate.examine.__module__] for gate in GATES}
+DEFINED = {
+    name: value
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, Gate)
+}
 
 
-def test_there_are_gates() -> None:
-    assert GATES
+def test_every_gate_that_is_defined_is_asked() -> None:
+    assert set(GATES) == set(DEFINED.values())
 
 
-@pytest.mark.parametrize("path", GATES, ids=rule_id)
-def test_a_file_says_its_rule(path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+@pytest.mark.parametrize(("name", "gate"), sorted(DEFINED.items()))
+def test_a_gate_is_named_by_its_rule(name: str, gate: Gate) -> None:
+    rule = name.lower().replace("_", "-")
 
-    assert re.match(rf"{rule_id(path)}\b", docstring), docstring
+    assert gate.id == f"gate:{rule}"
+    assert gate.examine.__name__ == f"_examine_{name.lower()}"
+    assert gate.examine.__doc__, "the function says its rule"
 
 
-@pytest.mark.parametrize("path", GATES, ids=rule_id)
-def test_a_rule_is_named_by_a_test(path: Path) -> None:
-    assert re.search(rf"['\"`]{rule_id(path)}['\"`]", TESTS), "no test expects its objection"
+@pytest.mark.parametrize("gate", GATES, ids=attrgetter("id"))
+def test_a_rule_is_named_by_a_test(gate: Gate) -> None:
+    assert re.search(rf"['\"`]{gate.id}['\"`]", TESTS), "no test expects its objection"

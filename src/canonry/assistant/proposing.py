@@ -43,9 +43,9 @@ from canonry.canon.commands.universes import (
     ask_upkeep,
     require_possible,
 )
-from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
-from canonry.canon.judging.gates.statement_negated import GATE as STATEMENT_NEGATED
+from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
+from canonry.canon.judging.gates.statements import STATEMENT_NEGATED
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.listings import query_snippets
 from canonry.canon.queries.names import Mentions, candidate, find_near

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, Wanted
-from canonry.canon.judging.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
+from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
 from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing

@@ -14,7 +14,8 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     references_of,
 )
-from canonry.canon.judging.gates import GATES, event_told_before
+from canonry.canon.judging.gates import GATES
+from canonry.canon.judging.gates.events import EVENT_TOLD_BEFORE
 from canonry.canon.judging.gates.kit import Rival, Verdict, judge
 from canonry.canon.judging.making import tag_statement
 from canonry.canon.judging.settling import settled
@@ -97,7 +98,7 @@ def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterato
     """What it surely looks at beside that, once the things that it names are known."""
     content = candidate.content
     if isinstance(content, EventContent):
-        yield from event_told_before.GATE.looking(candidate, known, policy).wanted
+        yield from EVENT_TOLD_BEFORE.looking(candidate, known, policy).wanted
     if not isinstance(content, StateChangeContent):
         return
     entity = known.things.get(content.entity)

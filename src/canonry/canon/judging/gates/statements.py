@@ -1,8 +1,4 @@
-"""gate:statement-negated - canon does not say and deny the same of the same entities at once.
-
-Statements are compared by their frames. A contradiction is decided by time and authority, within
-one scene as against canon; what may be a conflict is named, and decides nothing.
-"""
+"""Gates on facts: what denies another statement, or replaces it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,7 +31,12 @@ _BY_TIME: Final = {
 }
 
 
-def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Canon does not say and deny the same of the same entities at once.
+
+    Statements are compared by their frames. A contradiction is decided by time and authority,
+    within one scene as against canon; what may be a conflict is named, and decides nothing.
+    """
     content = candidate.content
     if not isinstance(content, FactContent):
         return
@@ -80,21 +81,21 @@ def _objections(
         return
     over = is_over if when is When.EARLIER else was_over
     if when is not When.EARLIER and ends(standing, claim):
-        yield _told(Weight.SUPERSEDES, "the words end what held", fact)
+        yield _object_to_fact(Weight.SUPERSEDES, "the words end what held", fact)
     elif when is When.EARLIER and ends(claim, standing):
-        yield _told(Weight.PRECEDES, "the words end what held", fact)
+        yield _object_to_fact(Weight.PRECEDES, "the words end what held", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
         elsewhere = _told_elsewhere(candidate, fact, when)
         before = elsewhere is When.EARLIER
         yield replace(
-            _told(Weight.PRECEDES if before else Weight.CONTRADICTS, found.reason, fact),
+            _object_to_fact(Weight.PRECEDES if before else Weight.CONTRADICTS, found.reason, fact),
             taken_back=_comes_later_in_scene(candidate, fact),
             dated=not before and (elsewhere is When.LATER or _dates_the_undated(candidate, fact)),
         )
     elif when is not When.ONE and at_once is not None and at_once.ends_the_earlier and not over:
-        yield _told(_BY_TIME[when], at_once.reason, fact)
+        yield _object_to_fact(_BY_TIME[when], at_once.reason, fact)
     elif found is not None:
-        yield _told(Weight.WARNS, found.reason, fact)
+        yield _object_to_fact(Weight.WARNS, found.reason, fact)
 
 
 def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
@@ -139,7 +140,7 @@ def _by_place(now: Moment, said: Moment) -> When:
     return When.LATER if comes_after(now, said) else When.EARLIER
 
 
-def _told(weight: Weight, why: str, fact: Fact) -> Objection:
+def _object_to_fact(weight: Weight, why: str, fact: Fact) -> Objection:
     said = f"the fact {fact.id} says that {fact.statement}"
     possible = weight is Weight.WARNS
     return Objection(
@@ -151,4 +152,25 @@ def _told(weight: Weight, why: str, fact: Fact) -> Objection:
     )
 
 
-GATE: Final = Gate(id="gate:statement-negated", examine=_examine)
+STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_statement_negated)
+
+
+def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """A fact that replaces another has more standing than that one."""
+    content = candidate.content
+    if not isinstance(content, FactContent) or content.replaces is None:
+        return
+    fact = view.referred(content.replaces)
+    if isinstance(fact, Fact):
+        yield Objection(
+            weight=Weight.CONTRADICTS,
+            rationale=f"it would replace the fact {fact.id}, said by {fact.authority}",
+            conflicts=(fact.id,),
+            rivals=(fact.id,),
+            authority=fact.authority,
+        )
+
+
+REPLACEMENT_OUTRANKS: Final = Gate(
+    id="gate:replacement-outranks", examine=_examine_replacement_outranks
+)

@@ -1,0 +1,229 @@
+"""Gates on a proposal itself: it can be read, what it names is there, and it has enough weight."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
+from canonry.canon.judging.contents import (
+    EntityContent,
+    EventContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+    references_of,
+)
+from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.relation_lines import misplacing
+from canonry.canon.judging.slices import SliceView, score_of, standing_of
+from canonry.log.entries import THING_KINDS, Tombstone
+from canonry.log.items.entities import Entity, EntityClass
+from canonry.log.items.facts import Event, Fact
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.schemas.narrative import EntityType, relation_type
+from canonry.values.fields import Reference
+from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
+
+
+def _examine_content_readable(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """A proposal says something of its type, in a form that can be read."""
+    del view
+    if isinstance(candidate.content, Unreadable):
+        yield Objection(weight=Weight.REFUSES, rationale=candidate.content.reason)
+
+
+CONTENT_READABLE: Final = Gate(id="gate:content-readable", examine=_examine_content_readable)
+
+
+def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """What a proposal builds on has become canon itself."""
+    waiting: list[str] = []
+    for needed in sorted(dependencies_of(candidate)):
+        proposal = view.thing(needed)
+        if not isinstance(proposal, Proposal):
+            rationale = f"the proposal {needed} that it builds on does not exist"
+        elif proposal.space != candidate.proposal.space:
+            rationale = f"the proposal {needed} that it builds on belongs to another universe"
+        elif proposal.status is ProposalStatus.REJECTED:
+            rationale = f"the proposal {needed} that it builds on was rejected"
+        elif proposal.status is ProposalStatus.PENDING and proposal.review is not None:
+            waiting.append(needed)
+            continue
+        elif proposal.status is ProposalStatus.PENDING:
+            rationale = f"the proposal {needed} that it builds on is not decided before it"
+        else:
+            continue
+        yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(needed,))
+    if waiting:
+        named, does = ("proposal", "does") if len(waiting) == 1 else ("proposals", "do")
+        rationale = (
+            f"needs review: the {named} {', '.join(waiting)} that it builds on {does} as well"
+        )
+        yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=tuple(waiting))
+
+
+DEPENDENCY_ACCEPTED: Final = Gate(
+    id="gate:dependency-accepted", examine=_examine_dependency_accepted
+)
+
+
+def _examine_references_exist(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Whatever a proposal names exists in its own universe."""
+    if isinstance(candidate.content, Unreadable):
+        return
+    for reference in references_of(candidate.content):
+        thing = view.referred(reference)
+        if thing is None or isinstance(thing, Tombstone):
+            rationale = f"it names {reference}, which does not exist"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale)
+        elif thing.space != candidate.proposal.space:
+            rationale = f"it names {reference}, which belongs to another universe"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+
+
+REFERENCES_EXIST: Final = Gate(id="gate:references-exist", examine=_examine_references_exist)
+
+
+def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Whatever a proposal names is of the kind that its place asks for."""
+    match candidate.content:
+        case EntityContent(derives_from=archetype) as content if archetype is not None:
+            yield from _archetype(content, archetype, view)
+        case RelationshipContent() as content:
+            ends = (content.from_entity, content.to_entity)
+            yield from _all_are(ends, Entity, "an entity", view)
+            yield from _two_ends(candidate, content, view)
+        case StateChangeContent(entity=reference):
+            yield from _all_are((reference,), Entity, "an entity", view)
+            yield from _instance(reference, view)
+        case EventContent() as content:
+            yield from _all_are(content.involved, Entity, "an entity", view)
+            yield from _all_are((*content.causes, *content.caused_by), Event, "an event", view)
+            yield from _location(content.location, view)
+        case FactContent() as content:
+            yield from _all_are(content.involved, Entity, "an entity", view)
+            replaced = () if content.replaces is None else (content.replaces,)
+            yield from _all_are(replaced, Fact, "a fact", view)
+        case _:
+            return
+
+
+def _all_are(
+    references: tuple[Reference, ...], kind: type, what: str, view: SliceView
+) -> Iterator[Objection]:
+    for reference in references:
+        thing = view.referred(reference)
+        if thing is not None and not isinstance(thing, kind):
+            yield _misfit(f"{reference} must be {what}", thing.id)
+
+
+def _archetype(
+    content: EntityContent, archetype: Reference, view: SliceView
+) -> Iterator[Objection]:
+    thing = view.entity(archetype)
+    if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
+        yield _misfit(f"{archetype} must be an archetype to derive from")
+    elif thing.entity_type != content.entity_type:
+        rationale = f"a {content.entity_type} cannot derive from a {thing.entity_type}"
+        yield _misfit(rationale, thing.id)
+
+
+def _two_ends(
+    candidate: Candidate, content: RelationshipContent, view: SliceView
+) -> Iterator[Objection]:
+    start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+    if start is None or end is None:
+        return
+    if start.id == end.id:
+        yield _misfit("both ends of the relation are the same entity", start.id)
+        return
+    wrong = misplacing(view, relation_type(content.rel_type), start, end, candidate.moment)
+    if wrong is not None:
+        yield _misfit(wrong[0], *wrong[1])
+
+
+def _instance(reference: Reference, view: SliceView) -> Iterator[Objection]:
+    entity = view.entity(reference)
+    if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
+        yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
+
+
+def _location(reference: Reference | None, view: SliceView) -> Iterator[Objection]:
+    entity = None if reference is None else view.entity(reference)
+    if entity is not None and entity.entity_type != EntityType.LOCATION:
+        yield _misfit(f"{reference} must be a location to happen at", entity.id)
+
+
+def _misfit(rationale: str, *conflicts: str) -> Objection:
+    return Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=conflicts)
+
+
+REFERENCES_FIT: Final = Gate(id="gate:references-fit", examine=_examine_references_fit)
+
+
+def _examine_target_not_retconned(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Nothing is built on what never was."""
+    if isinstance(candidate.content, Unreadable):
+        return
+    for reference in references_of(candidate.content):
+        thing = view.referred(reference)
+        if isinstance(thing, Entity | Event | Fact) and thing.level is not CanonLevel.CANON:
+            rationale = f"it names {reference}, which is {thing.level} and not canon"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+
+
+TARGET_NOT_RETCONNED: Final = Gate(
+    id="gate:target-not-retconned", examine=_examine_target_not_retconned
+)
+
+
+_EVIDENCE_KINDS: Final = {
+    EvidenceKind.SOURCE: "source",
+    EvidenceKind.TURN: "turn",
+    EvidenceKind.SCENE: "scene",
+    EvidenceKind.SNIPPET: "snippet",
+    EvidenceKind.RULE: "axiom",
+}
+
+
+def _examine_evidence_resolves(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Every piece of evidence that a proposal cites can be looked up."""
+    for evidence in candidate.evidence:
+        thing = view.cited(evidence.ref)
+        if thing is None or THING_KINDS[type(thing)] != _EVIDENCE_KINDS[evidence.kind]:
+            rationale = f"its evidence {evidence} does not exist"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale)
+        elif thing.space != candidate.proposal.space:
+            rationale = f"its evidence {evidence} belongs to another universe"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+
+
+EVIDENCE_RESOLVES: Final = Gate(id="gate:evidence-resolves", examine=_examine_evidence_resolves)
+
+
+def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """A proposal has enough weight.
+
+    The game master's has, where there is any confidence in it and any evidence for it; else
+    somebody must look at it.
+    """
+    proposal, scoring = candidate.proposal, view.policy.scoring
+    score = score_of(proposal, standing_of(proposal, view), scoring)
+    if score.passes:
+        return
+    rationale = (
+        f"its score of {score.value:g} is below {scoring.threshold:g}: confidence "
+        f"{proposal.confidence:g}, authority {score.authority}, "
+        f"{'with' if proposal.evidence else 'without'} evidence"
+    )
+    if proposal.authority is not score.authority:
+        rationale += f" (claimed {proposal.authority}, but cites no source that is canon)"
+    by_rank = score.authority is Authority.GM
+    if by_rank:
+        rationale = f"needs review: the rank of gm is not enough by itself: {rationale}"
+    defers = by_rank or scoring.below == "defer"
+    yield Objection(weight=Weight.DEFERS if defers else Weight.REFUSES, rationale=rationale)
+
+
+SCORE_REACHES_THRESHOLD: Final = Gate(
+    id="gate:score-reaches-threshold", examine=_examine_score_reaches_threshold
+)
