@@ -12,12 +12,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem
-from canonry.catalog.usecases.judging import (
-    Ahead,
-    RowVerdict,
-    judge_rows,
-    relation_row,
-)
+from canonry.catalog.usecases.judging import Ahead, RowVerdict, judge_rows, relation_row
 from canonry.catalog.usecases.rows import (
     CHUNK,
     arrange_catalog_rows,

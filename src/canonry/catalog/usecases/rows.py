@@ -51,11 +51,7 @@ from canonry.readmodels.catalog import (
     relation_id,
     stamp,
 )
-from canonry.readmodels.ports.documents import (
-    PLACE_BEFORE_ALL,
-    CatalogFound,
-    CatalogQuery,
-)
+from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL, CatalogFound, CatalogQuery
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import NewId, Space, SpaceDraft, SpaceId

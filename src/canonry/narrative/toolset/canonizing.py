@@ -54,9 +54,7 @@ from canonry.gateway.shapes import (
     obj,
 )
 from canonry.gateway.tool import ANYONE, Arguments, Reply
-from canonry.language.texts.sentences import (
-    DocumentType,
-)
+from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -133,15 +131,13 @@ DEPENDENT: Final = Shape(
 )
 """What rests on a thing; `certain`: it falls along, where asked, without being named."""
 
-_RETCONNED: Final = Shape(
-    id=UUID.of("thing.id"),
-    kind=WORD,
-    dry_run=given(BOOLEAN),
-    dependents=array(DEPENDENT),
-    dependents_truncated=BOOLEAN.of("more"),
-    retconned=UUIDS.of("fallen"),
-    resumed=UUIDS,
-)
+_RESTING: Final = {
+    "dependents": array(DEPENDENT),
+    "dependents_truncated": BOOLEAN.of("more"),
+    "retconned": UUIDS.of("fallen"),
+    "resumed": UUIDS,
+}
+_RETCONNED: Final = Shape(id=UUID.of("thing.id"), kind=WORD, dry_run=given(BOOLEAN), **_RESTING)
 
 
 _TRANSFERRED: Final = Shape(
@@ -289,9 +285,6 @@ async def _set_audience(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _AUDIENCE(told)
 
 
-TOOLS: Final = (_update_entity, _retcon_thing, _transfer_quantity, _update_story, _set_audience)
-
-
 _CREATED: Final = canon_created("source_id")
 _SNIPPET: Final = Shape(
     snippet_id=UUID.of("id"),
@@ -409,9 +402,6 @@ _query_snippets: Final = listing_tool(
 )
 
 
-SOURCES_TOOLS: Final = (_create_source, _query_sources, _ingest_source, _query_snippets)
-
-
 def _decided(status: ProposalStatus) -> Field:
     return UUIDS.of(lambda report: report.with_status(status))
 
@@ -478,9 +468,6 @@ async def _canonize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
 )
 async def _canonize_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _JUDGED(await canonize_proposals(canon, caller, uuids_of(arguments, "proposal_ids")))
-
-
-CANONIZING_TOOLS: Final = (_canonize_scene, _canonize_proposals)
 
 
 _STAGED: Final = Shape(proposal_id=UUID.of("id"), status=PROPOSAL_STATUS, created_at=given(INSTANT))
@@ -615,23 +602,11 @@ async def _query_proposals(canon: Canon, caller: Caller, arguments: Arguments) -
     return await _PROPOSALS.query(canon, caller, arguments, list_proposals, query, "universe_id")
 
 
-PROPOSALS_TOOLS: Final = (
-    _create_proposed_change,
-    _evaluate_proposal,
-    _get_pending_proposals,
-    _propose_change,
-    _query_proposals,
-)
-
-
 _RETCONNED_REPLY: Final = Shape(
     scene_id=UUID.of("scene.id"),
     dry_run=given(BOOLEAN),
     made=UUIDS.of(lambda found: [each.id for each in found.made]),
-    dependents=array(DEPENDENT),
-    dependents_truncated=BOOLEAN.of("more"),
-    retconned=UUIDS.of("fallen"),
-    resumed=UUIDS,
+    **_RESTING,
 )
 
 
@@ -652,9 +627,6 @@ async def _retcon_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
     else:
         found = await retcon_scene(canon, caller, scene_id, reason=reason)
     return _RETCONNED_REPLY(found, dry_run=dry_run)
-
-
-RETCONNING_TOOLS: Final = (_retcon_scene,)
 
 
 _ASKS: Final = enum(*Ask)
@@ -719,4 +691,20 @@ async def _waive_conflict(canon: Canon, caller: Caller, arguments: Arguments) ->
     return _WAIVED(receipt, proposal_id=proposal_id, conflict_id=conflict_id)
 
 
-REVIEW_TOOLS: Final = (_get_verdicts, _query_reviews, _waive_conflict)
+SOURCES_TOOLS: Final = (_create_source, _query_sources, _ingest_source, _query_snippets)
+PROPOSALS_TOOLS: Final = (
+    _create_proposed_change,
+    _evaluate_proposal,
+    _get_pending_proposals,
+    _propose_change,
+    _query_proposals,
+)
+JUDGING_TOOLS: Final = (
+    _canonize_scene,
+    _canonize_proposals,
+    _get_verdicts,
+    _query_reviews,
+    _waive_conflict,
+    _retcon_scene,
+)
+TOOLS: Final = (_update_entity, _retcon_thing, _transfer_quantity, _update_story, _set_audience)

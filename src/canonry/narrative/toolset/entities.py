@@ -296,16 +296,6 @@ async def _unmerge_entities(canon: Canon, caller: Caller, arguments: Arguments) 
     return _UNMERGED(kept, separated_entity_id=separated)
 
 
-TOOLS: Final = (
-    _create_entity,
-    _get_entity,
-    _update_entity_state,
-    _query_entities,
-    _merge_entities,
-    _unmerge_entities,
-)
-
-
 # Axiom tools: create, query; and the one that supports any thing of canon with more evidence.
 #
 # They are extensions, for the contract speaks of rules and of evidence and makes none.
@@ -381,9 +371,6 @@ _query_axioms: Final = listing_tool(
 async def _link_evidence(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evidence = parse_evidence(arguments["evidence_ref"], path="/evidence_ref")
     return _LINKED(await link_evidence(canon, caller, uuid_of(arguments, "canonical_id"), evidence))
-
-
-AXIOMS_TOOLS: Final = (_create_axiom, _query_axioms, _link_evidence)
 
 
 _CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
@@ -482,10 +469,17 @@ async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -
     return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
 
 
-UNIVERSES_TOOLS: Final = (
+TOOLS: Final = (
     _create_universe,
     _declare_calendar,
     _create_multiverse,
     _get_universe,
     _query_universes,
+    _create_entity,
+    _get_entity,
+    _update_entity_state,
+    _query_entities,
+    _merge_entities,
+    _unmerge_entities,
 )
+AXIOMS_TOOLS: Final = (_create_axiom, _query_axioms, _link_evidence)

@@ -203,9 +203,6 @@ async def _retcon_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
 
 
-TOOLS: Final = (_create_fact, _query_facts, _retcon_fact)
-
-
 _SEVERITY_DEFAULT: Final = 5
 _EVENTS_CREATED: Final = canon_created("event_id")
 EVENT_ROW: Final = RowShape(
@@ -273,9 +270,6 @@ async def _create_causal_link(canon: Canon, caller: Caller, arguments: Arguments
     cause, effect = uuid_of(arguments, "cause_event_id"), uuid_of(arguments, "effect_event_id")
     await link_causes(canon, caller, cause_id=cause, effect_id=effect)
     return _LINK(cause_event_id=cause, effect_event_id=effect)
-
-
-EVENTS_TOOLS: Final = (_create_event, _query_events, _create_causal_link)
 
 
 _RELATIONS_CREATED: Final = Shape(
@@ -367,9 +361,6 @@ async def _end_relationship(canon: Canon, caller: Caller, arguments: Arguments) 
         reason=text_of(arguments, "reason", canon.policy.limits.description),
     )
     return RELATION(relation)
-
-
-RELATIONS_TOOLS: Final = (_create_relationship, _query_relationships, _end_relationship)
 
 
 _LINKS: Final = 20
@@ -594,4 +585,15 @@ async def _get_entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> 
     return ENTITY(entity)
 
 
+TOOLS: Final = (
+    _create_relationship,
+    _query_relationships,
+    _end_relationship,
+    _create_fact,
+    _query_facts,
+    _retcon_fact,
+    _create_event,
+    _query_events,
+    _create_causal_link,
+)
 EXPLANATIONS_TOOLS: Final = (_explain, _get_timeline, _get_entity_at)

@@ -287,9 +287,6 @@ async def _query_scenes(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return await _SCENES.query(canon, caller, arguments, query_scenes, query, "universe_id")
 
 
-TOOLS: Final = (_create_scene, _get_scene, _finalize_scene, _update_scene, _query_scenes)
-
-
 _STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=given(INSTANT))
 
 
@@ -324,9 +321,6 @@ _query_stories: Final = listing_tool(
         ),
     ),
 )
-
-
-STORIES_TOOLS: Final = (_create_story, _query_stories)
 
 
 INDEX_MAX: Final = 2**53
@@ -398,9 +392,6 @@ async def _get_turns(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
         limit=limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX),
     )
     return _TURNS_TURNS(page)
-
-
-TURNS_TOOLS: Final = (_append_turn, _get_turns)
 
 
 _LEFT_OUT: Final = Shape(
@@ -568,4 +559,14 @@ async def _assemble_scene_context(canon: Canon, caller: Caller, arguments: Argum
     return _CONTEXT(context, narrative=section)
 
 
+STORIES_TOOLS: Final = (_create_story, _query_stories)
+TOOLS: Final = (
+    _create_scene,
+    _get_scene,
+    _finalize_scene,
+    _update_scene,
+    _query_scenes,
+    _append_turn,
+    _get_turns,
+)
 CONTEXT_TOOLS: Final = (_assemble_scene_context,)

@@ -284,9 +284,6 @@ async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
-TOOLS: Final = (_semantic_search, _search_canon)
-
-
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
 _CREATED: Final = Shape(memory_id=UUID.of("id"), created_at=given(INSTANT))
 _SCORED: Final = Shape(**MEMORY.fields, score=nullable(given(NUMBER)))
@@ -348,9 +345,6 @@ async def _retrieve_character_memories(canon: Canon, caller: Caller, arguments: 
     )
     meaning = None if query is None else _searched_by(found.degraded)
     return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
-
-
-MEMORIES_TOOLS: Final = (_create_character_memory, _retrieve_character_memories)
 
 
 TURNS_SHOWN: Final = 500
@@ -534,3 +528,11 @@ SHELVES: Final[Mapping[str, Shelf]] = {
     "entity_id": Shelf(find=_entities),
     "source_id": Shelf(find=_sources),
 }
+
+
+TOOLS: Final = (
+    _create_character_memory,
+    _retrieve_character_memories,
+    _semantic_search,
+    _search_canon,
+)

@@ -95,15 +95,22 @@ class Narrative:
     names: Mapping[str, str]
 
 
-async def gather_narrative(canon: Canon, scene: Scene, events: Sequence[Event]) -> Narrative:
+async def gather_narrative(
+    canon: Canon, scene: Scene, told: Awaitable[Sequence[Event]] | None
+) -> Narrative:
     """The last turns of the scene, the summaries of the last scenes of its story, open threads.
+
+    `told` are the events of those present; without them nothing is gathered.
 
     An open thread is a proposal of this scene that nobody has decided, or a canon event of those
     present that names no effect yet. Promised facts, which only begin after the scene's own time,
     are added where the canonical part is gathered.
     """
+    if told is None:
+        return Narrative(names={})
+    events = await told
     turns, scenes, proposals = await asyncio.gather(
-        last_turns(canon, scene),
+        canon.documents.turns(scene.id, last=canon.policy.context.turns),
         _last_scenes(canon, scene),
         _pending(canon, scene),
     )
@@ -125,11 +132,6 @@ def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
         Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
         for fact in facts[:THREADS_MAX]
     ]
-
-
-async def last_turns(canon: Canon, scene: Scene) -> Sequence[Turn]:
-    """The last turns of the scene, as many as a context may hold."""
-    return await canon.documents.turns(scene.id, last=canon.policy.context.turns)
 
 
 def thread_of_proposal(proposal: Proposal) -> Thread:
@@ -236,14 +238,21 @@ async def find_cast(canon: Canon, scene: Scene) -> Cast:
 
 
 async def gather_canonical(
-    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None, events: Sequence[Event]
+    canon: Canon,
+    scene: Scene,
+    cast: Cast | None,
+    query: TextQuery | None,
+    told: Awaitable[Sequence[Event]],
 ) -> Canonical:
     """Those present and what is one relation away, with the facts that hold of them.
 
-    With a `query` also the facts of the universe that resemble it, whomever they involve. State,
-    relations, places and facts are those of the scene's moment, and of the `events` of those
-    present the latest until then. Of very many facts or relations the newest are ranked.
+    Without a `cast` nothing is gathered. With a `query` also the universe's facts that resemble it.
+    State, relations, places and facts are those of the scene's moment, and of what is `told` of
+    those present the latest until then. Of very many facts or relations the newest are ranked.
     """
+    if cast is None:
+        return Canonical(roots={})
+    events = await told
     moment = moment_of(scene)
     seeds = _ids_of(cast.present)
     known_edges, (recalled, degraded) = await asyncio.gather(
@@ -387,15 +396,17 @@ def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: i
 
 
 async def gather_recalled(
-    canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery
+    canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery | None
 ) -> Recollections:
     """Passages of other scenes, rules and lore, and memories of the participants and nobody else.
 
     Rules and lore are one list: excerpts of sources, axioms, and what is told of the world.
 
     Where nothing can be searched the lists stay empty or fall back to importance and recency, and
-    `degraded` says so.
+    `degraded` says so. Without a `query` nothing is gathered.
     """
+    if query is None:
+        return Recollections(things={})
     limit = canon.policy.context.recalled
     scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
         find_passages(canon, replace(query, without_scene=scene.id)),
@@ -488,12 +499,12 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
     # Once for all who search: each would read a long text anew, beside the others.
     asked = None if query is None else await shortened(canon, query)
-    told = asyncio.ensure_future(_events(canon, scene, cast, request))
-    wanted = cast if request.canonical else None
+    present = cast.present if request.canonical or request.narrative else ()
+    told = asyncio.ensure_future(events_of(canon, scene, present))
     canonical, narrative, recalled = await asyncio.gather(
-        _canonical(canon, scene, wanted, asked, told),
-        _narrative(canon, scene, request, told),
-        _recalled(canon, scene, cast, asked),
+        gather_canonical(canon, scene, cast if request.canonical else None, asked, told),
+        gather_narrative(canon, scene, told if request.narrative else None),
+        gather_recalled(canon, scene, cast.participants, asked),
     )
     if request.narrative:
         threads = (*narrative.threads, *promises(canonical.promised))
@@ -542,42 +553,6 @@ async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQue
         question=request.query is not None,
         limit=canon.policy.context.recalled * LOOKED_AT,
     )
-
-
-async def _events(
-    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest
-) -> Sequence[Event]:
-    """What happened to those present, which canon tells and open threads are found in."""
-    wanted = request.canonical or request.narrative
-    return await events_of(canon, scene, cast.present) if wanted else ()
-
-
-async def _canonical(
-    canon: Canon,
-    scene: Scene,
-    cast: Cast | None,
-    query: TextQuery | None,
-    told: Awaitable[Sequence[Event]],
-) -> Canonical:
-    if cast is None:
-        return Canonical(roots={})
-    return await gather_canonical(canon, scene, cast, query, await told)
-
-
-async def _narrative(
-    canon: Canon, scene: Scene, request: ContextRequest, told: Awaitable[Sequence[Event]]
-) -> Narrative:
-    if not request.narrative:
-        return Narrative(names={})
-    return await gather_narrative(canon, scene, await told)
-
-
-async def _recalled(
-    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None
-) -> Recollections:
-    if query is None:
-        return Recollections(things={})
-    return await gather_recalled(canon, scene, cast.participants, query)
 
 
 def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:

@@ -19,7 +19,8 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.context import rank_by_importance, rank_memories
 from canonry.recall.usecases.find_passages import MEANING_MISSING, FoundPassage, find_passages
-from canonry.values.ids import EntityId, FactId, MemoryId, NewId, SceneId
+from canonry.values.fields import spread
+from canonry.values.ids import EntityId, MemoryId, NewId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +60,7 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
         memory = MemoryDraft(
             id=MemoryId(new_id("memory")),
             space=space,
-            entity_id=owner.id,
-            text=asked.text,
-            linked_fact_id=None if asked.linked_fact_id is None else FactId(asked.linked_fact_id),
-            scene_id=None if asked.scene_id is None else SceneId(asked.scene_id),
-            emotional_valence=asked.emotional_valence,
-            importance=asked.importance,
-            certainty=asked.certainty,
+            **spread(asked) | {"entity_id": owner.id},
         )
         return Change(entries=(Made(thing=memory),), reads=frozenset(reads))
 

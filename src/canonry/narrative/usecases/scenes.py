@@ -54,7 +54,7 @@ from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.audience import EVERYBODY, Audience, covers
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.fields import revised
+from canonry.values.fields import revised, spread
 from canonry.values.ids import EntityId, NewId, SceneId, SpaceId, StoryId, TurnId
 from canonry.values.moments import Instant
 
@@ -96,14 +96,8 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
             reads = frozenset((thing_key(new.parent_id),))
         story = StoryDraft(
             id=StoryId(new_id("story")),
-            space=new.space,
-            title=new.title,
-            story_type=new.story_type,
-            theme=new.theme,
-            premise=new.premise,
-            parent_id=new.parent_id,
-            start_time_ref=new.start_time_ref,
             status=StoryStatus.PLANNED,
+            **spread(new),
         )
         return Change(entries=(Made(thing=story),), reads=reads)
 
@@ -373,8 +367,9 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
         NotFound: `scene.unknown`.
     """
     scene = await require(canon, caller, Scene, scene_id)
+    query = ProposalQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, limit=PAGE_MAX)
     told, proposals = await asyncio.gather(
-        _last_turns(canon, scene, turns), _proposals(canon, scene)
+        _last_turns(canon, scene, turns), canon.documents.proposals(query)
     )
     total = max(scene.turn_count, told[-1].index + 1 if told else 0)
     return SceneReading(scene=scene, turns=told, total_turns=total, proposals=proposals)
@@ -384,11 +379,6 @@ async def _last_turns(canon: Canon, scene: Scene, turns: int) -> Sequence[Turn]:
     if turns == 0:
         return ()
     return await canon.documents.turns(scene.id, last=turns)
-
-
-async def _proposals(canon: Canon, scene: Scene) -> Page[Proposal]:
-    query = ProposalQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, limit=PAGE_MAX)
-    return await canon.documents.proposals(query)
 
 
 STORY: Final = "What is played"

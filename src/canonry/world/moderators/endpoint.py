@@ -11,11 +11,7 @@ from typing_extensions import override
 from canonry.models.endpoint import Connection, ModelEndpoint, bearer
 from canonry.models.outside_services import OutsideService
 from canonry.values.errors import Unavailable
-from canonry.world.domain.moderation.moderating import (
-    TEXT_MAX,
-    Moderation,
-    moderate_by_words,
-)
+from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words
 from canonry.world.ports.moderator import Moderator
 
 _OURS: Final[Mapping[str, str]] = {

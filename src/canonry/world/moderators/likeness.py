@@ -19,11 +19,7 @@ from typing_extensions import override
 from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
-from canonry.world.domain.moderation.moderating import (
-    TEXT_MAX,
-    Moderation,
-    moderate_by_words,
-)
+from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words
 from canonry.world.ports.moderator import Moderator
 
 _LENGTH, _PIECES_MAX = 300, 40

@@ -29,12 +29,7 @@ from canonry.world.domain.atlas import (
     Realm,
     Route,
 )
-from canonry.world.toolset.contract import (
-    READERS,
-    extension_tool,
-    nullable,
-    with_texts,
-)
+from canonry.world.toolset.contract import READERS, extension_tool, nullable, with_texts
 from canonry.world.toolset.shapes import (
     ANYTHING,
     DONE,
@@ -121,7 +116,81 @@ async def _record(canon: Canon, caller: Caller, world: BoundWorld, fields: Argum
     return await create_part(canon, caller, world, Happening(**{**now, **fields}))
 
 
+_ASKED: Final = obj({"realmId": KEY}, {"tick": TICK})
+_TIE_BETWEEN: Final = Request(
+    TieBetween,
+    {"fromId": KEY.of("start"), "tie": word(Tie).of("kind"), "toRealmId": KEY.of("realm")},
+)
+_ROUTE: Final = Request(
+    Route,
+    {
+        "routeName": NAME.of("name"),
+        "stopIds": array(KEY).but(minItems=2, maxItems=100).by(tuple).of("stops"),
+    },
+    {"oneWay": BOOLEAN.of("one_way")},
+)
+_REALM: Final = Field({"$ref": "#/$defs/realm"}, REALM)
+_PARTS: Final = array(
+    Shape(id=TEXT, name=TEXT, kind=enum(WorldType.REALM, WorldType.LOCATION).of("entity_type"))
+)
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    realm=_REALM,
+    around=array(_REALM),
+    ties=array(Field({"$ref": "#/$defs/tie"}, TIE)),
+    inside=_PARTS,
+    members=_PARTS,
+    complete=BOOLEAN,
+)
+
+
+async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    tick = asked_tick(arguments)
+    then = world_at(canon, await bound_world(canon, caller), tick)
+    found = await get_realm_context(then, arguments["realmId"])
+    return None if found is None else told(then, _CONTEXT(found))
+
+
 TOOLS: Final[tuple[Tool, ...]] = (
+    extension_tool(
+        "get-realm-context",
+        "Tell about a realm: what lies around and in it, its members, and which realms it "
+        "borders, serves, is allied with or at war with. Null: there is no such realm.",
+        _get_realm_context,
+        roles=READERS,
+        takes=_ASKED,
+        accepts=with_texts(nullable(_ASKED)),
+        gives=_CONTEXT.schema,
+        null=True,
+    ),
+    builders_tool(
+        "create-tie",
+        "Tie a realm to another by what it is to it, or make a place a member of a realm.",
+        _TIE_BETWEEN,
+        create_tie,
+        DONE,
+    ),
+    builders_tool(
+        "remove-tie",
+        "End a tie of a realm or place; the past keeps it.",
+        _TIE_BETWEEN,
+        remove_tie,
+        DONE,
+    ),
+    builders_tool(
+        "create-route",
+        "Let a named route lead from stop to stop, in both directions unless it is one-way.",
+        _ROUTE,
+        create_route,
+        DONE,
+    ),
+    builders_tool(
+        "remove-route",
+        "End a named route from stop to stop; the past keeps it.",
+        _ROUTE,
+        end_route,
+        DONE,
+    ),
     _part_tool(
         "create-location",
         "Create a place, with the realms that it lies in and exits to places that exist.",
@@ -232,83 +301,5 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
         _record,
         ID,
-    ),
-)
-
-
-_ASKED: Final = obj({"realmId": KEY}, {"tick": TICK})
-_TIE_BETWEEN: Final = Request(
-    TieBetween,
-    {"fromId": KEY.of("start"), "tie": word(Tie).of("kind"), "toRealmId": KEY.of("realm")},
-)
-_ROUTE: Final = Request(
-    Route,
-    {
-        "routeName": NAME.of("name"),
-        "stopIds": array(KEY).but(minItems=2, maxItems=100).by(tuple).of("stops"),
-    },
-    {"oneWay": BOOLEAN.of("one_way")},
-)
-_REALM: Final = Field({"$ref": "#/$defs/realm"}, REALM)
-_PARTS: Final = array(
-    Shape(id=TEXT, name=TEXT, kind=enum(WorldType.REALM, WorldType.LOCATION).of("entity_type"))
-)
-_CONTEXT: Final = Shape(
-    tick=INTEGER,
-    realm=_REALM,
-    around=array(_REALM),
-    ties=array(Field({"$ref": "#/$defs/tie"}, TIE)),
-    inside=_PARTS,
-    members=_PARTS,
-    complete=BOOLEAN,
-)
-
-
-async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = asked_tick(arguments)
-    then = world_at(canon, await bound_world(canon, caller), tick)
-    found = await get_realm_context(then, arguments["realmId"])
-    return None if found is None else told(then, _CONTEXT(found))
-
-
-TIES_TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "get-realm-context",
-        "Tell about a realm: what lies around and in it, its members, and which realms it "
-        "borders, serves, is allied with or at war with. Null: there is no such realm.",
-        _get_realm_context,
-        roles=READERS,
-        takes=_ASKED,
-        accepts=with_texts(nullable(_ASKED)),
-        gives=_CONTEXT.schema,
-        null=True,
-    ),
-    builders_tool(
-        "create-tie",
-        "Tie a realm to another by what it is to it, or make a place a member of a realm.",
-        _TIE_BETWEEN,
-        create_tie,
-        DONE,
-    ),
-    builders_tool(
-        "remove-tie",
-        "End a tie of a realm or place; the past keeps it.",
-        _TIE_BETWEEN,
-        remove_tie,
-        DONE,
-    ),
-    builders_tool(
-        "create-route",
-        "Let a named route lead from stop to stop, in both directions unless it is one-way.",
-        _ROUTE,
-        create_route,
-        DONE,
-    ),
-    builders_tool(
-        "remove-route",
-        "End a named route from stop to stop; the past keeps it.",
-        _ROUTE,
-        end_route,
-        DONE,
     ),
 )

@@ -298,23 +298,6 @@ async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _CHECKED(found, violations=told)
 
 
-NARRATION_TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "check-narration",
-        "Tell what of a narration the world would reject: where nobody can be, who is dead or "
-        "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "
-        "dream claims nothing.",
-        _check,
-        roles=CHECKERS,
-        takes=obj(
-            {"narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX)},
-            {"playerId": KEY, "locationId": KEY, "tick": TICK},
-        ),
-        gives=_CHECKED.schema,
-    ),
-)
-
-
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
 MODERATORS: Final = frozenset({"Safety", "Narrative"})
 _UTTERANCE: Final = TEXT.but(maxLength=4 * UTTERANCE_MAX)
@@ -373,39 +356,6 @@ async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Repl
     return _MODERATED(await moderate_content(canon, arguments["text"]))
 
 
-SPEECH_TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "parse-to-action-frame",
-        "Read what a player says as what their character sets out to do, held against what is "
-        "there; nothing is done. Ask the player first where needsClarification is true.",
-        _parse,
-        roles=PARSERS,
-        takes=obj(
-            {"utterance": _UTTERANCE, "playerId": KEY},
-            {"previous": array(_UTTERANCE).but(maxItems=5)},
-        ),
-        gives={**_READ.schema, "$defs": {"ref": _REF.schema}},
-    ),
-    extension_tool(
-        "classify-intent",
-        "Tell whether a player acts, speaks, asks or talks out of character.",
-        _classify,
-        roles=PARSERS,
-        takes=obj({"utterance": _UTTERANCE}),
-        gives=_CLASSIFIED.schema,
-    ),
-    extension_tool(
-        "moderate-content",
-        "Tell whether a text may stand in a shared world, and where it does not. Violence in "
-        "fiction stands.",
-        _moderate,
-        roles=MODERATORS,
-        takes=obj({"text": TEXT.but(maxLength=2 * DESCRIPTION_MAX)}),
-        gives=_MODERATED.schema,
-    ),
-)
-
-
 PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
 _PREVIEW: Final = 240
 _KIND: Final = enum(*RuleKind)
@@ -462,7 +412,49 @@ async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _CASTABLE(found, rules=rules)
 
 
-RULES_TOOLS: Final[tuple[Tool, ...]] = (
+TOOLS: Final[tuple[Tool, ...]] = (
+    extension_tool(
+        "parse-to-action-frame",
+        "Read what a player says as what their character sets out to do, held against what is "
+        "there; nothing is done. Ask the player first where needsClarification is true.",
+        _parse,
+        roles=PARSERS,
+        takes=obj(
+            {"utterance": _UTTERANCE, "playerId": KEY},
+            {"previous": array(_UTTERANCE).but(maxItems=5)},
+        ),
+        gives={**_READ.schema, "$defs": {"ref": _REF.schema}},
+    ),
+    extension_tool(
+        "classify-intent",
+        "Tell whether a player acts, speaks, asks or talks out of character.",
+        _classify,
+        roles=PARSERS,
+        takes=obj({"utterance": _UTTERANCE}),
+        gives=_CLASSIFIED.schema,
+    ),
+    extension_tool(
+        "moderate-content",
+        "Tell whether a text may stand in a shared world, and where it does not. Violence in "
+        "fiction stands.",
+        _moderate,
+        roles=MODERATORS,
+        takes=obj({"text": TEXT.but(maxLength=2 * DESCRIPTION_MAX)}),
+        gives=_MODERATED.schema,
+    ),
+    extension_tool(
+        "check-narration",
+        "Tell what of a narration the world would reject: where nobody can be, who is dead or "
+        "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "
+        "dream claims nothing.",
+        _check,
+        roles=CHECKERS,
+        takes=obj(
+            {"narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX)},
+            {"playerId": KEY, "locationId": KEY, "tick": TICK},
+        ),
+        gives=_CHECKED.schema,
+    ),
     extension_tool(
         "lookup-rule",
         "Read what the rules say of a spell, monster, piece of equipment, condition or rule. "

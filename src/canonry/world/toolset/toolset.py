@@ -45,14 +45,10 @@ _DIALECT: Final = DialectTable(
 
 EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
-    *views.PLAYERS_TOOLS,
     *speech.LORE_TOOLS,
-    *building.TIES_TOOLS,
     *building.TOOLS,
     *views.MOVEMENT_TOOLS,
-    *speech.SPEECH_TOOLS,
-    *speech.NARRATION_TOOLS,
-    *speech.RULES_TOOLS,
+    *speech.TOOLS,
     *proposals.TOOLS,
     *views.VIEWS_TOOLS,
     *speech.ARCS_TOOLS,

@@ -28,21 +28,9 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import (
-    Arguments,
-    Noted,
-    Reply,
-    Resource,
-    Shelf,
-    Shelved,
-    Tool,
-    Variables,
-)
+from canonry.gateway.tool import Arguments, Noted, Reply, Resource, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import (
-    Event,
-    Relation,
-)
+from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
 from canonry.readmodels.edges import Direction, tick_of, time_of_day, travel_ms
 from canonry.readmodels.ports.state import EntityQuery
@@ -50,11 +38,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
 from canonry.world.domain.checks import person_of
-from canonry.world.toolset.contract import (
-    READERS,
-    contract_tool,
-    extension_tool,
-)
+from canonry.world.toolset.contract import READERS, contract_tool, extension_tool
 from canonry.world.toolset.shapes import (
     ANYTHING,
     CHECKED_TICK,
@@ -376,16 +360,6 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     return {"exits": exits_told(exits, await now.places_in(exits))}
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("health", _health),
-    contract_tool("get-location-context", location_context),
-    contract_tool("get-atmosphere", _get_atmosphere),
-    contract_tool("get-spatial-context", _get_spatial_context),
-    contract_tool("get-location", _get_location),
-    contract_tool("list-exits", _list_exits),
-)
-
-
 MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
     builders_tool(
         "move",
@@ -504,7 +478,13 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
     return events_told(events, await now.places_in(events))
 
 
-PLAYERS_TOOLS: Final[tuple[Tool, ...]] = (
+TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool("health", _health),
+    contract_tool("get-location-context", location_context),
+    contract_tool("get-atmosphere", _get_atmosphere),
+    contract_tool("get-spatial-context", _get_spatial_context),
+    contract_tool("get-location", _get_location),
+    contract_tool("list-exits", _list_exits),
     contract_tool("get-player-context", _get_player_context, accepts=_ANY_PLAYER),
     contract_tool("get-recent-events", _get_recent_events, accepts=_ANYTHING),
 )

@@ -8,10 +8,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
 from canonry.log.folding import thing_key
-from canonry.log.items.facts import (
-    EventDraft,
-    RelationDraft,
-)
+from canonry.log.items.facts import EventDraft, RelationDraft
 from canonry.log.schemas.world_types import EXIT, HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
 from canonry.readmodels.edges import Direction, Tick, blocked_at, tick_of, travel_ms
 from canonry.values.errors import Conflict, InvalidInput

@@ -8,13 +8,7 @@ from typing import Final
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import EXIT, HELD_BY, MOVERS, WorldType
-from canonry.readmodels.edges import (
-    Direction,
-    Reached,
-    Tick,
-    Way,
-    reached_from,
-)
+from canonry.readmodels.edges import Direction, Reached, Tick, Way, reached_from
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.kit import no_passage
 from canonry.world.domain.checks import way_of

@@ -4,12 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from canonry.log.entries import RelationEnded
-from canonry.log.schemas.world_types import (
-    EXIT,
-    LAYER_OF,
-    LOCATED_IN,
-    MOVERS,
-)
+from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS
 from canonry.readmodels.edges import Tick, instant_of, tick_of
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.values.ids import EntityId

@@ -30,13 +30,7 @@ from canonry.values.json_values import read_value
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.world.domain.admission.kit import (
-    ORDER,
-    GateName,
-    Rejection,
-    passed_before,
-    refusal,
-)
+from canonry.world.domain.admission.kit import ORDER, GateName, Rejection, passed_before, refusal
 from canonry.world.domain.admission.safety import action_digests, places_said
 from canonry.world.domain.admission.schema import recorded_proposal
 from canonry.world.domain.merging import WORLD_KEY, thing_id_of
