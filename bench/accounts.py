@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.worlds import Scribe
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.session.account import Account as Whose
+from canonry.canon.session.lookup import Account as Whose
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.entries import Made

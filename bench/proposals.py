@@ -16,7 +16,7 @@ from bench.report import Row, median
 from bench.world_contexts import LOCATIONS
 from bench.worlds import Scribe
 from canonry.app.embedded import open_embedded
-from canonry.canon.judging.making import Backing, make_entity, make_relation
+from canonry.canon.judging.known_things import Backing, make_entity, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass

@@ -19,7 +19,7 @@ from bench.report import Row, median
 from bench.world_load import under_load
 from bench.worlds import Scribe
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.judging.making import Backing, make_entity, make_event, make_relation
+from canonry.canon.judging.known_things import Backing, make_entity, make_event, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.command import demo_atlas
 from canonry.gateway.call import Gateway

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from canonry.canon.judging.making import (
+from canonry.canon.judging.known_things import (
     Backing,
     make_entity,
     make_event,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bench.recall.conversations import Conversation
 from bench.worlds import ACTOR, Scribe
 from canonry.app.embedded import open_embedded
-from canonry.canon.judging.making import Backing, make_entity
+from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass

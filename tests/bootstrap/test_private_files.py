@@ -12,7 +12,7 @@ from canonry.app.embedded import open_embedded
 from canonry.app.examination import restore_backup
 from canonry.app.setting_table import Settings
 from canonry.canon.ports.files import FileHint
-from canonry.canon.session.account import Account
+from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file

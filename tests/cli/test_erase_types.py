@@ -11,8 +11,8 @@ import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.ports.files import FileHint
-from canonry.canon.session.account import Account
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.state import EntityQuery

@@ -11,7 +11,7 @@ from typing import Any
 PACKAGES = (
     *("canonry.log.ports", "canonry.readmodels.ports", "canonry.canon.ports"),
     *("canonry.records.ports", "canonry.world.ports"),
-    *("canonry.models.speaker", "canonry.testing"),
+    *("canonry.models.outside_services", "canonry.testing"),
 )
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 import jsonschema_rs
 import pytest
 
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

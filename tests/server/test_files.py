@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import Account
 from canonry.gateway.call import Gateway
 from canonry.log.items.sources import account_space
 from canonry.records.usecases.files import filing_of, given_file, sign_url

@@ -8,7 +8,7 @@ from canonry.app.compose import compose_memory
 from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
 from canonry.canon.canonization.decide_proposals import Judged, ProposalVerdict
 from canonry.canon.judging.contents import normalise
-from canonry.canon.judging.making import Backing, make_entity
+from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.tag_changes import TagsChanged, change_tags
 from canonry.canon.session.canon import Canon

@@ -10,7 +10,7 @@ from bench.table.scene import scene
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.models.speaker import ModelSpeech, SpeakingModel
+from canonry.models.outside_services import ModelSpeech, SpeakingModel
 from canonry.testing.worlds import a_caller
 from canonry.values.fields import revised
 from canonry.world.domain.merging import thing_id_of

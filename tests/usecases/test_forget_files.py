@@ -7,8 +7,8 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.canon.ports.files import FileHint
-from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import Account
 from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.log.items.sources import SourceDraft, account_space
 from canonry.readmodels.ports.state import EntityQuery

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.lookup import account_of
 from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.usecases import identity as module
 from canonry.records.usecases.identity import DuplicateQuery, duplicates_within

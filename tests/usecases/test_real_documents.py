@@ -15,9 +15,9 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.ports.files import FileHint
-from canonry.canon.session.account import Account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import Account
 from canonry.documents.extraction.rules import interpret
 from canonry.documents.readers import LocalReader
 from canonry.log.items.entities import Entity

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.canon.session.account import read_by
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import read_by
 from canonry.log.commits import Position
 from canonry.log.entries import EntitiesMerged
 from canonry.testing.things import MIDDLE_EARTH, a_space, an_entity, ident

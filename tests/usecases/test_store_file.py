@@ -9,8 +9,8 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
-from canonry.canon.session.account import Account
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space, source_id_of
 from canonry.records.usecases.files import (
     GivenFile,

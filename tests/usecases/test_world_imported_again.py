@@ -7,7 +7,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.commands.universes import create_universe
-from canonry.canon.judging.making import Backing, make_observation
+from canonry.canon.judging.known_things import Backing, make_observation
 from canonry.canon.session.canon import Canon
 from canonry.log.schemas.world_types import RealmScope, RealmType, Tie
 from canonry.readmodels.edges import Direction

@@ -11,7 +11,7 @@ from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import entity_at
-from canonry.gateway.shapes import COUNT, OBJECT, TEXT
+from canonry.gateway.replies import COUNT, OBJECT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity

@@ -10,7 +10,7 @@ from canonry.assistant.desk import ANYTHING, Desk, checked, named, names, requir
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned, may_mean
 from canonry.gateway.limits import meant
-from canonry.gateway.shapes import TEXT, Field, enum
+from canonry.gateway.replies import TEXT, Field, enum
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import (

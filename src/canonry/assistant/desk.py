@@ -10,7 +10,7 @@ from canonry.canon.queries.names import find_named
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import calendar_of, in_words
-from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, array, obj
+from canonry.gateway.replies import BOOLEAN, INTEGER, TEXT, Field, array, obj
 from canonry.gateway.tool import Arguments, Schema
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity

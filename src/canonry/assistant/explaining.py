@@ -44,7 +44,7 @@ from canonry.canon.queries.explain import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
+from canonry.gateway.replies import COUNT, OBJECT, TEXT, array
 from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
@@ -304,10 +304,6 @@ TIMELINE: Final = Tool(
     run=_timeline,
     read_only=True,
 )
-TOOLS: Final = (WHY, TIMELINE)
-
-
-"""So many things of each kind are told of one commit."""
 
 
 async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -447,4 +443,4 @@ CHANGES: Final = Tool(
     run=_changes,
     read_only=True,
 )
-CHANGING_TOOLS: Final = (CHANGES,)
+TOOLS: Final = (WHY, TIMELINE, CHANGES)

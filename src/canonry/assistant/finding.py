@@ -57,7 +57,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
 from canonry.gateway.catalogue import beginning
-from canonry.gateway.shapes import COUNT, TEXT, array, enum
+from canonry.gateway.replies import COUNT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
@@ -68,7 +68,6 @@ from canonry.log.items.sources import Source
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
-from canonry.readmodels.ports.state import EntityQuery as RecordsEntityQuery
 from canonry.recall.usecases.find_passages import (
     LOOK_MISSING,
     MEANING_BEHIND,
@@ -496,9 +495,7 @@ async def _spaces(canon: Canon, caller: Caller, word: str, offset: int, limit: i
 
 
 async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    query = RecordsEntityQuery(
-        name_pattern=f"{word}*" if word else None, limit=limit, offset=offset
-    )
+    query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
     page = await list_entities(canon, caller, None, query)
     return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 

@@ -52,7 +52,7 @@ from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, made_before
-from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
+from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ids_of

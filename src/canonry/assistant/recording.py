@@ -7,8 +7,8 @@ from canonry.assistant.claims import briefly, evidence_of
 from canonry.assistant.desk import Desk, checked
 from canonry.assistant.rows import Row, filled
 from canonry.canon.ports.files import FileHint
-from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import step
+from canonry.canon.session.lookup import account_of
 from canonry.gateway.tool import Reply
 from canonry.language.texts.stems import stems_of
 from canonry.log.items.entities import Entity

@@ -27,10 +27,10 @@ from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
 from canonry.canon.commands.universes import accept_upkeep
-from canonry.canon.session.account import Account, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
+from canonry.canon.session.lookup import Account, within_account
+from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, Wanted
 from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
-from canonry.gateway.shapes import OBJECT, TEXT, Field, array, obj
+from canonry.gateway.replies import OBJECT, TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity

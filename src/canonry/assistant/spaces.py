@@ -24,7 +24,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
 from canonry.canon.session.spoken_times import CALENDAR
-from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT
+from canonry.gateway.replies import BOOLEAN, COUNT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity

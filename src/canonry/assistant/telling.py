@@ -18,16 +18,16 @@ from canonry.assistant.desk import (
     takes,
 )
 from canonry.assistant.rows import Row, cut, filled, fitted, reply_schema
-from canonry.canon.canonization.complete_scene import finalize_scene, outcomes_among, proposals_of
+from canonry.canon.canonization.canonize_scene import finalize_scene, outcomes_among, proposals_of
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.listings import query_snippets
-from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import made_before, the_made
+from canonry.canon.session.lookup import account_of
 from canonry.gateway.limits import Limits
-from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
+from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft

@@ -12,10 +12,9 @@ from canonry.assistant import (
     spaces,
     telling,
 )
-from canonry.assistant import explaining as changing
 from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
 from canonry.assistant.finding import RESOURCES, SHELVES
-from canonry.gateway.shapes import DialectTable
+from canonry.gateway.replies import DialectTable
 from canonry.gateway.tool import Toolset
 
 _DIALECT: Final = DialectTable(
@@ -41,7 +40,6 @@ CANON: Final = Toolset(
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
-        *changing.CHANGING_TOOLS,
         *briefing.TOOLS,
     ),
     remedies={

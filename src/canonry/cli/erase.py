@@ -18,9 +18,9 @@ from canonry.canon.commands.retcon_things import (
     list_resting_on_scene,
     retcon_scene,
 )
-from canonry.canon.session.account import account_of, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import account_of, within_account
 from canonry.canon.session.paging import every_item
 from canonry.canon.upkeep.erase import (
     ERASABLE,

@@ -11,8 +11,8 @@ from canonry.app.examination import move_store
 from canonry.app.filing import files_beside
 from canonry.app.setting_table import Settings
 from canonry.app.stores import KeptStore, open_kept_store, open_store_to_look
-from canonry.canon.session.account import account_of
 from canonry.canon.session.caller import Caller
+from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import export_log
 from canonry.cli.options import (
     OUT_FILE,

@@ -9,8 +9,13 @@ from typing import Any, Final
 import httpx2
 from typing_extensions import override
 
-from canonry.models.outside_services import PROBE_SECONDS, OutsideService
-from canonry.models.speaker import ModelSpeech, SpeakingModel, ToolAsked
+from canonry.models.outside_services import (
+    PROBE_SECONDS,
+    ModelSpeech,
+    OutsideService,
+    SpeakingModel,
+    ToolAsked,
+)
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 

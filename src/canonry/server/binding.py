@@ -34,7 +34,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset
 from canonry.log.ports.ledger import Ledger
-from canonry.models.speaker import ASKED, ClientAnswer, ClientModel
+from canonry.models.outside_services import ASKED, ClientAnswer, ClientModel
 from canonry.records.ports.interpreter import FileHost
 from canonry.records.usecases.services import RecordServices
 from canonry.server.greeting import NO_OBJECT, Handlers, RequestContext, greet

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session.passage_parts import passage_changes
+from canonry.recall.usecases.passage_parts import passage_changes
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

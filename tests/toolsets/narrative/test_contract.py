@@ -10,7 +10,7 @@ import pytest
 
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES
 from canonry.gateway.contract import outline
-from canonry.gateway.shapes import INSTANT, OBJECT, UUID, nullable, obj
+from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed
 from canonry.narrative.toolset import EXACT, NARRATIVE

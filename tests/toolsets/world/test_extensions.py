@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from canonry.gateway.shapes import BOOLEAN
+from canonry.gateway.replies import BOOLEAN
 from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Exit, Item
 from canonry.world.toolset.shapes import (

@@ -15,15 +15,17 @@ from canonry.canon.judging.contents import (
     end_of,
 )
 from canonry.canon.judging.gates.kit import Rival, Verdict
-from canonry.canon.judging.known_things import known_as, restated, retold
-from canonry.canon.judging.making import (
+from canonry.canon.judging.known_things import (
     Backing,
     SpokenTime,
+    known_as,
     make_entity,
     make_event,
     make_fact,
     make_observation,
     make_relation,
+    restated,
+    retold,
 )
 from canonry.canon.judging.relation_lines import (
     RelationLine,

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from canonry.canon.canonization.complete_scene import SceneOutcome
 from canonry.canon.canonization.judgement import (
     Judgement,
     decide,
@@ -24,6 +23,8 @@ from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position
 from canonry.log.entries import ConflictWaived, Entry, Thing
 from canonry.log.folding import thing_key
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import (
     Grade,
     GradedConflict,
@@ -311,6 +312,9 @@ class ProposalVerdict:
     def conflicts(self) -> tuple[str, ...]:
         """The ids of what contradicts it."""
         return tuple(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
+
+
+SceneOutcome: TypeAlias = Entity | Relation | Event | Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

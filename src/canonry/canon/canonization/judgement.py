@@ -17,7 +17,7 @@ from canonry.canon.judging.contents import (
 from canonry.canon.judging.gates import GATES
 from canonry.canon.judging.gates.events import EVENT_TOLD_BEFORE
 from canonry.canon.judging.gates.kit import Rival, Verdict, judge
-from canonry.canon.judging.making import tag_statement
+from canonry.canon.judging.known_things import tag_statement
 from canonry.canon.judging.settling import settled
 from canonry.canon.judging.slices import (
     AxiomsLookup,
@@ -144,8 +144,7 @@ def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: st
             )
         decision = _decision(verdict, acceptance, decided_by)
         entries = _written(candidate, acceptance, decision, audience)
-    judgement = _judgement(candidate, verdict, view, commit_id, entries)
-    return _settled(judgement, known, policy)
+    return _settled(candidate, verdict, view, known, commit_id, entries)
 
 
 def overrule(
@@ -170,8 +169,7 @@ def overrule(
         acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
         decision = _decision(said, acceptance, decided_by)
         entries = _written(candidate, acceptance, decision, candidate.proposal.audience)
-    judgement = _judgement(candidate, verdict, view, commit_id, entries)
-    return _settled(judgement, known, policy)
+    return _settled(candidate, verdict, view, known, commit_id, entries)
 
 
 def _written(
@@ -236,14 +234,16 @@ def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict
     )
 
 
-def _judgement(
+def _settled(
     candidate: Candidate,
     verdict: Verdict,
     view: SliceView,
+    known: Slice,
     commit_id: CommitId,
     entries: tuple[Entry, ...],
 ) -> Judgement:
-    return Judgement(
+    """The judgement, with what its entries make of their lines for those who know more of them."""
+    judgement = Judgement(
         candidate=candidate,
         verdict=verdict,
         commit_id=commit_id,
@@ -251,18 +251,13 @@ def _judgement(
         reads=verdict.reads | view.read,
         wanted=verdict.wanted | view.wanted,
     )
-
-
-def _settled(judgement: Judgement, known: Slice, policy: Policy) -> Judgement:
-    """With what its entries make of their lines for those who know more of them."""
-    accepted = judgement.verdict.status is ProposalStatus.ACCEPTED
+    accepted = verdict.status is ProposalStatus.ACCEPTED
     if not known.secrets or not accepted or judgement.wanted:
         return judgement
-    new_id = partial(derived_id, judgement.commit_id)
-    more = settled(known, policy, judgement.entries, new_id)
+    more = settled(known, view.policy, entries, partial(derived_id, commit_id))
     return replace(
         judgement,
-        entries=() if more.wanted else (*judgement.entries, *more.entries),
+        entries=() if more.wanted else (*entries, *more.entries),
         reads=judgement.reads | more.reads,
         wanted=more.wanted,
     )

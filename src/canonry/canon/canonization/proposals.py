@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_scene import read_candidates
-from canonry.canon.canonization.complete_scene import require_canonical
+from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
 from canonry.canon.canonization.judgement import Judgement, overrule
 from canonry.canon.judging.candidates import in_order, linked

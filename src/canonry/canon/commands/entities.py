@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from canonry.canon.judging.contents import EntityContent
-from canonry.canon.judging.making import Backing, make_entity, make_observation
+from canonry.canon.judging.known_things import Backing, make_entity, make_observation
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import as_held
@@ -20,9 +20,9 @@ from canonry.canon.session.commit_change import (
     commit_change,
     judged_by,
     known_to,
+    require_standing,
     stored,
 )
-from canonry.canon.session.involved import require_standing
 from canonry.canon.session.lookup import (
     require,
     require_all,

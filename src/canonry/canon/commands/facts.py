@@ -7,8 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.canon.judging.comparing.conflicts import Stated, rivals_of, unread
 from canonry.canon.judging.contents import EventContent, FactContent, end_of
-from canonry.canon.judging.known_things import retold
-from canonry.canon.judging.making import Backing, make_event, make_fact
+from canonry.canon.judging.known_things import Backing, make_event, make_fact, retold
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import stated_tag
@@ -22,8 +21,10 @@ from canonry.canon.session.commit_change import (
     commit_change,
     judged_by,
     known_to,
+    require_involved,
+    require_standing,
+    standing_beside,
 )
-from canonry.canon.session.involved import require_involved, require_standing, standing_beside
 from canonry.canon.session.lookup import (
     require,
     require_all,

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.judging.making import Backing, make_relation
+from canonry.canon.judging.known_things import Backing, make_relation
 from canonry.canon.judging.relation_lines import (
     QUANTITY,
     RelationLine,
@@ -30,9 +30,9 @@ from canonry.canon.session.commit_change import (
     commit_change,
     judged_by,
     known_to,
+    require_standing,
     the_made,
 )
-from canonry.canon.session.involved import require_standing
 from canonry.canon.session.lookup import (
     require,
     require_all,

@@ -9,8 +9,13 @@ from canonry.canon.commands.retcons import retcon_fact, retcon_relation
 from canonry.canon.judging.relation_lines import counted
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change
-from canonry.canon.session.involved import require_standing
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    answered,
+    commit_change,
+    require_standing,
+)
 from canonry.canon.session.lookup import require
 from canonry.canon.session.paging import every_match
 from canonry.log.entries import (

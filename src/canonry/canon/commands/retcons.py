@@ -4,15 +4,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from canonry.canon.judging.making import Backing, make_fact, make_observation
+from canonry.canon.judging.known_things import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import TagHeld, changes_of, stated_tag, together
 from canonry.canon.judging.tag_changes import superseded, undone
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, judged_by, known_to
-from canonry.canon.session.involved import require_standing
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    commit_change,
+    judged_by,
+    known_to,
+    require_standing,
+)
 from canonry.canon.session.lookup import require, require_evidence
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (

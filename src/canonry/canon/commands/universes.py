@@ -14,8 +14,14 @@ from canonry.canon.commands.entities import (
 from canonry.canon.commands.retcon_things import Retcon, Retconnable, list_dependents, retcon_thing
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, the_made
-from canonry.canon.session.involved import require_standing
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    answered,
+    commit_change,
+    require_standing,
+    the_made,
+)
 from canonry.canon.session.lookup import (
     require,
     require_all,

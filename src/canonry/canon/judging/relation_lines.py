@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.contents import RelationshipContent
-from canonry.canon.judging.making import Backing, make_relation
+from canonry.canon.judging.known_things import Backing, make_relation
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import together
 from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from canonry.canon.judging.making import Backing, make_observation
+from canonry.canon.judging.known_things import Backing, make_observation
 from canonry.canon.judging.relation_lines import RelationLine, line_of, settled_line
 from canonry.canon.judging.slices import Lookup, Slice, SliceView, ThingLookup
 from canonry.canon.judging.standing_tags import changes_of, excluded_in, together, told_of

@@ -7,7 +7,7 @@ from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import FactContent, StateChangeContent
-from canonry.canon.judging.making import tag_statement
+from canonry.canon.judging.known_things import tag_statement
 from canonry.canon.judging.slices import SliceView
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import is_part_of

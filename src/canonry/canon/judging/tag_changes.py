@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from canonry.canon.judging.making import Backing, make_fact, make_observation, tag_statement
+from canonry.canon.judging.known_things import Backing, make_fact, make_observation, tag_statement
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import (
     TagHeld,

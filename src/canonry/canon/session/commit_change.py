@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
+from canonry.canon.judging.known_things import Backing
 from canonry.canon.judging.settling import SettledLines, joins, settled, touches
 from canonry.canon.judging.slices import (
     AxiomsLookup,
@@ -22,11 +23,12 @@ from canonry.canon.judging.slices import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require_same_space
+from canonry.canon.session.lookup import require_all, require_same_space
 from canonry.canon.session.paging import every_item, every_match, first_items, paged
 from canonry.language.clauses.keys import most_under
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
+from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus
@@ -467,3 +469,45 @@ def require_location(space: SpaceId, place: Entity) -> None:
     if place.entity_type != EntityType.LOCATION:
         message = f"{path} names a {place.entity_type}; name an entity of type location"
         raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])
+
+
+async def require_involved(
+    canon: Canon, caller: Caller, space: SpaceId, ids: Iterable[str], *, path: str
+) -> tuple[tuple[Entity, ...], frozenset[str]]:
+    """The entities behind `ids`, merged ones as their roots and each once, and the keys read.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Conflict: `space.foreign`, or `entity.retconned`.
+    """
+    wanted = tuple(ids)
+    entities = await require_all(canon, caller, Entity, wanted)
+    require_same_space(space, entities, path=path)
+    require_standing(*entities)
+    roots = {entity.id: entity for entity in entities}
+    return tuple(roots.values()), frozenset(map(thing_key, (*wanted, *roots)))
+
+
+def require_standing(*things: Entity | Relation | Fact | Event) -> None:
+    """Refuse what was retconned.
+
+    Raises:
+        Conflict: `<kind>.retconned`, with the ids.
+    """
+    fallen = [thing for thing in things if thing.level is CanonLevel.RETCONNED]
+    if fallen:
+        kind = type(fallen[0]).__name__.lower()
+        message = f"this {kind} was retconned; nothing new can rest on what never was"
+        raise Conflict(f"{kind}.retconned", message, conflicts=[thing.id for thing in fallen])
+
+
+async def standing_beside(
+    canon: Canon,
+    backing: Backing,
+    involved: Sequence[str],
+    look: Callable[[SliceView], tuple[str, ...]],
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What `look` warns of, as far as all may know it who know of the word; what that rests on."""
+    cited = () if backing.audience is not None else tuple(one.ref for one in backing.evidence)
+    audience = await audience_for(canon, (*involved, *cited), backing.audience)
+    return await judged_by(canon, backing.space, look, audience)

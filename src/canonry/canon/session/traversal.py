@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from canonry.canon.session.account import read_by
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change
+from canonry.canon.session.lookup import read_by
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of

@@ -14,10 +14,10 @@ from canonry.catalog.usecases.rows import (
     withdraw_catalog_relation,
 )
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.replies import INVALID_PARAMS
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     COUNT,
     INSTANT,
+    INVALID_PARAMS,
     TEXT,
     UUID,
     DialectTable,

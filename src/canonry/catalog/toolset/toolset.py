@@ -17,8 +17,16 @@ from canonry.catalog.usecases.rows import (
 )
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
-from canonry.gateway.shapes import INTEGER, TEXT, UUID, DialectTable, Shape, nullable
+from canonry.gateway.replies import (
+    INTEGER,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    TEXT,
+    UUID,
+    DialectTable,
+    Shape,
+    nullable,
+)
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.judging.making import Backing, make_entity, make_observation, make_relation
+from canonry.canon.judging.known_things import Backing, make_entity, make_observation, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change
 from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, triple_of

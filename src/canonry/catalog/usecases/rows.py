@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.canon.judging.making import make_observation
+from canonry.canon.judging.known_things import make_observation
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change

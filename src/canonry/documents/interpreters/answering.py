@@ -17,8 +17,7 @@ from canonry.documents.extraction.rules import interpret
 from canonry.language.texts.visible import mark_of, marked
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, bearer, failed
-from canonry.models.outside_services import OutsideService
-from canonry.models.speaker import ClientModel
+from canonry.models.outside_services import ClientModel, OutsideService
 from canonry.records.domain.interpretations import Found, Interpretation, Unread
 from canonry.records.notation.numbers import currency_in, mark_in, number_in
 from canonry.records.ports.interpreter import Interpreter

@@ -18,10 +18,9 @@ from canonry.canon.canonization.proposals import (
 )
 from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentMember, Holding
 from canonry.canon.queries.explain import trace_evidence
-from canonry.canon.session.account import Account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import Account, require
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.log import as_of, one_as_of
 from canonry.inspector.views.places import Seen, place_of

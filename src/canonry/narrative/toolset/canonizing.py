@@ -11,8 +11,11 @@ from canonry.canon.canonization.canonize_scene import (
     preview_scene,
 )
 from canonry.canon.canonization.change_audience import change_audience
-from canonry.canon.canonization.complete_scene import SceneOutcome
-from canonry.canon.canonization.decide_proposals import ProposalVerdict, waive_conflict
+from canonry.canon.canonization.decide_proposals import (
+    ProposalVerdict,
+    SceneOutcome,
+    waive_conflict,
+)
 from canonry.canon.canonization.proposals import (
     KeeperVerdict,
     Suggestion,
@@ -35,7 +38,7 @@ from canonry.canon.commands.sources import NewSource, create_source, ingest_sour
 from canonry.canon.queries.listings import query_snippets, query_sources
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

@@ -24,7 +24,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
 from canonry.canon.session.lookup import require_universe
 from canonry.canon.session.spoken_times import CALENDAR
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

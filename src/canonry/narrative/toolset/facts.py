@@ -15,7 +15,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
 from canonry.canon.session.get_entity_as_of import get_entity_as_of
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from canonry.canon.canonization.complete_scene import finalize_scene
+from canonry.canon.canonization.canonize_scene import finalize_scene
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

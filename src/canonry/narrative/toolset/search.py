@@ -16,7 +16,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
 from canonry.gateway.catalogue import LOOKED_THROUGH, beginning, through
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypedDict, TypeVar
 
-from canonry.canon.judging.making import Backing, SpokenTime
+from canonry.canon.judging.known_things import Backing, SpokenTime
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt, the_made
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

@@ -12,7 +12,7 @@ from typing import Final
 from canonry.canon.canonization.canonize_scene import canonize_scene
 from canonry.canon.commands.universes import universe_named
 from canonry.canon.judging.contents import normalise
-from canonry.canon.judging.making import Backing, make_entity
+from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, the_made

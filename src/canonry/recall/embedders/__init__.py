@@ -3,8 +3,13 @@
 Beside them stands what takes a second look at what they found.
 """
 
-from canonry.recall.embedders.embedding import HashingEmbedder, Prefixes
-from canonry.recall.embedders.hub import HubEmbedder, Library, multilingual
+from canonry.recall.embedders.embedding import (
+    HashingEmbedder,
+    HubEmbedder,
+    Library,
+    Prefixes,
+    multilingual,
+)
 from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.recall.embedders.openai_compatible import (
     Endpoint,

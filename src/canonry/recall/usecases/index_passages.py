@@ -5,14 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from canonry.canon.session.passage_parts import (
-    PassageChanges,
-    PassagePart,
-    changed_parts,
-    embedded,
-    left_alone,
-    passage_changes,
-)
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.items.scenes import Memory, Turn
 from canonry.readmodels.follow_log import Followed, LogCursor, follow_log, heads_of
@@ -25,6 +17,14 @@ from canonry.readmodels.ports.vectors import (
     VectorBatch,
     VectorEntry,
     Vectors,
+)
+from canonry.recall.usecases.passage_parts import (
+    PassageChanges,
+    PassagePart,
+    changed_parts,
+    embedded,
+    left_alone,
+    passage_changes,
 )
 from canonry.recall.usecases.recall import Recall
 from canonry.values.errors import Unavailable

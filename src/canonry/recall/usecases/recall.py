@@ -8,14 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
-from canonry.canon.session.passage_parts import (
-    PassageChanges,
-    PassagePart,
-    changed_parts,
-    embedded,
-    ids_of_parts,
-    passage_changes,
-)
 from canonry.log.commits import Position
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock
@@ -32,6 +24,14 @@ from canonry.readmodels.ports.vectors import (
     VectorEntry,
     VectorQuery,
     Vectors,
+)
+from canonry.recall.usecases.passage_parts import (
+    PassageChanges,
+    PassagePart,
+    changed_parts,
+    embedded,
+    ids_of_parts,
+    passage_changes,
 )
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from canonry.canon.session.account import readable_spaces, require_account, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import (
+from canonry.canon.session.lookup import readable_spaces, require_account, within_account
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     OBJECT,

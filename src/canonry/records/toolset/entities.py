@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, require_readable
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import account_of, require_readable
 from canonry.canon.session.traversal import traverse_related
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

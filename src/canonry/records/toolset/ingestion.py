@@ -4,17 +4,17 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.canon.session.account import (
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import (
     account_of,
+    require,
     require_account,
     require_readable,
     within_account,
 )
-from canonry.canon.session.caller import Caller
-from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require
 from canonry.gateway.limits import Limits, measure
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, entity_id_in, within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require
-from canonry.gateway.shapes import (
+from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

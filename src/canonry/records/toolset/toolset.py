@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, require_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import account_of, require_account
 from canonry.gateway.catalogue import beginning, through
 from canonry.gateway.contract import ContractFile, brief
-from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
-from canonry.gateway.shapes import DialectTable
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.toolset import (

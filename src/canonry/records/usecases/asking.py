@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.session.account import Account, account_of, require_told
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import Account, account_of, require_told
 from canonry.canon.session.paging import every_item, every_match
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit

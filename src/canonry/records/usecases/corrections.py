@@ -6,11 +6,16 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.canon.session.account import Account, account_of, require_account, within_account
 from canonry.canon.session.caller import Caller, no_progress
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import (
+    Account,
+    account_of,
+    require,
+    require_account,
+    within_account,
+)
 from canonry.canon.session.paging import Pace, every_item, every_match
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Entry, Made

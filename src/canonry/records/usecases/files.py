@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
-from canonry.canon.session.account import within_account
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import require, within_account
 from canonry.canon.session.paging import every_item
 from canonry.log.entries import Tombstone
 from canonry.log.items.sources import Source, account_space, source_id_of

@@ -5,20 +5,28 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Any, Final
 
-from canonry.canon.judging.making import Backing, make_relation
-from canonry.canon.session.account import (
+from canonry.canon.judging.known_things import Backing, make_relation
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import (
+    Change,
+    audience_for,
+    commit_change,
+    require_standing,
+    the_made,
+)
+from canonry.canon.session.lookup import (
     Account,
     account_of,
     readable_spaces,
+    require,
     require_account,
+    require_all,
+    require_itself,
     require_readable,
+    require_same_space,
     within_account,
 )
-from canonry.canon.session.caller import Caller
-from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, audience_for, commit_change, the_made
-from canonry.canon.session.involved import require_standing
-from canonry.canon.session.lookup import require, require_all, require_itself, require_same_space
 from canonry.canon.session.paging import OF_RECORD, aside, every_match
 from canonry.canon.session.traversal import separated
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry, KeysDisowned, Made

@@ -11,7 +11,6 @@ from hashlib import sha256
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Member
-from canonry.canon.session.account import Account, opened, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -21,7 +20,7 @@ from canonry.canon.session.commit_change import (
     made_before,
     the_made,
 )
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import Account, opened, require, within_account
 from canonry.log.entries import FileAttached, Made
 from canonry.log.folding import thing_key
 from canonry.log.items.sources import (
@@ -35,7 +34,7 @@ from canonry.log.items.sources import (
     source_id_of,
 )
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.models.speaker import ASKED
+from canonry.models.outside_services import ASKED
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file

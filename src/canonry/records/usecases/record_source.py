@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.canon.session.account import Account, opened, require_account, within_account
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon, Sight
 from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, found_by
+from canonry.canon.session.lookup import Account, opened, require_account, within_account
 from canonry.canon.session.paging import OF_RECORD, Pace, aside, every_item
 from canonry.language.texts.sentences import Cut, Excerpt, cut
 from canonry.log.entries import Entry, Made
@@ -33,7 +33,7 @@ from canonry.log.items.sources import (
 )
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, TruthRelation
-from canonry.models.speaker import ASKED
+from canonry.models.outside_services import ASKED
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import Warned
 from canonry.records.domain.interpretations import (

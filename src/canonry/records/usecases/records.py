@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.session.account import (
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import (
     Account,
     account_of,
     read_by,
@@ -15,8 +17,6 @@ from canonry.canon.session.account import (
     require_account,
     require_readable,
 )
-from canonry.canon.session.caller import Caller
-from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import Pace, aside, every_item, in_turns
 from canonry.language.texts.sentences import Excerpt
 from canonry.log.folding import bearer_key, schemas_key, thing_key

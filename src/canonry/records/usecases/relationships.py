@@ -4,17 +4,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.canon.session.account import (
-    Account,
-    account_of,
-    read_by,
-    require_readable,
-    within_account,
-)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.lookup import require, require_all
+from canonry.canon.session.lookup import (
+    Account,
+    account_of,
+    read_by,
+    require,
+    require_all,
+    require_readable,
+    within_account,
+)
 from canonry.canon.session.paging import every_match
 from canonry.canon.session.traversal import DIRECTIONS, traverse_related
 from canonry.log.entries import (

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.session.account import Account, account_of, opened, require_account
-from canonry.canon.session.account import within_account as within
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.lookup import Account, account_of, opened, require_account
+from canonry.canon.session.lookup import within_account as within
 from canonry.canon.session.paging import every_item
 from canonry.log.entries import Made
 from canonry.log.folding import schemas_key, thing_key

@@ -11,7 +11,7 @@ from typing import Final
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.ports.ledger import Blobs, LocalFiles
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.models.speaker import ClientModel
+from canonry.models.outside_services import ClientModel
 from canonry.records.domain.asking import RecordRow
 from canonry.records.ports.interpreter import FileHost, Interpreter
 from canonry.values.ids import SpaceId, is_uuid

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.canon.session.account import account_of, read_by, require_readable
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import account_of, read_by, require_readable
 from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity
 from canonry.log.items.sources import Source

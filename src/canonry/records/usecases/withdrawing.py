@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from canonry.canon.session.account import Account, require_told
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import Account, require, require_told
 from canonry.canon.session.paging import every_item, every_match
 from canonry.canon.upkeep.erase import ErasurePlan, erase, withdrawals
 from canonry.log.entries import (

@@ -11,7 +11,7 @@ from zlib import crc32
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Position
-from canonry.models.speaker import SpeakingModel
+from canonry.models.outside_services import SpeakingModel
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import SECOND, Instant

@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
+from canonry.gateway.replies import BOOLEAN, COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.log.schemas.world_types import (
     ActorKind,

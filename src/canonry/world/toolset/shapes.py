@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
+from canonry.gateway.replies import COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
 from canonry.gateway.tool import Arguments, Noted, Reply, Schema, Tool
 from canonry.readmodels.edges import Tick, checked_tick
 from canonry.values.errors import InvalidInput

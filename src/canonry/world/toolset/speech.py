@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INTEGER,

@@ -9,7 +9,7 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine, CallCounter
 from canonry.gateway.contract import ContractFile, eased
 from canonry.gateway.limits import PublishedRate
-from canonry.gateway.shapes import DialectTable
+from canonry.gateway.replies import DialectTable
 from canonry.gateway.tool import Tool, Toolset
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import FACE, building, proposals, speech, views

@@ -11,7 +11,7 @@ from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
-from canonry.gateway.shapes import (
+from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
     INSTANT,

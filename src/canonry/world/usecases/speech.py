@@ -9,7 +9,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, WorldType
-from canonry.models.speaker import ModelSpeech, SpeakingModel
+from canonry.models.outside_services import ModelSpeech, SpeakingModel
 from canonry.readmodels.edges import Direction, kind_of, time_of_day
 from canonry.readmodels.passages import Collection
 from canonry.values.errors import CanonryError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from canonry.canon.judging.making import (
+from canonry.canon.judging.known_things import (
     Backing,
     make_entity,
     make_event,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.canon.judging.making import make_event
+from canonry.canon.judging.known_things import make_event
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made

@@ -6,11 +6,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from canonry.canon.judging.comparing import denials, rivalries
-from canonry.canon.judging.comparing import denials as attributes
-from canonry.canon.judging.comparing import denials as changes
+from canonry.canon.judging.comparing import rivalries
 from canonry.canon.judging.comparing.findings import Clash, Setting, When, likeness
-from canonry.canon.judging.comparing.rivalries import compared_properties
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_tags import still_stands
 from canonry.language.clauses.frames import Frame, Standing
@@ -65,7 +62,7 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
     )
     valued = None
     if standing.properties and claim.properties:
-        valued = compared_properties(standing.properties, claim.properties, setting)
+        valued = rivalries.compared_properties(standing.properties, claim.properties, setting)
     if valued is not None and valued.grade is Grade.CONTRADICTION:
         return valued
     worded = _worded(standing.statement, claim.statement, setting)
@@ -94,7 +91,7 @@ def _worded(held: str, said: str, setting: Setting) -> Clash | None:
 def ends(standing: Stated, claim: Stated) -> bool:
     """Whether the claim ends what stands rather than denies that it ever held."""
     return tells_an_end(claim.statement) and any(
-        changes.ends(held, said)
+        rivalries.ends(held, said)
         for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
     )
 
@@ -102,14 +99,12 @@ def ends(standing: Stated, claim: Stated) -> bool:
 @lru_cache(maxsize=16_384)
 def tells_an_end(statement: str) -> bool:
     """Whether the words say that something is over."""
-    return any(changes.tells_an_end(frame) for frame in frames_of(statement))
+    return any(rivalries.tells_an_end(frame) for frame in frames_of(statement))
 
 
-_OF_ANY_VERBS: Final = (changes.ended,)
+_OF_ANY_VERBS: Final = (rivalries.ended,)
 _OF_ONE_VERB: Final = (
-    denials.denied,
-    *_OF_ANY_VERBS,
-    attributes.attribute_differs,
+    *(rivalries.denied, rivalries.ended, rivalries.attribute_differs),
     *rivalries.RULES,
 )
 

@@ -12,7 +12,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
 from canonry.gateway.contract import ContractFile
 from canonry.gateway.limits import pointer
-from canonry.gateway.shapes import UUID, Field, obj
+from canonry.gateway.replies import UUID, Field, obj
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
