@@ -144,7 +144,7 @@ def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: st
             )
         decision = _decision(verdict, acceptance, decided_by)
         entries = _written(candidate, acceptance, decision, audience)
-    return _settled(candidate, verdict, view, known, commit_id, entries)
+    return _settled(candidate, verdict, view, known, commit_id=commit_id, entries=entries)
 
 
 def overrule(
@@ -169,7 +169,7 @@ def overrule(
         acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
         decision = _decision(said, acceptance, decided_by)
         entries = _written(candidate, acceptance, decision, candidate.proposal.audience)
-    return _settled(candidate, verdict, view, known, commit_id, entries)
+    return _settled(candidate, verdict, view, known, commit_id=commit_id, entries=entries)
 
 
 def _written(
@@ -239,6 +239,7 @@ def _settled(
     verdict: Verdict,
     view: SliceView,
     known: Slice,
+    *,
     commit_id: CommitId,
     entries: tuple[Entry, ...],
 ) -> Judgement:
