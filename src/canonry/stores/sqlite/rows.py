@@ -16,9 +16,9 @@ from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.readmodels import listing
 from canonry.readmodels.listing import NOBODY, List, Owner
-from canonry.readmodels.ports.selections import Selection, parts_of_pattern
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Page
+from canonry.stores.sqlite.selections import Selection, parts_of_pattern
 from canonry.values.errors import BrokenInvariant
 
 Packed: TypeAlias = bytes | str

@@ -2,24 +2,45 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar
 
 import apsw
 from typing_extensions import override
 
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
-from canonry.log.folding import key_hash, name_key
+from canonry.log.folding import key_hash, name_key, statement_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
-from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.scenes import Turn
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.sources import InterpretationRun, Snippet, Source
 from canonry.log.schemas.identity_keys import Bearer
+from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.edges import ALWAYS, Direction, Way
 from canonry.readmodels.listing import NOBODY, TAG, List
-from canonry.readmodels.ports.documents import EdgeQuery, Places
-from canonry.readmodels.ports.selections import ListedDocuments, ListedState, Selection, entities_of
-from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, Spaces, TimelineQuery
+from canonry.readmodels.ports.documents import (
+    Documents,
+    EdgeQuery,
+    MemoryQuery,
+    Places,
+    ProposalQuery,
+    SceneQuery,
+)
+from canonry.readmodels.ports.state import (
+    STATING_MAX,
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    Spaces,
+    State,
+    TimelineQuery,
+)
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite import records
@@ -39,6 +60,19 @@ from canonry.stores.sqlite.rows import (
     unpack,
     version_of,
 )
+from canonry.stores.sqlite.selections import (
+    FacetWish,
+    Selection,
+    all_of,
+    entities_of,
+    events_of,
+    facts_of,
+    owned,
+    proposals_of,
+    relations_of,
+    scenes_of,
+    spaces_in,
+)
 from canonry.stores.sqlite.sightings import (
     Long,
     newest,
@@ -47,7 +81,7 @@ from canonry.stores.sqlite.sightings import (
     select_timeline,
 )
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, SceneId, SpaceId
+from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
@@ -84,7 +118,7 @@ _READ_INLINE: Final = 256
 """More things than this take longer than a query may on the event loop."""
 
 
-class SqliteState(SqliteView, ListedState):
+class SqliteState(SqliteView, State):
     """Reads what the ledger folded in its own transactions."""
 
     @override
@@ -186,9 +220,80 @@ class SqliteState(SqliteView, ListedState):
         return await self._read(lambda db: select_timeline(db, query))
 
     @override
+    async def spaces(
+        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
+    ) -> Page[Space]:
+        return await self._page(spaces_in(kind, parent), limit, offset)
+
+    @override
+    async def observations_from(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[Observation]:
+        return await self._page(owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
+
+    @override
+    async def schemas(
+        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
+    ) -> Page[RegisteredSchema]:
+        wish = None if entity_type is None else FacetWish(whole=frozenset((entity_type,)))
+        selection = Selection(listed=List.SCHEMAS, spaces=spaces, facet=wish)
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def runs(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        return await self._page(owned(List.RUNS, source_id), limit, offset)
+
+    @override
+    async def runs_newest(
+        self, spaces: Spaces, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        selection = all_of(List.RUNS, spaces, newest_first=True)
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def facts(self, query: FactQuery) -> Page[Fact]:
+        return await self._page(facts_of(query), query.limit, query.offset)
+
+    @override
+    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
+        wanted = frozenset(map(plain_statement, statements))
+        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
+        found = await self._under(List.FACTS_STATING, space, keys)
+        return [fact for fact in found if plain_statement(fact.statement) in wanted]
+
+    @override
+    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
+        return await self._under(List.FACTS_FRAMED, space, keys, newest=True)
+
+    @override
+    async def events(self, query: EventQuery) -> Page[Event]:
+        return await self._page(events_of(query), query.limit, query.offset)
+
+    @override
+    async def relations(self, query: RelationQuery) -> Page[Relation]:
+        return await self._page(relations_of(query), query.limit, query.offset)
+
+    @override
+    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
+        return await self._of(List.AXIOMS, space, limit, offset)
+
+    @override
+    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
+        return await self._of(List.SOURCES, space, limit, offset)
+
+    @override
+    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
+        return await self._of(List.STORIES, space, limit, offset)
+
+    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
+        return await self._page(all_of(listed, frozenset((space,))), limit, offset)
+
     async def _under(
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
+        """The facts under keys, of each so many as it says, the first or the newest."""
         owners = [(key_hash(key), limit) for key, limit in keys.items()]
 
         def read(db: apsw.Connection) -> Sequence[Any]:
@@ -216,8 +321,31 @@ def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mappin
     return found
 
 
-class SqliteDocuments(SqliteView, ListedDocuments):
+class SqliteDocuments(SqliteView, Documents):
     """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def scenes(self, query: SceneQuery) -> Page[Scene]:
+        return await self._page(scenes_of(query), query.limit, query.offset)
+
+    @override
+    async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
+        return await self._page(proposals_of(query), query.limit, query.offset)
+
+    @override
+    async def memories(self, query: MemoryQuery) -> Page[Memory]:
+        least = -query.min_importance if query.min_importance > 0 else None
+        selection = Selection(listed=List.MEMORIES, owners=(query.entity_id,), rank_most=least)
+        return await self._page(selection, query.limit, query.offset)
+
+    @override
+    async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
+        return await self._page(owned(List.SNIPPETS, source_id), limit, offset)
+
+    @override
+    async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
+        spaces = None if space is None else frozenset((space,))
+        return (await self._page(all_of(List.SCENES_OPEN, spaces), limit, 0)).items
 
     @override
     async def turns(

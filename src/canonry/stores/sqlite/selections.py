@@ -1,43 +1,25 @@
-"""Selections: which rows of which list a query asks for, and what follows from lists alone."""
+"""Selections: which rows of which list a query asks for."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from typing_extensions import override
-
-from canonry.language.texts.sentences import plain_statement
-from canonry.log.folding import statement_key
 from canonry.log.items.entities import EntityClass, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import Memory, Scene, Story
-from canonry.log.items.sources import InterpretationRun, Snippet, Source
-from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.listing import MERGED, NOBODY, TAG, List, Owner, storable
-from canonry.readmodels.ports.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
+from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import (
-    STATING_MAX,
     EntityQuery,
     EventQuery,
     FactQuery,
     RelationQuery,
     Spaces,
-    State,
 )
-from canonry.readmodels.ports.view import Page
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import SourceId, Space, SpaceId, SpaceKind
-from canonry.values.observations import Observation
+from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
 
-# Selections: which rows of which list a query asks for, said once for all engines.
-#
-# `canonry.readmodels.listing` says what rows there are; an engine that stores them answers the
-# queries of state and documents by carrying out what is planned here.
+# `canonry.readmodels.listing` says what rows there are; `rows.py` carries out what is planned here.
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)
@@ -121,12 +103,6 @@ def spaces_in(kind: SpaceKind | None, parent: SpaceId | None) -> Selection:
     )
 
 
-def schemas_of(spaces: Spaces, entity_type: str | None) -> Selection:
-    """The versions of schemas, of one type or of all."""
-    wish = None if entity_type is None else FacetWish(whole=frozenset((entity_type,)))
-    return Selection(listed=List.SCHEMAS, spaces=spaces, facet=wish)
-
-
 def facts_of(query: FactQuery) -> Selection:
     """The facts that a query asks for."""
     return Selection(
@@ -178,7 +154,7 @@ def relations_of(query: RelationQuery) -> Selection:
     )
 
 
-def entities_of(query: EntityQuery, leading: str | None = None) -> Selection:
+def entities_of(query: EntityQuery, leading: str | None) -> Selection:
     """The entities that a query asks for.
 
     Of several tags that all are asked for, the list of the one named `leading` is walked.
@@ -188,9 +164,8 @@ def entities_of(query: EntityQuery, leading: str | None = None) -> Selection:
     some = tuple(TAG + tag for tag in sorted(query.any_of))
     standing: list[AlsoListed] = []
     if every:
-        first = min(every) if leading is None else leading
-        owners = (TAG + first,)
-        standing += [_tagged((TAG + tag,)) for tag in sorted(every - {first})]
+        owners = (f"{TAG}{leading}",)
+        standing += [_tagged((TAG + tag,)) for tag in sorted(every - {leading})]
         standing += [_tagged(some)] if some else []
     elif some:
         owners = some
@@ -236,16 +211,6 @@ def proposals_of(query: ProposalQuery) -> Selection:
     )
 
 
-def memories_of(query: MemoryQuery) -> Selection:
-    """The memories that a query asks for."""
-    selective = query.min_importance > 0
-    return Selection(
-        listed=List.MEMORIES,
-        owners=(query.entity_id,),
-        rank_most=-query.min_importance if selective else None,
-    )
-
-
 def _tagged(owners: tuple[Owner, ...], *, never: bool = False) -> AlsoListed:
     return AlsoListed(listed=List.ENTITIES, owners=owners, never=never)
 
@@ -283,118 +248,3 @@ def parts_of_pattern(pattern: str) -> list[str]:
         message = f"a pattern has at most {_PATTERN_BYTES} bytes"
         raise InvalidInput("query.pattern-long", message, path="name_pattern")
     return _WILD.split(normalised_name(pattern))
-
-
-# What follows from the lists alone: a store says how it turns a page, and every question is one.
-#
-# Stores that keep such lists differ in how they read one.
-
-
-class ListedState(State):
-    """The questions about the graph that are pages of lists."""
-
-    @abstractmethod
-    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]: ...
-
-    @abstractmethod
-    async def _under(
-        self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
-    ) -> Sequence[Fact]:
-        """The facts under keys, of each so many as it says, the first or the newest."""
-
-    @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        return await self._page(spaces_in(kind, parent), limit, offset)
-
-    @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        return await self._page(owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
-
-    @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        return await self._page(schemas_of(spaces, entity_type), limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        return await self._page(owned(List.RUNS, source_id), limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        selection = all_of(List.RUNS, spaces, newest_first=True)
-        return await self._page(selection, limit, offset)
-
-    @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
-        return await self._page(facts_of(query), query.limit, query.offset)
-
-    @override
-    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
-        wanted = frozenset(map(plain_statement, statements))
-        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
-        found = await self._under(List.FACTS_STATING, space, keys)
-        return [fact for fact in found if plain_statement(fact.statement) in wanted]
-
-    @override
-    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        return await self._under(List.FACTS_FRAMED, space, keys, newest=True)
-
-    @override
-    async def events(self, query: EventQuery) -> Page[Event]:
-        return await self._page(events_of(query), query.limit, query.offset)
-
-    @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
-        return await self._page(relations_of(query), query.limit, query.offset)
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return await self._of(List.AXIOMS, space, limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return await self._of(List.SOURCES, space, limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return await self._of(List.STORIES, space, limit, offset)
-
-    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
-        return await self._page(all_of(listed, frozenset((space,))), limit, offset)
-
-
-class ListedDocuments(Documents):
-    """The questions about what was played and read that are pages of lists."""
-
-    @abstractmethod
-    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]: ...
-
-    @override
-    async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        return await self._page(scenes_of(query), query.limit, query.offset)
-
-    @override
-    async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        return await self._page(proposals_of(query), query.limit, query.offset)
-
-    @override
-    async def memories(self, query: MemoryQuery) -> Page[Memory]:
-        return await self._page(memories_of(query), query.limit, query.offset)
-
-    @override
-    async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        return await self._page(owned(List.SNIPPETS, source_id), limit, offset)
-
-    @override
-    async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
-        spaces = None if space is None else frozenset((space,))
-        return (await self._page(all_of(List.SCENES_OPEN, spaces), limit, 0)).items
