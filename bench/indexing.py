@@ -19,7 +19,7 @@ from bench.speech import Speech, fill
 from bench.worlds import build_world
 from bench.writers import WRITERS, phase
 from canonry.app.embedded import open_embedded
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders import OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices

@@ -29,8 +29,7 @@ from bench.vectors import DIMENSIONS, Sentences, resident
 from canonry.app.embedded import open_embedded
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, TextQuery, Vector
 from canonry.recall.usecases.find_passages import find_passages
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices

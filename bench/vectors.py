@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bench.report import Row, median, percentile
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.vectors import EmbeddingModel, VectorBatch, VectorEntry, VectorQuery
+from canonry.readmodels.ports.text import EmbeddingModel, VectorBatch, VectorEntry, VectorQuery
 from canonry.recall.vectors import FolderVectors
 from canonry.values.ids import SpaceId
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from canonry.language.clauses.tokens import lemma
 from canonry.language.texts.stems import DEFAULT, STOP_WORDS
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders.onnx import OnnxEmbedder
 
 TOPICS, ROUNDS, AT_ONCE, SHORTEST = 1_000, 12, 256, 3

@@ -22,7 +22,7 @@ from bench.recall.keywords import Keywords, Reference, in_order
 from bench.recall.meaning import vectors_of
 from bench.recall.measures import Measures, mean, measured
 from bench.recall.stored import stored_orders
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 
 SETS = (
     *("crd3", "crd3-sentences", "tuning", "heldout", "heldout-slips"),

@@ -12,7 +12,7 @@ from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.readmodels.keywords import K1, B
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.readmodels.ranking import (
     WIDER,
     PassageCandidate,

@@ -15,7 +15,7 @@ from bench.recall.conversations import HERE, Conversation, Question, embedded_te
 from bench.recall.final import NOW, ranked
 from bench.recall.keywords import Keywords
 from bench.recall.measures import mean, measured
-from canonry.readmodels.ports.vectors import Embedder, Purpose
+from canonry.readmodels.ports.text import Embedder, Purpose
 from canonry.recall.embedders import OnnxEmbedder, multilingual
 
 

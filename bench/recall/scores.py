@@ -13,7 +13,7 @@ import numpy as np
 from bench.recall.conversations import Conversation, crd3, embedded_text, written
 from bench.recall.keywords import Keywords
 from bench.recall.meaning import vectors_of
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.readmodels.ranking import PassageCandidate, rank_passages
 from canonry.values.policy import RankingWeights
 

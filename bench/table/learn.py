@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.table.measures import half
 from bench.table.utterances import lines, read_labels
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.moderators import likeness

@@ -18,7 +18,7 @@ from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, Endpoint
 from canonry.language.texts.sentences import Part
 from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.models.outside_services import FAILURES_IN_A_ROW, OutsideService
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import (
     Endpoint,
     EndpointReranker,

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.app.recalling import embedder_for
 from canonry.app.setting_table import Settings
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel
 from canonry.recall.embedders import MINILM, OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.vectors.rows import halves
 from tests.cli.run import canonry

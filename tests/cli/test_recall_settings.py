@@ -10,7 +10,7 @@ import pytest
 from canonry.app.recalling import embedder_for, origin_of
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
-from canonry.readmodels.ports.vectors import EmbeddingModel
+from canonry.readmodels.ports.text import EmbeddingModel
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.values.errors import InvalidInput
 from tests.cli.run import SOURCE, canonry

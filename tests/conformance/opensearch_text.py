@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.stores.following.join import join
+from canonry.stores.following.following import join
 from canonry.stores.memory import MemoryBlobs
 from canonry.stores.opensearch import OpenSearchText, open_text
 from canonry.testing.conformance import Backend

@@ -10,8 +10,7 @@ import pytest
 
 from canonry.app.backends.servers import over_copy
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower
-from canonry.stores.following.join import join
+from canonry.stores.following.following import Follower, join
 from canonry.testing.conformance import (
     Backend,
     CatalogContract,

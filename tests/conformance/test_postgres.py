@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.text import VectorBatch
 from canonry.stores.postgres import Database, PostgresVectors
 from canonry.stores.postgres.store import prepare
 from canonry.testing.conformance import (

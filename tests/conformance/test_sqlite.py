@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.text import VectorBatch
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.sqlite import Durability
 from canonry.testing.conformance import (

@@ -15,8 +15,7 @@ from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, S
 from canonry.log.folding import key_hash, thing_key
 from canonry.log.ports.world import entered
 from canonry.log.sealing import GENESIS, fault_in
-from canonry.stores.following.following import Follower
-from canonry.stores.following.join import join
+from canonry.stores.following.following import Follower, join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, Scribe

@@ -15,7 +15,7 @@ from canonry.log.commits import ORIGIN, Append, Appended, Stale
 from canonry.log.entries import FactRetconned, Tombstone
 from canonry.log.folding import thing_key
 from canonry.stores.following.following import Projector
-from canonry.stores.postgres import appending as foreknowing
+from canonry.stores.postgres import ledger as foreknowing
 from canonry.stores.postgres.database import PgConnection, written
 from canonry.stores.postgres.ledger import News
 from canonry.testing.conformance.kit import Backend, present

@@ -18,7 +18,7 @@ from canonry.app.examination import quietly
 from canonry.canon.upkeep.logs import export_log
 from canonry.log.entries import Tombstone
 from canonry.stores.postgres import Database, PostgresBlobs
-from canonry.stores.postgres.appending import ENTER
+from canonry.stores.postgres.ledger import ENTER
 from canonry.stores.postgres.store import SCHEMA_VERSION, prepare
 from canonry.testing.things import a_fact, ident
 from canonry.testing.worlds import Scribe

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.vectors.rows import halves, owning
 from tests.cli.run import canonry_process

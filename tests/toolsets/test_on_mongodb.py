@@ -16,8 +16,7 @@ import pytest
 from canonry.app.backends.servers import over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower
-from canonry.stores.following.join import join
+from canonry.stores.following.following import Follower, join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of

@@ -17,8 +17,7 @@ from typing_extensions import override
 from canonry.app.backends.servers import over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower
-from canonry.stores.following.join import join
+from canonry.stores.following.following import Follower, join
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection
 from canonry.stores.postgres.ledger import PostgresLedger

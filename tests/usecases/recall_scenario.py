@@ -8,8 +8,14 @@ from pathlib import Path
 from typing_extensions import override
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector, Vectors
+from canonry.readmodels.ports.text import (
+    Embedder,
+    EmbeddingModel,
+    Purpose,
+    TextQuery,
+    Vector,
+    Vectors,
+)
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall

@@ -12,8 +12,15 @@ from canonry.log.entries import Erased
 from canonry.log.items.scenes import Speaker
 from canonry.readmodels.keywords import Figures
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import (
+    Embedder,
+    EmbeddingModel,
+    Hit,
+    Purpose,
+    TextFound,
+    TextQuery,
+    Vector,
+)
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.find_passages import FoundPassages, find_passages
 from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices

@@ -12,7 +12,7 @@ from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased
 from canonry.log.items.scenes import Speaker
 from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.follow_log import LogCursor
-from canonry.readmodels.ports.vectors import Purpose, Vector
+from canonry.readmodels.ports.text import Purpose, Vector
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, forget_passages
 from canonry.recall.usecases.recall import Recall
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident

@@ -16,8 +16,7 @@ from canonry.log.entries import StoryMoved, Thing
 from canonry.log.items.scenes import StoryStatus, Turn
 from canonry.log.sealing import Sealed
 from canonry.readmodels.ports.view import Folded, Projection, following
-from canonry.stores.following.following import Follower, Projector
-from canonry.stores.following.join import join
+from canonry.stores.following.following import Follower, Projector, join
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
 from canonry.testing.worlds import Scribe, an_append

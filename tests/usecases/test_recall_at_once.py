@@ -15,7 +15,7 @@ from canonry.log.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.log.items.scenes import Speaker
 from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.vectors import VectorHit, VectorQuery
+from canonry.readmodels.ports.text import VectorHit, VectorQuery
 from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import (

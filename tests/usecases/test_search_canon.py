@@ -8,8 +8,7 @@ import pytest
 from canonry.log.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.readmodels.follow_log import LogCursor
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.text import TextQuery, VectorBatch
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices

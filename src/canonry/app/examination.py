@@ -28,7 +28,7 @@ from canonry.canon.upkeep.logs import ImportedLog, export_log, heads_from, impor
 from canonry.log.commits import OFF_MAX, is_plausible
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.follow_log import LogCursor, heads_of
-from canonry.readmodels.ports.vectors import EmbeddingModel, Purpose
+from canonry.readmodels.ports.text import EmbeddingModel, Purpose
 from canonry.readmodels.ports.view import UpkeepProgress, Verification
 from canonry.recall.usecases.recall import Recall, RecallServices, Reranking
 from canonry.records.usecases.files import CarriedFiles, check_files, import_files

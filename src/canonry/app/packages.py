@@ -83,16 +83,6 @@ def require_package(name: str, path: str) -> None:
         raise NotSupported("package.missing", message, path=path)
 
 
-def installed_toolsets() -> dict[str, str]:
-    """The toolsets of all installed packages, by name."""
-    return {
-        name: target
-        for package, brings in PACKAGES.items()
-        for name, target in brings.toolsets.items()
-        if is_installed(package)
-    }
-
-
 def missing_commands() -> dict[str, str]:
     """The commands of packages that are not installed, and the package of each."""
     return {
@@ -111,7 +101,12 @@ def with_packages(canon: "Canon") -> "Canon":
     return canon
 
 
-TOOLSETS: Final = installed_toolsets()
+TOOLSETS: Final = {
+    name: target
+    for package, brings in PACKAGES.items()
+    for name, target in brings.toolsets.items()
+    if is_installed(package)
+}
 """Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
 
 

@@ -15,7 +15,7 @@ from canonry.gateway.limits import SECONDS
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Tombstone
 from canonry.models.outside_services import OutsideServices
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Vectors
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Vectors
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.recall.usecases.index_passages import (
     PassageIndexer,

@@ -17,7 +17,7 @@ from canonry.app.settings import (
     QDRANT_KEY_VARIABLE,
 )
 from canonry.canon.session.canon import Canon
-from canonry.readmodels.ports.vectors import Vectors
+from canonry.readmodels.ports.text import Vectors
 from canonry.readmodels.ports.view import Upkeep
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.services import RecordServices

@@ -3,7 +3,7 @@
 import math
 import struct
 
-from canonry.readmodels.ports.vectors import Vector
+from canonry.readmodels.ports.text import Vector
 
 
 def numbers(vector: Vector) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
 from tests.adapters.embedders.likeness import length, likeness
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HubEmbedder, Library, Prefixes, multilingual
 from canonry.values.errors import Unavailable
 from tests.adapters.embedders.likeness import numbers

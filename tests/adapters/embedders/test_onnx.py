@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import OnnxEmbedder
 from canonry.recall.embedders.onnx import FILE, MINILM, installed_file
 from canonry.values.errors import Unavailable

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import Endpoint, OpenAICompatibleEmbedder, Prefixes
 from canonry.values.errors import Unavailable
 from tests.adapters.embedders.endpoint import Said, an_endpoint, embedding_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import Endpoint, HubEmbedder, Library, OpenAICompatibleEmbedder
 from canonry.recall.embedders.embedding import Prefixes
 

@@ -11,7 +11,7 @@ from qdrant_client import AsyncQdrantClient
 from typing_extensions import override
 
 from canonry.app.system import SystemIdentities
-from canonry.readmodels.ports.vectors import VectorBatch
+from canonry.readmodels.ports.text import VectorBatch
 from canonry.stores.qdrant import QdrantVectors, open_vectors
 from canonry.stores.qdrant.vectors import rank_of
 from canonry.testing.conformance.vectors import MODEL, entry, found, take_in

@@ -15,7 +15,7 @@ from canonry.readmodels.catalog import item_id
 from canonry.readmodels.ports.documents import CatalogQuery
 from canonry.stores.sqlite import Durability, catalog
 from canonry.stores.sqlite import catalog as catalog_graph
-from canonry.stores.sqlite import catalog_views as catalog_search
+from canonry.stores.sqlite import catalog as catalog_search
 from canonry.stores.sqlite import store as schema
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
@@ -39,7 +39,7 @@ STATEMENTS = {
     "a page of items": catalog._ITEMS,
     "a page of relations": catalog._FROM,
     "counts of relations": catalog._COUNTS,
-    "a node": catalog_graph._NODE,
+    "a node": catalog_graph._CATALOG_NODE,
     "the first neighbours": catalog_graph._FIRST,
     "the next neighbours": catalog_graph._NEXT,
     "edges outward": catalog_graph._OUTWARD,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     EmbeddingModel,
     Vector,
     VectorBatch,

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from canonry.readmodels.ports.vectors import Vector, VectorBatch
+from canonry.readmodels.ports.text import Vector, VectorBatch
 from canonry.recall.vectors import FolderVectors
 from canonry.recall.vectors import rows as owner
 from canonry.recall.vectors.rows import halves

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.vectors import EmbeddingModel
+from canonry.readmodels.ports.text import EmbeddingModel
 from canonry.recall.vectors import FolderVectors
 from tests.adapters.vectors.entries import (
     ELSEWHERE,

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.stores.sqlite import Durability
-from canonry.stores.sqlite import catalog_views as catalog_search
+from canonry.stores.sqlite import catalog as catalog_search
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
 from tests.toolsets.catalog.questions import answers

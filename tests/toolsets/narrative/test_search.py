@@ -7,7 +7,7 @@ import pytest
 
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
-from canonry.readmodels.ports.vectors import Purpose
+from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors

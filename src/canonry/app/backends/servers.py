@@ -24,7 +24,7 @@ from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import GENESIS, Sealed, fault_in
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.passages import passages_of
-from canonry.readmodels.ports.vectors import Vectors
+from canonry.readmodels.ports.text import Vectors
 from canonry.readmodels.ports.view import (
     Finding,
     Projection,
@@ -34,8 +34,7 @@ from canonry.readmodels.ports.view import (
     Verification,
 )
 from canonry.records.usecases.services import Filing, RecordServices
-from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText
-from canonry.stores.following.join import join
+from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText, join
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.policy import Policy

@@ -405,13 +405,6 @@ def part_mark(form: str) -> str:
     return PART_MARK + form.rpartition(" ")[2][:KEY_MAX]
 
 
-def parts_in(entity_type: str, name: str) -> frozenset[str]:
-    """The words of a name by which a character is meant, as their entity bears them."""
-    if entity_type != EntityType.CHARACTER:
-        return _NOTHING
-    return frozenset(map(part_mark, name_parts(name)))
-
-
 _NOTHING: Final = frozenset[str]()
 
 
@@ -471,7 +464,8 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
     special = _special_form(entity_type, field, one)
     called = field in _CALLED
     looks = looks_in(entity_type, {field: one}) if called else _NOTHING
-    parts = parts_in(entity_type, one) if called else _NOTHING
+    is_character = called and entity_type == EntityType.CHARACTER
+    parts = frozenset(map(part_mark, name_parts(one))) if is_character else _NOTHING
     return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *looks, *parts))
 
 

@@ -1,7 +1,7 @@
 """The sixteen types of entity that come with Canonry, and how a type's name is read."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -526,15 +526,13 @@ def type_named(name: str) -> str:
     A name that nobody knows is a type itself, in singular or plural as it stands.
     """
     plain = _BETWEEN.sub("_", folded(name))
-    known = (_KNOWN[each] for each in (plain, *_singulars(plain)) if each in _KNOWN)
+    singulars = (
+        plain.removesuffix(ending) + instead
+        for ending, instead in _PLURALS
+        if plain.endswith(ending)
+    )
+    known = (_KNOWN[each] for each in (plain, *singulars) if each in _KNOWN)
     return next(known, plain)
-
-
-def _singulars(plain: str) -> Iterator[str]:
-    """What the word may be one of, in the plurals of English."""
-    for ending, instead in _PLURALS:
-        if plain.endswith(ending):
-            yield plain.removesuffix(ending) + instead
 
 
 def types_alike(entity_type: str) -> frozenset[str]:

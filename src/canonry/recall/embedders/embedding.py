@@ -18,7 +18,7 @@ from typing import Any, Final, Self, TypeAlias
 from typing_extensions import override
 
 from canonry.language.texts.stems import terms_of
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.values.errors import Unavailable
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders.embedding import unavailable, unit_vector
 
 # WordPiece: texts become the numbers of tokens, exactly as the default model has learnt them.

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from canonry.models.endpoint import Posting, PostingBounds, bearer
 from canonry.models.outside_services import PROBE_SECONDS, OutsideService
-from canonry.readmodels.ports.vectors import Embedder, EmbeddingModel, Purpose, Reranker, Vector
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Reranker, Vector
 from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json

@@ -9,7 +9,7 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.items.scenes import Memory, Turn
 from canonry.readmodels.follow_log import Followed, LogCursor, follow_log, heads_of
 from canonry.readmodels.ports.documents import Documents
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     Embedder,
     EmbeddingModel,
     Purpose,

@@ -13,7 +13,7 @@ from canonry.log.items.scenes import Memory, Speaker, Turn
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.documents import Documents, SceneQuery
 from canonry.readmodels.ports.state import State
-from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector, VectorEntry
+from canonry.readmodels.ports.text import Embedder, Purpose, Vector, VectorEntry
 from canonry.values.audience import covers
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json

@@ -14,12 +14,12 @@ from canonry.log.ports.world import Clock
 from canonry.readmodels.follow_log import LogCursor, heads_of, ids_in
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.state import Spaces, State
-from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     Embedder,
     EmbeddingModel,
     Purpose,
     Reranker,
+    TextQuery,
     Vector,
     VectorEntry,
     VectorQuery,

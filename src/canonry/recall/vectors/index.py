@@ -16,7 +16,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import apsw
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     EmbeddingModel,
     VectorBatch,
     VectorHit,

@@ -15,7 +15,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.readmodels.ports.vectors import EmbeddingModel, VectorBatch
+from canonry.readmodels.ports.text import EmbeddingModel, VectorBatch
 from canonry.values.errors import Unavailable
 
 _TRIES: Final = 1200

@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.readmodels.ports.vectors import EmbeddingModel, VectorHit, VectorQuery
+from canonry.readmodels.ports.text import EmbeddingModel, VectorHit, VectorQuery
 from canonry.recall.vectors import rows
 from canonry.recall.vectors.rows import Floats, Numbers, corrupt
 from canonry.values.errors import Unavailable

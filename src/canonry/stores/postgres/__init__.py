@@ -1,9 +1,8 @@
 """The records and blobs of many machines in PostgreSQL, and vectors where pgvector is there."""
 
 from canonry.stores.postgres.database import Database
-from canonry.stores.postgres.shards.moving import MovedSpace, move_space
 from canonry.stores.postgres.shards.servers import Shards
-from canonry.stores.postgres.shards.store import ShardedStore, open_store
+from canonry.stores.postgres.shards.store import MovedSpace, ShardedStore, move_space, open_store
 from canonry.stores.postgres.store import PostgresBlobs, PostgresStore, owners_of_blobs
 from canonry.stores.postgres.vectors import PostgresVectors
 

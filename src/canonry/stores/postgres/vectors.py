@@ -12,7 +12,7 @@ from typing import Any, Final
 from psycopg import sql
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     EmbeddingModel,
     Vector,
     VectorBatch,

@@ -17,7 +17,7 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from typing_extensions import override
 
 from canonry.log.ports.world import Identities, scope
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     NUMBER_BYTES,
     EmbeddingModel,
     Vector,

@@ -15,7 +15,7 @@ import apsw
 from canonry.log.encoding import decode_thing, encode_thing
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.readmodels import listing
-from canonry.readmodels.listing import NOBODY, List, Owner
+from canonry.readmodels.listing import List, Owner
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Page
 from canonry.stores.sqlite.selections import Selection, parts_of_pattern
@@ -268,7 +268,8 @@ _RUNS_MAX: Final = 400
 """SQLite compounds at most 500 statements."""
 
 _NEWEST: Final = "ORDER BY l.rank DESC, l.later, l.id"
-_FIRST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL
+FIRST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL
+"""The first ids of a list of one owner, in the order of its ranks."""
 _NEWEST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_NEWEST} LIMIT ?"  # noqa: S608 - our SQL
 _AT_ONCE: Final = 8
 """The owners whose ids one statement gives; one number, so that it is compiled once."""
@@ -331,14 +332,6 @@ def counted(
     return found
 
 
-def first_ids(
-    db: apsw.Connection, listed: List, owner: PackedOwner, limit: int, space: str = NOBODY
-) -> Sequence[Packed]:
-    """The first ids of an uncounted list, in the order of its ranks."""
-    rows: Any = db.execute(_FIRST_IDS, (int(listed), owner, pack(space), "", limit))
-    return [row[0] for row in rows]
-
-
 def ids_under(
     db: apsw.Connection,
     listed: List,
@@ -380,7 +373,9 @@ def _sql_of(selection: Selection) -> _Sql:
         values += [int(each.listed), *owners]
         if each.named is not None:
             stands += " AND o.name GLOB ?"
-            values.append(_glob(each.named))
+            # Only the wildcards of the pattern are wild.
+            parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(each.named))
+            values.append("*".join(("", *parts, "")))
         where += f" AND {'NOT ' if each.never else ''}EXISTS ({stands})"
     owners = _packed(selection.owners)
     return _Sql(told=selection, owners=owners, where=where, values=tuple(values))
@@ -388,12 +383,6 @@ def _sql_of(selection: Selection) -> _Sql:
 
 def _packed(owners: Sequence[Owner]) -> Sequence[PackedOwner]:
     return [pack(owner) if isinstance(owner, str) else owner for owner in owners]
-
-
-def _glob(pattern: str) -> str:
-    """`pattern` for SQLite: only its own wildcards are wild."""
-    parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(pattern))
-    return "*".join(("", *parts, ""))
 
 
 def _runs(db: apsw.Connection, said: _Sql) -> Sequence[_PageRun]:
@@ -441,7 +430,7 @@ def _ids(
 
 _MANY_FIRST, _MANY_NEWEST = (
     " UNION ALL ".join([f"SELECT * FROM ({one})"] * _AT_ONCE)  # noqa: S608 - our SQL
-    for one in (_FIRST_IDS, _NEWEST_IDS)
+    for one in (FIRST_IDS, _NEWEST_IDS)
 )
 
 

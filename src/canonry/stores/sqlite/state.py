@@ -46,9 +46,9 @@ from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite import records
 from canonry.stores.sqlite.connections import Query, Readers
 from canonry.stores.sqlite.rows import (
+    FIRST_IDS,
     Packed,
     counted,
-    first_ids,
     ids_beginning,
     ids_under,
     look_up,
@@ -157,11 +157,8 @@ class SqliteState(SqliteView, State):
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
-        found = await self._read(
-            lambda db: things_of(
-                db, first_ids(db, List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
-            )
-        )
+        values = (int(List.ENTITIES_NAMED), owner, pack(space), "", NAMESAKES_MAX)
+        found = await self._things(FIRST_IDS, values)
         return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
 
     @override

@@ -318,17 +318,16 @@ def _require_not_emptied(path: Path) -> None:
 
     SQLite would even remove a write-ahead log that belongs to an empty file.
     """
-    if size_of(path) > 0 or not any(_has_content(path.parent / each) for each in _RECORDS_BESIDE):
+    beside = [path.parent / each for each in _RECORDS_BESIDE]
+    if size_of(path) > 0 or not any(
+        any(each.iterdir()) if each.is_dir() else size_of(each) > 0 for each in beside
+    ):
         return
     message = (
         f"{FILE} is missing or empty, but records lie beside it: put a backup in place with "
         "`canonry restore` into another folder, or move this folder away to begin anew"
     )
     raise BrokenInvariant("store.emptied", message)
-
-
-def _has_content(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else size_of(path) > 0
 
 
 def size_of(path: Path) -> int:

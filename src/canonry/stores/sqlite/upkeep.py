@@ -183,14 +183,11 @@ class LookingUpkeep(Upkeep):
         log = self._path.with_name(f"{self._path.name}-wal")
         told["file_bytes"] = self._path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0
-        told["integrity"] = await self._integrity()
-        return told
-
-    async def _integrity(self) -> str:
         try:
-            return await self._readers.long(_quick_check)
+            told["integrity"] = await self._readers.long(_quick_check)
         except Unavailable:
-            return "not known: the file is large, ask `canonry verify`"
+            told["integrity"] = "not known: the file is large, ask `canonry verify`"
+        return told
 
     def _fetch(self) -> Callable[[str], bytes]:
         """Reads a blob from a thread, while the event loop goes on."""

@@ -21,8 +21,8 @@ from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.sealing import Sealed, require_unaltered, unseal
 from canonry.readmodels.listing import UNCOUNTED, List, difference
 from canonry.readmodels.passages import Collection, Passage, is_searched, passages_of
-from canonry.stores.sqlite import catalog_views, records
-from canonry.stores.sqlite.catalog_views import Changed
+from canonry.stores.sqlite import catalog, records
+from canonry.stores.sqlite.catalog import Changed
 from canonry.stores.sqlite.records import Stored
 from canonry.stores.sqlite.rows import CountKey, body_of, look_up, pack, rows_of, thing_under
 from canonry.stores.sqlite.sightings import redate, reidentify
@@ -315,7 +315,7 @@ def _dated(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[Cou
 
 
 def _catalogued(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
-    catalog_views.show(db, changed)
+    catalog.show(db, changed)
 
 
 _Show: TypeAlias = Callable[[apsw.Connection, Sequence[Changed], Counter[CountKey]], None]

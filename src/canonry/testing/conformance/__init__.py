@@ -1,11 +1,5 @@
 """What a backend must prove: subclass each contract, give it a fixture `backend`, run pytest."""
 
-from canonry.testing.conformance.blobs import (
-    BlobsContract,
-    DurabilityContract,
-    DurableBlobsContract,
-    WritersContract,
-)
 from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.cuts import CutsContract
 from canonry.testing.conformance.documents import DocumentsContract, PlacesContract
@@ -22,7 +16,15 @@ from canonry.testing.conformance.kit import (
 from canonry.testing.conformance.ledger import LedgerContract
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
-from canonry.testing.conformance.upkeep import SharedUpkeepContract, SizesContract, UpkeepContract
+from canonry.testing.conformance.upkeep import (
+    BlobsContract,
+    DurabilityContract,
+    DurableBlobsContract,
+    SharedUpkeepContract,
+    SizesContract,
+    UpkeepContract,
+    WritersContract,
+)
 from canonry.testing.conformance.vectors import VectorsContract
 from canonry.testing.conformance.view import ViewContract
 

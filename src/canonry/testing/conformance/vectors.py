@@ -1,4 +1,4 @@
-"""The contract of `canonry.readmodels.ports.vectors.Vectors`: give it a fixture `vectors`."""
+"""The contract of `canonry.readmodels.ports.text.Vectors`: give it a fixture `vectors`."""
 
 import struct
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from canonry.readmodels.passages import Collection
-from canonry.readmodels.ports.vectors import (
+from canonry.readmodels.ports.text import (
     EmbeddingModel,
     Vector,
     VectorBatch,

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.readmodels.ports.vectors import Embedder, Purpose, Vector
+from canonry.readmodels.ports.text import Embedder, Purpose, Vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words

@@ -1,26 +1,382 @@
-"""A store on one server or several: opening it, joining servers to one store, and its upkeep.
-
-Servers become one store, and know each other by ids, whatever their addresses are. The first one
-named when there was none has the directory from then on. Every server knows which store it is a
-part of, so that none is left out, and none of another store is let in.
-"""
+"""A store whose spaces are divided between several servers; how a space moves to another one."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from typing import Final
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Final
 
-from psycopg.conninfo import conninfo_to_dict
+from psycopg import AsyncConnection, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from canonry.log.commits import ORIGIN, Position
+from canonry.log.group_appends import LogEnd
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.view import Finding, TouchedThere
-from canonry.stores.postgres.database import DEADLINE, Database, PgConnection, fetched, run
-from canonry.stores.postgres.shards.moving import drop_stage, hand, mend, mend_all, turn
-from canonry.stores.postgres.shards.servers import Directory, Server, ShardedLedger, Shards
-from canonry.stores.postgres.store import PostgresStore, open_database
-from canonry.values.errors import Conflict
+from canonry.log.sealing import Sealed, fault_in
+from canonry.readmodels.ports.view import Finding, TouchedThere, UpkeepProgress
+from canonry.stores.postgres.database import (
+    DEADLINE,
+    Database,
+    PgConnection,
+    PgRow,
+    fetched,
+    run,
+    translated,
+    written,
+)
+from canonry.stores.postgres.ledger import COLUMNS, ENTER, FIRST, LOCK, end_in, record, sealed_in
+from canonry.stores.postgres.shards.servers import LEASE, Directory, Server, ShardedLedger, Shards
+from canonry.stores.postgres.store import PostgresStore, looking_in, open_database
+from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
+
+# What whoever moves spaces has at hand: a connection of their own, the turn, and what is stored.
+#
+# By its connection a server knows soon that its owner is gone: nobody waits for who was killed.
+
+PAGE: Final = 100
+
+_ALIVE: Final = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+_SESSION: Final = (
+    "SELECT set_config('statement_timeout', '0', false), set_config('canonry.moving', 'on', false),"
+    " set_config('idle_in_transaction_session_timeout', '60s', false)"
+)
+_TRY: Final = "SELECT pg_try_advisory_lock(hashtext(%s))"
+_WAIT: Final = "SELECT pg_advisory_lock(hashtext(%s))"
+_COMMITS: Final = f"{COLUMNS}, touched"
+_LOG: Final = (
+    f"SELECT {_COMMITS} FROM commits WHERE space = %s AND position > %s ORDER BY position LIMIT %s"
+)
+_ARRIVED: Final = (
+    "INSERT INTO heads (space, position, recorded_at, hash, away) SELECT space, position,"
+    " recorded_at, hash, true FROM {staged}.heads ON CONFLICT (space) DO UPDATE SET"
+    " position = excluded.position, recorded_at = excluded.recorded_at, hash = excluded.hash,"
+    " away = true"
+)
+_LEFT: Final = (
+    "UPDATE heads SET position = 0, recorded_at = 0, hash = %s, away = true WHERE space = %s"
+)
+
+
+@asynccontextmanager
+async def hand(database: Database) -> AsyncIterator[PgConnection]:
+    """A connection for work of any length, which fences do not stop."""
+    with translated():
+        url = make_conninfo(database.url, **_ALIVE)
+        db = await AsyncConnection.connect(url, autocommit=True)
+        async with db:
+            await database.configure(db)
+            await run(db, _SESSION)
+            yield db
+
+
+@asynccontextmanager
+async def turn(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncIterator[bool]:
+    """Whether nobody else moves, mends or erases the space until the block ends."""
+    database = shards.first.database
+    async with hand(database) as db:
+        asked = (f"{database.name} moving {space}",)
+        ((got,),) = await fetched(db, _WAIT if waits else _TRY, asked)
+        yield waits or got
+
+
+async def log_of(db: PgConnection, space: SpaceId, after: Position) -> list[PgRow]:
+    """A page of the log as this transaction sees it, as rows of `INSERT`."""
+    return await fetched(db, _LOG, (space, after, PAGE))
+
+
+async def follow(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> None:
+    """Put the next commits of a log, as they are elsewhere, where it ends in this transaction.
+
+    Raises:
+        BrokenInvariant: `move.differs`, they do not follow it.
+    """
+    end = LogEnd(end_in((await fetched(db, LOCK, (space, FIRST)))[0]))
+    for row in rows:
+        sealed = _sealed(row)
+        if fault_in(sealed, position=Position(end.position + 1), previous=end.hash) is not None:
+            raise BrokenInvariant("move.differs", _DIFFERS)
+        end.follow(sealed)
+    await record(db, space, end, rows)
+
+
+def _sealed(row: PgRow) -> Sealed:
+    return sealed_in(row[:-1])
+
+
+def staged_in(database: Database, space: SpaceId) -> str:
+    """The schema in which a space is gathered before it arrives."""
+    return f"{database.name}_in_{sha256(space.encode()).hexdigest()[:12]}"
+
+
+async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
+    """Make empty tables for the records of one space, unless they are there."""
+    staged = staged_in(database, space)
+    async with db.transaction():
+        if (await fetched(db, "SELECT to_regclass(%s)::text", (f"{staged}.heads",)))[0][0]:
+            return
+        names = {"s": sql.Identifier(staged), "r": sql.Identifier(database.name)}
+        for statement in (
+            "CREATE SCHEMA {s}",
+            "CREATE TABLE {s}.heads (LIKE {r}.heads INCLUDING ALL)",
+            "CREATE TABLE {s}.commits (LIKE {r}.commits INCLUDING ALL)",
+        ):
+            await db.execute(sql.SQL(statement).format(**names))
+
+
+async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
+    """Forget what was gathered of a space that has not arrived, if anything was."""
+    staged = sql.Identifier(staged_in(database, space))
+    await db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(staged))
+
+
+async def arrive(db: PgConnection, database: Database, space: SpaceId) -> None:
+    """Put what was gathered among everything else, in a transaction; nobody may write to it yet."""
+    staged = sql.Identifier(staged_in(database, space)).as_string(db)
+    await run(db, ENTER, (database.name,))
+    await run(
+        db,
+        f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
+        " ORDER BY position",
+    )
+    await run(db, _ARRIVED.format(staged=staged))
+
+
+async def leave(server: Server, space: SpaceId) -> None:
+    """Take what a space has left behind; the fence stays for whoever still believes it there."""
+    async with hand(server.database) as db, db.transaction():
+        await run(db, ENTER, (server.database.name,))
+        await run(db, "DELETE FROM commits WHERE space = %s", (space,))
+        await run(db, _LEFT, (FIRST, space))
+
+
+# Moving a space from one server to another while it is written to.
+#
+# It is gathered at the target page by page, which may be interrupted anywhere and goes on when it
+# is begun again. Then, for as long as it takes to copy what was written last and until nobody
+# trusts an older directory any more, the space is fenced: whoever writes waits. At every moment
+# one server has all that was acknowledged, and the directory says which; who finds a fence whose
+# mover is gone takes it away there.
+
+_TRUSTED: Final = 1.1 * LEASE
+"""After so many seconds nobody trusts what the directory said before."""
+
+_DIFFERS: Final = "the copy of the space is not what was copied, and was thrown away: move it again"
+_END: Final = "SELECT position, hash FROM heads WHERE space = %s"
+_LAST: Final = f"{_END} FOR UPDATE"
+_FENCE: Final = "UPDATE heads SET away = %s WHERE space = %s"
+_FENCED: Final = "SELECT away, position FROM heads WHERE space = %s"
+_LEFTOVERS: Final = "SELECT space FROM heads WHERE away AND position > 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedSpace:
+    """What has moved: `gathered` commits in this run, the rest before; nobody wrote for `paused`.
+
+    `digest` is the SHA-256 of the space's lines in an export, the same before and after.
+    """
+
+    source: str
+    target: str
+    commits: int
+    gathered: int
+    size: int
+    digest: str
+    paused: float
+
+
+async def move_space(
+    shards: Shards,
+    space: SpaceId,
+    target: Server,
+    told: UpkeepProgress,
+    *,
+    line: Callable[[Sealed], bytes],
+) -> MovedSpace | None:
+    """Move a space to another server; None: it lives there already.
+
+    Both sides are compared by the `line` that each commit is in an export.
+
+    Raises:
+        Conflict: `space.moving`, another process moves it or erases in it.
+        NotFound: `space.unknown`.
+        BrokenInvariant: `move.differs`, the copy is not what was copied; nothing has moved.
+    """
+    async with turn(shards, space) as is_mine:
+        if not is_mine:
+            message = "another process moves this space or erases in it: wait until it has ended"
+            raise Conflict("space.moving", message)
+        await _mended(shards, space)
+        source = shards.servers[await shards.directory.asked(space)]
+        if await source.store.ledger.head(space) == ORIGIN:
+            raise NotFound("space.unknown", "there is no space with this id", id=space)
+        if source.id == target.id:
+            return None
+        moving = _Moving(shards, space, source, target, told)
+        await moving.gather()
+        return await moving.switch(_Digests(line))
+
+
+async def mend(shards: Shards, space: SpaceId) -> bool:
+    """End the move of a space whose mover is gone; False where somebody is still at it."""
+    async with turn(shards, space) as is_mine:
+        if is_mine:
+            await _mended(shards, space)
+        return is_mine
+
+
+async def mend_all(shards: Shards) -> None:
+    """End every move whose mover is gone."""
+    left = {
+        SpaceId(space)
+        for server in shards.servers.values()
+        for (space,) in await server.database.rows(_LEFTOVERS)
+    }
+    for space in sorted(left):
+        await mend(shards, space)
+
+
+async def _mended(shards: Shards, space: SpaceId) -> None:
+    """Where the directory says that the space lives is all of it: let it be written there alone."""
+    home = await shards.directory.asked(space)
+    for server in shards.servers.values():
+        rows = await server.database.rows(_FENCED, (space,))
+        is_away, position = rows[0] if rows else (False, ORIGIN)
+        if server.id == home and is_away:
+            await asyncio.sleep(_TRUSTED)
+            async with hand(server.database) as db:
+                await run(db, _FENCE, (False, space))
+        elif server.id != home and position > ORIGIN:
+            await leave(server, space)
+
+
+@dataclass(slots=True)
+class _Digests:
+    """What both sides hold, each commit as a `line` of an export."""
+
+    line: Callable[[Sealed], bytes]
+    mine: Any = field(default_factory=sha256)
+    theirs: Any = field(default_factory=sha256)
+    size: int = 0
+
+    def take(self, rows: Sequence[PgRow]) -> None:
+        for row in rows:
+            line = self.line(_sealed(row))
+            self.mine.update(line)
+            self.size += len(line)
+
+    def took(self, rows: Sequence[PgRow]) -> None:
+        for row in rows:
+            self.theirs.update(self.line(_sealed(row)))
+
+
+@dataclass(slots=True)
+class _Moving:
+    """One move of one space by whoever has the turn."""
+
+    shards: Shards
+    space: SpaceId
+    source: Server
+    target: Server
+    told: UpkeepProgress
+    gathered: int = 0
+
+    async def gather(self) -> None:
+        """Copy the log into tables beside; what is there already stays."""
+        total = await self.source.store.ledger.head(self.space)
+        async with hand(self.target.database) as db:
+            await make_stage(db, self.target.database, self.space)
+            staged = staged_in(self.target.database, self.space)
+
+            async def write(db: PgConnection) -> None:
+                await looking_in(db, staged, self.target.database.name)
+                await follow(db, self.space, page)
+
+            rows = await fetched(db, _END.replace("heads", f"{staged}.heads"), (self.space,))
+            done = Position(rows[0][0] if rows else ORIGIN)
+            while page := await self._page(done):
+                await written(db, write)
+                self.gathered += len(page)
+                done = Position(page[-1][1])
+                self.told(done, max(total, done))
+
+    async def _page(self, after: Position) -> list[PgRow]:
+        return await self.source.database.rows(_LOG, (self.space, after, PAGE))
+
+    async def switch(self, digests: _Digests) -> MovedSpace:
+        """Let the space live at the target from now on, whole and written by nobody meanwhile."""
+        try:
+            began, commits = await self._change_over(digests)
+            await self.shards.directory.switch(self.space, self.target.id)
+            await asyncio.sleep(_TRUSTED)
+            async with hand(self.target.database) as db:
+                await run(db, _FENCE, (False, self.space))
+                paused = time.monotonic() - began
+                await drop_stage(db, self.target.database, self.space)
+        except BaseException as error:
+            with suppress(CanonryError):
+                await _mended(self.shards, self.space)
+                if isinstance(error, BrokenInvariant):
+                    await self._forget()
+            raise
+        await leave(self.source, self.space)
+        return MovedSpace(
+            source=self.source.name,
+            target=self.target.name,
+            commits=commits,
+            gathered=self.gathered,
+            size=digests.size,
+            digest=digests.mine.hexdigest(),
+            paused=paused,
+        )
+
+    async def _change_over(self, digests: _Digests) -> tuple[float, Position]:
+        """Both servers have all of the space then, and neither lets anybody write to it."""
+        target, source = self.target.database, self.source.database
+        async with hand(target) as there, hand(source) as here, there.transaction():
+            await arrive(there, target, self.space)
+            done = await self._follow(there, ORIGIN, digests)
+            async with here.transaction():
+                await run(here, ENTER, (source.name,))
+                ((end, _),) = await fetched(here, _LAST, (self.space,))
+                began = time.monotonic()
+                await self._follow(there, done, digests)
+                ((arrived, _),) = await fetched(there, _END, (self.space,))
+                if arrived != end or digests.mine.digest() != digests.theirs.digest():
+                    raise BrokenInvariant("move.differs", _DIFFERS)
+                await run(here, _FENCE, (True, self.space))
+        return began, end
+
+    async def _follow(self, there: PgConnection, after: Position, digests: _Digests) -> Position:
+        """Read both sides past `after`; what the target has not yet, it is given."""
+        while page := await self._page(after):
+            digests.take(page)
+            copied = await log_of(there, self.space, after)
+            if len(copied) < len(page):
+                await follow(there, self.space, page[len(copied) :])
+                copied = await log_of(there, self.space, after)
+            digests.took(copied[: len(page)])
+            after = Position(page[-1][1])
+        return after
+
+    async def _forget(self) -> None:
+        """Drop what was gathered, so that the next move begins anew."""
+        async with hand(self.target.database) as db:
+            await drop_stage(db, self.target.database, self.space)
+
+
+# A store on one server or several: opening it, joining servers to one store, and its upkeep.
+#
+# Servers become one store, and know each other by ids, whatever their addresses are. The first one
+# named when there was none has the directory from then on. Every server knows which store it is a
+# part of, so that none is left out, and none of another store is let in.
 
 _OWN: Final = "SELECT server, store, own FROM shards"
 _IS_EMPTY: Final = "SELECT NOT EXISTS (SELECT 1 FROM heads WHERE position > 0)"
