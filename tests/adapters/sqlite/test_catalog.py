@@ -39,7 +39,7 @@ STATEMENTS = {
     "a page of items": catalog._ITEMS,
     "a page of relations": catalog._FROM,
     "counts of relations": catalog._COUNTS,
-    "a node": catalog_graph._CATALOG_NODE,
+    "a node": catalog_graph._FIND_NODE,
     "the first neighbours": catalog_graph._FIRST,
     "the next neighbours": catalog_graph._NEXT,
     "edges outward": catalog_graph._OUTWARD,
