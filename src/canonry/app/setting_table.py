@@ -120,12 +120,15 @@ FLAG: Final = SettingKind(
 NUMBER: Final = SettingKind(
     expected="a number above 0", of_text=_number, of_toml=_number, metavar="NUMBER"
 )
+URL, UUID = replace(TEXT, metavar="URL"), replace(TEXT, metavar="UUID")
+SECONDS: Final = replace(NUMBER, metavar="SECONDS")
 NAMES: Final = SettingKind(
     expected="names separated by commas",
     of_text=_names_of_text,
     of_toml=_names_of_toml,
     metavar="NAME,...",
 )
+UUIDS: Final = replace(NAMES, metavar="UUID,...")
 
 
 def one_of(*choices: str) -> SettingKind:
@@ -196,7 +199,11 @@ def setting(
     metavar: str = "",
     told: str | None = None,
 ) -> Any:
-    """A field of `Settings`; `told` is how its default is told where the value says too little."""
+    """A field of `Settings`; `told` is how its default is told where the value says too little.
+
+    A flag is off by default.
+    """
+    default = False if kind.flag and default is None else default
     metadata = {
         "kind": kind,
         "help": help,
@@ -293,10 +300,9 @@ class Settings:
         default="full",
     )
     postgres_url: str | None = setting(
-        TEXT,
+        URL,
         "Keep records and files in this PostgreSQL database, which many machines may share; "
         "its password is PGPASSWORD.",
-        metavar="URL",
         told="the data folder holds it",
     )
     records_shards: tuple[str, ...] = setting(
@@ -316,49 +322,41 @@ class Settings:
     postgres_copy: bool = setting(
         FLAG,
         "Has no effect any more: a machine always answers from a copy in its data folder.",
-        default=False,
         told="always",
     )
     mongodb_url: str | None = setting(
-        TEXT,
+        URL,
         "Keep records and documents in this MongoDB deployment, which many machines may share; "
         "its password is CANONRY_MONGODB_PASSWORD.",
-        metavar="URL",
         told="the data folder holds them",
     )
     mongodb_database: str = setting(TEXT, "The database of the deployment.", default="canonry")
     neo4j_url: str | None = setting(
-        TEXT,
+        URL,
         "Show the state of a store on servers as a graph in this Neo4j server, such as "
         "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD.",
-        metavar="URL",
         told="there is no graph",
     )
     opensearch_url: str | None = setting(
-        TEXT,
+        URL,
         "Keep the index of words of a store on servers in this OpenSearch server, such as "
         "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD.",
-        metavar="URL",
         told="the copy on each machine",
     )
     qdrant_url: str | None = setting(
-        TEXT,
+        URL,
         "Keep the index of meaning of a store on servers in this Qdrant server; its key is "
         "CANONRY_QDRANT_KEY.",
-        metavar="URL",
         told="PostgreSQL; beside MongoDB the data folder of each machine",
     )
     files_url: str | None = setting(
-        TEXT,
+        URL,
         "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX; "
         "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-        metavar="URL",
         told="PostgreSQL holds them; beside MongoDB the data folder",
     )
     files_endpoint: str | None = setting(
-        TEXT,
-        "Where the object store of files.url is, if not at Amazon.",
-        metavar="URL",
+        URL, "Where the object store of files.url is, if not at Amazon."
     )
     toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
     http: str | None = setting(
@@ -376,11 +374,9 @@ class Settings:
     agent_id: str | None = setting(
         TEXT, "Name of that agent.", metavar="ID", told="the first agent type"
     )
-    user: str | None = setting(TEXT, "The person on whose behalf the agent acts.", metavar="UUID")
+    user: str | None = setting(UUID, "The person on whose behalf the agent acts.")
     trust_meta: bool = setting(
-        FLAG,
-        'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
-        default=False,
+        FLAG, 'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].'
     )
     authorities: tuple[str, ...] | None = setting(
         some_of(*Authority),
@@ -388,32 +384,25 @@ class Settings:
         told="all for the CanonKeeper, all but gm for others",
     )
     characters: tuple[str, ...] = setting(
-        NAMES,
+        UUIDS,
         "The characters whose secrets the agent may know, beside those of its user.",
-        metavar="UUID,...",
         default=(),
     )
     spaces: tuple[str, ...] | None = setting(
-        NAMES, "The only universes that the agent may see.", metavar="UUID,...", told="all"
+        UUIDS, "The only universes that the agent may see.", told="all"
     )
     world: str | None = setting(
-        TEXT,
-        "The world that world tools are about; the space of calls of canon that name none.",
-        metavar="UUID",
+        UUID, "The world that world tools are about; the space of calls of canon that name none."
     )
-    memory: bool = setting(
-        FLAG, "Keep the store in memory only; it ends with the process.", default=False
-    )
+    memory: bool = setting(FLAG, "Keep the store in memory only; it ends with the process.")
     contract_only: bool = setting(
-        FLAG,
-        "Serve the published contract alone: its tools, arguments, types, defaults and rates.",
-        default=False,
+        FLAG, "Serve the published contract alone: its tools, arguments, types, defaults and rates."
     )
     tools: tuple[str, ...] | None = setting(
         NAMES, "The only tools to serve; * stands for any letters.", told="all"
     )
     read_only: bool = setting(
-        FLAG, "Serve only the tools that write nothing, whatever else is set.", default=False
+        FLAG, "Serve only the tools that write nothing, whatever else is set."
     )
     error_mode: str = setting(
         one_of("result", "jsonrpc"),
@@ -421,9 +410,8 @@ class Settings:
         default="result",
     )
     deadline: float | None = setting(
-        NUMBER,
+        SECONDS,
         "The longest that any call may take, whatever its tool needs.",
-        metavar="SECONDS",
         told="30, and 120 for files",
     )
     rate_limit: float | None = setting(
@@ -433,7 +421,7 @@ class Settings:
         told="no limit",
     )
     published_rates: bool = setting(
-        FLAG, "Enforce the rates that a contract publishes for each user or client.", default=False
+        FLAG, "Enforce the rates that a contract publishes for each user or client."
     )
     log_level: str = setting(
         one_of("info", "warning"),
@@ -441,9 +429,7 @@ class Settings:
         default="info",
     )
     http_public: bool = setting(
-        FLAG,
-        "Allow an address beyond this machine without bearer tokens; rarely right.",
-        default=False,
+        FLAG, "Allow an address beyond this machine without bearer tokens; rarely right."
     )
     http_allowed_hosts: tuple[str, ...] = setting(
         NAMES,
@@ -478,10 +464,9 @@ class Settings:
         told="half of http_connections",
     )
     http_idle: float = setting(
-        NUMBER,
+        SECONDS,
         "How long a connection may say nothing; longer than a proxy keeps its own.",
         default=60.0,
-        metavar="SECONDS",
     )
     http_sessions_each: float = setting(
         NUMBER,
@@ -495,16 +480,13 @@ class Settings:
         metavar="MIB",
     )
     auth_issuer: str | None = setting(
-        TEXT, "Who signs bearer tokens; switches token verification on.", metavar="URL"
+        URL, "Who signs bearer tokens; switches token verification on."
     )
     auth_audience: str | None = setting(TEXT, "The audience that a token must be for.")
     auth_resource_url: str | None = setting(
-        TEXT,
-        "The address under which clients reach this server.",
-        metavar="URL",
-        told="http://HOST:PORT/mcp",
+        URL, "The address under which clients reach this server.", told="http://HOST:PORT/mcp"
     )
-    auth_jwks_url: str | None = setting(TEXT, "Where the issuer publishes its keys.", metavar="URL")
+    auth_jwks_url: str | None = setting(URL, "Where the issuer publishes its keys.")
     auth_keys_hours: float = setting(
         NUMBER,
         "How long the issuer's last known keys count while the issuer does not answer.",
@@ -529,9 +511,8 @@ class Settings:
         told="none: such a token may call nothing",
     )
     auth_default_spaces: tuple[str, ...] = setting(
-        NAMES,
+        UUIDS,
         "The spaces of tokens that name none; * stands for all.",
-        metavar="UUID,...",
         default=(),
         told="none: such a token may call nothing",
     )
@@ -567,14 +548,13 @@ class Settings:
         TEXT, 'The same before a passage, such as "passage: ".', metavar="TEXT", told="nothing"
     )
     recall_patience: float = setting(
-        NUMBER,
+        SECONDS,
         "The longest that a search waits for the model before it goes on by words; half of "
         "the deadline at most.",
         default=10.0,
-        metavar="SECONDS",
     )
     recall_url: str | None = setting(
-        TEXT, "The base address of the endpoint; its key is CANONRY_RECALL_KEY.", metavar="URL"
+        URL, "The base address of the endpoint; its key is CANONRY_RECALL_KEY."
     )
     recall_reranker: str = setting(
         one_of("none", "cohere", "tei"),
@@ -584,18 +564,13 @@ class Settings:
         metavar="NAME",
     )
     recall_rerank_url: str | None = setting(
-        TEXT,
-        "The base address of that endpoint, before /rerank; its key is CANONRY_RERANK_KEY.",
-        metavar="URL",
+        URL, "The base address of that endpoint, before /rerank; its key is CANONRY_RERANK_KEY."
     )
     recall_rerank_model: str | None = setting(
         TEXT, "The model of that endpoint, by its name there."
     )
     recall_rerank_patience: float = setting(
-        NUMBER,
-        "The longest that a search waits for it before it goes on without.",
-        default=2.0,
-        metavar="SECONDS",
+        SECONDS, "The longest that a search waits for it before it goes on without.", default=2.0
     )
     recall_library: str = setting(
         one_of("fastembed", "sentence_transformers"),
@@ -612,7 +587,7 @@ class Settings:
     )
     truth_model: str | None = setting(TEXT, "The language model, by its name at the endpoint.")
     truth_url: str | None = setting(
-        TEXT, "The base address of the endpoint, up to and with its version.", metavar="URL"
+        URL, "The base address of the endpoint, up to and with its version."
     )
     truth_upload_roots: tuple[str, ...] = setting(
         NAMES,
@@ -622,18 +597,15 @@ class Settings:
         told="the working folder; none over HTTP",
     )
     truth_public_url: str | None = setting(
-        TEXT,
+        URL,
         "The address under which clients reach this server to fetch files.",
-        metavar="URL",
         told="the address served",
     )
     dialogue_model: str | None = setting(
         TEXT, "The language model for characters of a world, by its name at the endpoint."
     )
     dialogue_url: str | None = setting(
-        TEXT,
-        "Base address of an endpoint of the openai protocol; its key is CANONRY_DIALOGUE_KEY.",
-        metavar="URL",
+        URL, "Base address of an endpoint of the openai protocol; its key is CANONRY_DIALOGUE_KEY."
     )
     dialogue_moderator: str | None = setting(
         TEXT, "What moderates beside the rules: a model at that endpoint, or `local`, on the CPU."
@@ -642,7 +614,7 @@ class Settings:
         TEXT, "The model that reads players at that endpoint; where it fails, the rules do."
     )
     dialogue_seconds: float = setting(
-        NUMBER, "How long a player waits for what a model says.", default=2.5, metavar="SECONDS"
+        SECONDS, "How long a player waits for what a model says.", default=2.5
     )
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
