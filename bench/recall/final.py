@@ -11,10 +11,11 @@ from bench.recall.keywords import Keywords, in_order
 from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST
 from canonry.language.texts.stems import stems_of, terms_of
-from canonry.readmodels.keywords import K1, B
 from canonry.readmodels.ports.text import Purpose
 from canonry.readmodels.ranking import (
+    K1,
     WIDER,
+    B,
     PassageCandidate,
     names_in,
     naming,

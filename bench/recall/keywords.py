@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
 from canonry.language.texts.stems import asked_stems, stems_of
-from canonry.readmodels.keywords import CORRECTED, K1, B, Figures, alike, most_frequent
-from canonry.readmodels.ranking import Asked
+from canonry.readmodels.ranking import CORRECTED, K1, Asked, B, Figures, alike, most_frequent
 
 
 class Keywords:

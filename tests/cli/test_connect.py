@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.cli.connecting import json_text, toml_text
-from canonry.cli.connecting.clients import CLIENTS, Machine, launch
+from canonry.cli.connecting.command import CLIENTS, Machine, launch
 from tests.cli.run import Done, canonry
 
 MAC = "Library/Application Support"

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.log.canon import fold
-from canonry.log.encoding import (
+from canonry.log.entries import CHANGE_KINDS, THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
+from canonry.log.sealing import (
     ENCODING_VERSION,
     MIN_READER,
     UPCASTERS,
@@ -21,7 +22,6 @@ from canonry.log.encoding import (
     kind_of,
     upcast,
 )
-from canonry.log.entries import CHANGE_KINDS, THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
 from canonry.testing.strategies import json_values
 from canonry.values.errors import BrokenInvariant
 from canonry.values.json_values import decode_json, encode_json

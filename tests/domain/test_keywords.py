@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.readmodels.keywords import (
+from canonry.readmodels.ranking import (
     DOUBTED_MAX,
     MEANT_MAX,
     SOUGHT_MAX,

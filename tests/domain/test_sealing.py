@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
-from canonry.log.encoding import kind_of
 from canonry.log.entries import Redacted
-from canonry.log.sealing import GENESIS, ErasablePart, Sealed, commit_of, fault_in, seal, unseal
+from canonry.log.sealing import (
+    GENESIS,
+    ErasablePart,
+    Sealed,
+    commit_of,
+    fault_in,
+    kind_of,
+    seal,
+    unseal,
+)
 from canonry.testing.things import a_fact, a_memory, a_turn, ident, made
 from canonry.testing.worlds import a_draft
 from canonry.values.ids import CommitId

@@ -1,7 +1,6 @@
 """The second round: of the first passages those come first that say more than the question."""
 
-from canonry.readmodels.keywords import figures_of
-from canonry.readmodels.ranking import Asked
+from canonry.readmodels.ranking import Asked, figures_of
 from canonry.recall.domain.questions import may_reorder, ordered_again, said_beside
 from canonry.values.policy import RankingWeights
 

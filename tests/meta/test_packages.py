@@ -49,7 +49,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "jsonschema_rs": ("gateway", "testing"),
     "msgspec": (
         "values/json_values.py",
-        "log/encoding.py",
+        "log/sealing.py",
         "world/domain",
         "stores",
         "server/middleware.py",

@@ -10,7 +10,6 @@ from typing_extensions import override
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Erased
 from canonry.log.items.scenes import Speaker
-from canonry.readmodels.keywords import Figures
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import (
     Embedder,
@@ -21,6 +20,7 @@ from canonry.readmodels.ports.text import (
     TextQuery,
     Vector,
 )
+from canonry.readmodels.ranking import Figures
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.find_passages import FoundPassages, find_passages
 from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices

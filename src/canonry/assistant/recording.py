@@ -15,8 +15,8 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import DESCRIPTION
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
-from canonry.readmodels.keywords import sought_in
 from canonry.readmodels.ports.state import EntityQuery
+from canonry.readmodels.ranking import sought_in
 from canonry.records.domain.asking import sought, texts_in, words_in
 from canonry.records.domain.assertions import Warned
 from canonry.records.domain.interpretations import Found, require_record

@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
 from canonry.app.packages import is_installed, require_package
-from canonry.cli.connecting.clients import launch
+from canonry.cli.connecting.command import launch
 from canonry.cli.options import OUT_FOLDER, examples
 from canonry.cli.screen import tell, whole_file
 from canonry.cli.serve import inspect_folder

@@ -7,8 +7,8 @@ import apsw
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.log.encoding import encode_thing
 from canonry.log.entries import THING_KINDS, Thing
+from canonry.log.sealing import encode_thing
 from canonry.stores.sqlite import verification as comparison
 from canonry.stores.sqlite.rows import body_of, said_in, thing_in
 from canonry.testing.things import a_turn, an_entity, an_observation

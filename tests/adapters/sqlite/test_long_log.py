@@ -9,7 +9,7 @@ import pytest
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.memory import MemoryBlobs
 from canonry.stores.sqlite import SqliteUpkeep
-from canonry.stores.sqlite.checkpoints import PAGES_KEPT
+from canonry.stores.sqlite.connections import PAGES_KEPT
 from canonry.stores.sqlite.verification import verify_store
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import HandClock, an_append

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.stores.sqlite.checkpoints import Turnstile
+from canonry.stores.sqlite.connections import Turnstile
 from canonry.values.errors import Unavailable
 
 

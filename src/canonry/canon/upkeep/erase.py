@@ -21,7 +21,6 @@ from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.language.texts.stems import terms_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
-from canonry.log.encoding import encode_entry, kind_of
 from canonry.log.entries import (
     CHANGE_KINDS,
     THING_KINDS,
@@ -41,6 +40,7 @@ from canonry.log.items.scenes import Memory, Turn
 from canonry.log.items.sources import Snippet, Source, SourceType
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import RegisteredSchema
+from canonry.log.sealing import encode_entry, kind_of
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.view import Upkeep

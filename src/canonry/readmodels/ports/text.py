@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
-from canonry.readmodels.keywords import Figures
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
-from canonry.readmodels.ranking import Asked
+from canonry.readmodels.ranking import Asked, Figures
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import SpaceId
 

@@ -20,8 +20,7 @@ from canonry.language.texts.stems import (
     stems_of,
     terms_of,
 )
-from canonry.readmodels.keywords import Figures, Measure
-from canonry.readmodels.ranking import Asked, breadth, scale_of
+from canonry.readmodels.ranking import Asked, Figures, Measure, breadth, scale_of
 from canonry.values.calendars.declaring import read_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.errors import InvalidInput

@@ -9,7 +9,6 @@ from canonry.canon.session.canon import Canon
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
-from canonry.readmodels.keywords import sought_in
 from canonry.readmodels.passages import Collection, Passage, names_of, passages_of
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
@@ -23,6 +22,7 @@ from canonry.readmodels.ranking import (
     naming,
     pool_for,
     rank_passages,
+    sought_in,
 )
 from canonry.recall.domain.questions import (
     FIRST,

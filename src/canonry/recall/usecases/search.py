@@ -18,11 +18,16 @@ from canonry.log.items.facts import (
     Relation,
 )
 from canonry.log.items.sources import Source
-from canonry.readmodels.keywords import measure_of, sought_in
 from canonry.readmodels.passages import STANDING, Collection, Passage, names_of, passages_of
 from canonry.readmodels.ports.state import RelationQuery, Spaces
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ranking import PassageCandidate, Ranked, rank_passages
+from canonry.readmodels.ranking import (
+    PassageCandidate,
+    Ranked,
+    measure_of,
+    rank_passages,
+    sought_in,
+)
 from canonry.recall.domain.context import without_repeats
 from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_passages import (

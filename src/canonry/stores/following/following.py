@@ -28,11 +28,11 @@ from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
-from canonry.readmodels.keywords import Figures
 from canonry.readmodels.ports.documents import Engine
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import Folded, Projection
+from canonry.readmodels.ranking import Figures
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, Unavailable
 from canonry.values.fields import spread
 from canonry.values.ids import CommitId, SpaceId

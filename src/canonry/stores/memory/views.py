@@ -36,7 +36,6 @@ from canonry.readmodels.catalog import (
     require_project,
 )
 from canonry.readmodels.edges import ALWAYS, Way, holds_at, kind_of, way_of
-from canonry.readmodels.keywords import Figures, figures_of, measure_of, sought_in
 from canonry.readmodels.passages import Passage, passages_of
 from canonry.readmodels.ports.documents import (
     Catalog,
@@ -68,6 +67,7 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.readmodels.ranking import Figures, figures_of, measure_of, sought_in
 from canonry.readmodels.timeline import (
     TimelineEntry,
     TimelineEvent,

@@ -31,13 +31,15 @@ from canonry.log.sealing import (
 )
 from canonry.stores.mongodb.database import (
     BsonDocument,
+    Looks,
     MongoDatabase,
+    SharedAnswers,
     StoredCommit,
+    WriterGate,
     as_canonry,
     is_taken,
     is_unsure,
 )
-from canonry.stores.mongodb.gate import Looks, SharedAnswers, WriterGate
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant

@@ -12,12 +12,12 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.encoding import encode_thing
 from canonry.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import encode_thing
 from canonry.readmodels.listing import rows_of
 from canonry.readmodels.ports.view import Finding, Folded, Projection
 from canonry.stores.mongodb.database import (

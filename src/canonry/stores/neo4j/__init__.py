@@ -1,6 +1,5 @@
 """The graph in Neo4j: a view that people can walk through in the server's own browser."""
 
-from canonry.stores.neo4j.database import Neo4jDatabase
-from canonry.stores.neo4j.graph import Neo4jGraph
+from canonry.stores.neo4j.graph import Neo4jDatabase, Neo4jGraph
 
 __all__ = ["Neo4jDatabase", "Neo4jGraph"]

@@ -17,9 +17,13 @@ from canonry.language.texts.stems import LONGEST, lengths_near, slips_forgiven, 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.ports.world import scope
-from canonry.readmodels.keywords import (
+from canonry.readmodels.passages import Passage, is_silenced, passages_of
+from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.readmodels.ports.view import Folded, Projection, following
+from canonry.readmodels.ranking import (
     MEANT_MAX,
     START_LENGTH,
+    Asked,
     Figures,
     Measure,
     Sought,
@@ -30,10 +34,6 @@ from canonry.readmodels.keywords import (
     picked,
     sought_in,
 )
-from canonry.readmodels.passages import Passage, is_silenced, passages_of
-from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
-from canonry.readmodels.ports.view import Folded, Projection, following
-from canonry.readmodels.ranking import Asked
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 

@@ -11,7 +11,6 @@ from psycopg import AsyncConnection, errors, sql
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
-from canonry.log.encoding import ENCODING_VERSION
 from canonry.log.folding import key_hash
 from canonry.log.group_appends import (
     TOUCHED_MAX,
@@ -25,6 +24,7 @@ from canonry.log.group_appends import (
 from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
 from canonry.log.ports.world import Call, Clock, Identities, Turns
 from canonry.log.sealing import (
+    ENCODING_VERSION,
     GENESIS,
     ErasablePart,
     Sealed,

@@ -12,10 +12,10 @@ from psycopg import AsyncConnection, errors, sql
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.encoding import ENCODING_VERSION, MIN_READER
 from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.readmodels.ports.view import Finding, TouchedThere
 from canonry.stores.postgres.database import (
     CONNECTIONS,

@@ -17,7 +17,6 @@ from canonry.log.sealing import require_unaltered, unseal
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.stores.sqlite import records, views
 from canonry.stores.sqlite import store as schema
-from canonry.stores.sqlite.checkpoints import try_lock
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
     OpenMode,
@@ -26,6 +25,7 @@ from canonry.stores.sqlite.connections import (
     make_private,
     transaction,
     translated,
+    try_lock,
 )
 from canonry.stores.sqlite.ledger import heads_of
 from canonry.stores.sqlite.records import Stored

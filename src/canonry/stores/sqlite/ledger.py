@@ -15,14 +15,12 @@ import apsw
 from typing_extensions import override
 
 from canonry.log.commits import Append, Appended, Commit, Outcome, Position, Stale
-from canonry.log.encoding import encode_entry
 from canonry.log.entries import Entry
 from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched
 from canonry.log.ports.world import closed
-from canonry.log.sealing import Sealed, commit_of, fault_in, require_unaltered, unseal
+from canonry.log.sealing import Sealed, commit_of, encode_entry, fault_in, require_unaltered, unseal
 from canonry.stores.sqlite import records
-from canonry.stores.sqlite.checkpoints import Turnstile
-from canonry.stores.sqlite.connections import Anchor, Readers, as_canonry
+from canonry.stores.sqlite.connections import Anchor, Readers, Turnstile, as_canonry
 from canonry.stores.sqlite.records import Stored, Tip, is_long
 from canonry.stores.sqlite.rows import number, pack, unpack, unpack_keys
 from canonry.stores.sqlite.views import Folder

@@ -9,18 +9,20 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.log.encoding import ENCODING_VERSION, MIN_READER
 from canonry.log.folding import key_hash
 from canonry.log.ports.ledger import Blobs, Sealer
 from canonry.log.ports.world import Clock, Identities
+from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.stores.sqlite.catalog import SqliteCatalog
-from canonry.stores.sqlite.checkpoints import PATIENCE_MS, Checkpoints, Turnstile
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
+    PATIENCE_MS,
     Anchor,
+    Checkpoints,
     Durability,
     OpenMode,
     Readers,
+    Turnstile,
     connect,
     newer,
     not_canonry,

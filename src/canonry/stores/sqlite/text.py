@@ -11,8 +11,14 @@ import apsw
 from typing_extensions import override
 
 from canonry.language.texts.stems import lengths_near, stems_of
-from canonry.readmodels.keywords import (
+from canonry.readmodels.listing import List
+from canonry.readmodels.passages import Collection as PassagesCollection
+from canonry.readmodels.passages import Passage
+from canonry.readmodels.ports.state import Spaces
+from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.readmodels.ranking import (
     POSTINGS_MAX,
+    Asked,
     Figures,
     Measure,
     Sought,
@@ -24,12 +30,6 @@ from canonry.readmodels.keywords import (
     picked,
     sought_in,
 )
-from canonry.readmodels.listing import List
-from canonry.readmodels.passages import Collection as PassagesCollection
-from canonry.readmodels.passages import Passage
-from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
-from canonry.readmodels.ranking import Asked
 from canonry.stores.sqlite.rows import CountKey, counted, number, pack, thing_in, unpack
 from canonry.stores.sqlite.state import SqliteView
 from canonry.stores.sqlite.views import (
