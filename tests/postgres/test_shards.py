@@ -33,7 +33,7 @@ STEPS = ("make_stage", "arrive", "switch", "drop_stage", "leave")
 MOVER = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from canonry.stores.postgres.shards import moving
+from canonry.stores.postgres.shards import store as moving
 from canonry.stores.postgres.shards.servers import Directory
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.examination import quietly
