@@ -258,13 +258,7 @@ def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
         await opened.close()
 
     canon = opened.canon.revise_service(RecallServices, recall=recall, reranking=reranking).whole
-    return KeptStore(
-        canon=canon,
-        close=close,
-        upkeep=opened.upkeep,
-        vectors=opened.vectors,
-        mover=opened.mover,
-    )
+    return replace(opened, canon=canon, close=close)
 
 
 def _whole(store: KeptStore) -> KeptStore:

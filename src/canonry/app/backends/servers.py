@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from typing_extensions import override
@@ -548,15 +548,9 @@ async def open_on_server(
 
 def over_copy(copy: Canon, ledger: Ledger, follower: Follower) -> Canon:
     """The records of a server before the views of a copy that follows them."""
-    return replace(
-        copy,
-        ledger=ledger,
-        state=follower.view(copy.state),
-        documents=follower.view(copy.documents),
-        text=follower.view(copy.text),
-        catalog=follower.view(copy.catalog),
-        places=follower.view(copy.places),
-    )
+    names = ("state", "documents", "text", "catalog", "places")
+    views: dict[str, Any] = {name: follower.view(getattr(copy, name)) for name in names}
+    return replace(copy, ledger=ledger, **views)
 
 
 def _showing(view: Projection, canon: Canon) -> Projector:

@@ -253,8 +253,8 @@ class WorkUnderWay:
             if not self._count:
                 self._idle.set()
 
-    async def end(self, seconds: float) -> None:
-        """Let nothing begin any more, and wait for what has begun."""
+    async def end(self, seconds: float | None) -> None:
+        """Let nothing begin any more, and wait for what has begun; None: however long it takes."""
         self.is_closed = True
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), seconds)

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
@@ -25,7 +25,7 @@ from canonry.log.entries import Entry, Erased, Thing
 from canonry.log.folding import ANY, thing_key
 from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.world import scope
+from canonry.log.ports.world import WorkUnderWay, scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.documents import Engine
@@ -374,15 +374,11 @@ class JoinedLedger(Ledger):
         """Whether the state is a copy's; else the log keeps it, and folds each draft itself."""
         self._views = _Debt(projector)
         self._cursor = 0
-        self._ended = False
-        self._appending = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._work = WorkUnderWay()
 
     async def finish(self) -> None:
         """Let what was begun be written, and nothing after it; for whoever closes the engines."""
-        self._ended = True
-        await self._idle.wait()
+        await self._work.end(None)
 
     async def settle(self) -> None:
         """Let the views show what this process was told to be written, before a call others' too.
@@ -413,21 +409,8 @@ class JoinedLedger(Ledger):
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
-        if self._ended:
-            raise Unavailable("ledger.closed", "the store is closed; open it again")
-        with self._begun():
+        with self._work.begun():
             return await self._append(batch)
-
-    @contextmanager
-    def _begun(self) -> Iterator[None]:
-        self._appending += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self._appending -= 1
-            if not self._appending:
-                self._idle.set()
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(FORESEEN_MAX):
@@ -437,7 +420,8 @@ class JoinedLedger(Ledger):
                 break
             if (call := scope()) is not None:
                 call.told.is_up = False
-            if await self._is_stale(batch[0]):
+            first = batch[0]  # it may be what was foreseen that is stale, and not the verdict
+            if first.reads and await self._log.head(first.draft.space) > first.judged_at:
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             space, is_new = item.draft.space, False
@@ -471,10 +455,6 @@ class JoinedLedger(Ledger):
             await load(self._projector.state, commit.entries, things)
             told.append(_touched(commit, things))
         return told
-
-    async def _is_stale(self, item: Append) -> bool:
-        """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
-        return await self._log.head(item.draft.space) > item.judged_at and bool(item.reads)
 
     async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
         """Each with what it touches, which holds while nobody else changes what it changes."""

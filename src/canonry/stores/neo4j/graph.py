@@ -410,11 +410,6 @@ def labels_of(thing: Thing) -> tuple[str, ...]:
             return (label,)
 
 
-def edges_of(thing: Thing) -> Iterator[ShownEdge]:
-    """The edges that a thing gives rise to, each once."""
-    return iter(dict.fromkeys(_edges(thing)))
-
-
 def _edges(thing: Thing) -> Iterator[ShownEdge]:
     def to(edge: str, target: str | None) -> Iterator[ShownEdge]:
         if target is not None:
@@ -719,7 +714,8 @@ def _following(folded: Sequence[Folded], cursor: int) -> tuple[dict[str, Thing],
 
 def _written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]) -> dict[str, Any]:
     """What has to be written where things were `before` and are `after`."""
-    gone, come = difference(edges_of, list(before.values()), list(after.values()))
+    sides = list(before.values()), list(after.values())
+    gone, come = difference(lambda thing: dict.fromkeys(_edges(thing)), *sides)
     return {
         "things": [_node(store, before.get(thing.id), thing) for thing in after.values()],
         "edges_gone": [edge._asdict() for edge in gone],

@@ -33,7 +33,7 @@ from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Chore, Pen, Pump, Sql
 from canonry.stores.sqlite.records import Stored
 from canonry.stores.sqlite.rows import number, pack_keys
 from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
-from canonry.stores.sqlite.text import SqliteText, how_many_wait, index_waiting
+from canonry.stores.sqlite.text import SqliteText, index_waiting
 from canonry.stores.sqlite.views import BATCH, fold_all
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
@@ -156,6 +156,7 @@ def _state(db: apsw.Connection, name: str, value: int) -> None:
 FILE: Final = "canon.db"
 _RECORDS_BESIDE: Final = (f"{FILE}-wal", "blobs", "files")
 DEADLINE: Final = 10.0
+_WAITING: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +286,8 @@ def _pump(
         anchor=anchor,
         guard=lambda: require_reader(writer),
         chore=Chore(
-            is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer)
+            is_due=lambda: number(writer, _WAITING, (BATCH,)) >= BATCH,
+            work=lambda: index_waiting(writer),
         ),
     )
 

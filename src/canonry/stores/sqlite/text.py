@@ -30,19 +30,19 @@ from canonry.readmodels.ranking import (
     picked,
     sought_in,
 )
-from canonry.stores.sqlite.rows import CountKey, counted, number, pack, thing_in, unpack
+from canonry.stores.sqlite.rows import CountKey, counted, pack, thing_in, unpack
 from canonry.stores.sqlite.state import SqliteView
 from canonry.stores.sqlite.views import (
-    BATCH,
+    ENTITY,
+    SCENE,
+    SOURCE,
     StemKey,
     count,
     count_stems,
-    entity_in,
     index,
     mark_of,
     passage_of,
-    scene_in,
-    source_in,
+    sign_in,
     word_in,
 )
 from canonry.values.errors import CanonryError, Unavailable
@@ -207,12 +207,6 @@ def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
     """The passage of a thing that waits, with its stems."""
     passage = passage_of(thing_in(kind, body))
     return None if passage is None else (passage, stems_of(passage.text))
-
-
-def how_many_wait(db: apsw.Connection) -> int:
-    """The number of passages that wait; the count stops at `BATCH`."""
-    sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
-    return number(db, sql, (BATCH,))
 
 
 # Placing: the scene and place of passages that another index found, read from this index alone.
@@ -413,7 +407,7 @@ def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> st
     if narrow:
         match = f"({match} AND {narrow})"
     if query.without_scene is not None:
-        match = f"{match} NOT {_quoted(scene_in(mark, query.without_scene))}"
+        match = f"{match} NOT {_quoted(sign_in(mark, SCENE, query.without_scene))}"
     return match
 
 
@@ -421,10 +415,10 @@ def _narrow(query: TextQuery, mark: str) -> str:
     """The marks that the filters of a query ask for."""
     parts = []
     if query.entities:
-        named = " OR ".join(_quoted(entity_in(mark, e)) for e in sorted(query.entities))
+        named = " OR ".join(_quoted(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))
         parts.append(f"({named})")
     if query.source_id is not None:
-        parts.append(_quoted(source_in(mark, query.source_id)))
+        parts.append(_quoted(sign_in(mark, SOURCE, query.source_id)))
     return " AND ".join(parts)
 
 

@@ -41,6 +41,9 @@ BATCH: Final = 128
 """So many passages enter the index at once: fewer wait until there are so many."""
 
 _MARK_BYTES: Final = 6
+ENTITY, SCENE, SOURCE = "e", "c", "s"
+"""The signs of what passages are about or of."""
+
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"
 _KEEP: Final = "INSERT INTO passage_stems VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -63,19 +66,10 @@ def word_in(mark: str, term: str) -> str:
     return f"{mark}_{term}"
 
 
-def entity_in(mark: str, entity: str) -> str:
-    """The word by which passages that name an entity are found."""
-    return f"{mark}@e{_plain(entity)}"
-
-
-def source_in(mark: str, source: str) -> str:
-    """The word by which passages from a source are found."""
-    return f"{mark}@s{_plain(source)}"
-
-
-def scene_in(mark: str, scene: str) -> str:
-    """The word by which passages from a scene are found."""
-    return f"{mark}@c{_plain(scene)}"
+def sign_in(mark: str, sign: str, identity: str) -> str:
+    """The word by which passages are found that name an entity, or are of a scene or a source."""
+    digest = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
+    return f"{mark}@{sign}{digest}"
 
 
 def passage_of(thing: Thing | None) -> Passage | None:
@@ -136,20 +130,12 @@ def _measure(passage: Passage, counted: Counter[CountKey], passages: int, words:
 
 
 def _all_marks(mark: str, passage: Passage) -> str:
-    return " ".join(_marks(mark, passage))
-
-
-def _marks(mark: str, passage: Passage) -> Iterator[str]:
-    for entity in passage.entities:
-        yield entity_in(mark, entity)
+    marks = [sign_in(mark, ENTITY, entity) for entity in passage.entities]
     if passage.scene_id is not None:
-        yield scene_in(mark, passage.scene_id)
+        marks.append(sign_in(mark, SCENE, passage.scene_id))
     if passage.source_id is not None:
-        yield source_in(mark, passage.source_id)
-
-
-def _plain(identity: str) -> str:
-    return blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
+        marks.append(sign_in(mark, SOURCE, passage.source_id))
+    return " ".join(marks)
 
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)

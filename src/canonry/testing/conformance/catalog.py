@@ -129,9 +129,8 @@ class CatalogGraphContract(Contract):
             told.add(f"{refused.value} {refused.value.details}")
 
         assert len(told) == 1
-        with pytest.raises(NotFound) as absent:
+        with pytest.raises(NotFound, match=r"^project\.unknown:"):
             await catalog.entry(SpaceId(ident("nowhere")), ident("a"))
-        assert absent.value.code == "project.unknown"
 
     @requirement("catalog:graph:steps", because="Equal questions have equal answers.")
     async def test_nodes_have_the_least_steps(self, backend: Backend) -> None:
@@ -399,9 +398,8 @@ class CatalogContract(CatalogGraphContract):
 
         assert await titles(backend, "here") == ["here"]
         for stranger in ("universe", "nothing"):
-            with pytest.raises(NotFound) as refused:
+            with pytest.raises(NotFound, match=r"^project\.unknown:"):
                 await titles(backend, "here", project=SpaceId(ident(stranger)))
-            assert refused.value.code == "project.unknown"
 
     @requirement("catalog:search:follows", because="A view is what the records lead to.")
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:

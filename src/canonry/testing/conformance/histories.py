@@ -210,9 +210,7 @@ class _Client:
 
     async def _transaction(self, name: str, began: float) -> None:
         keys = self._lots.sample(KEYS, 2 if self._lots.randrange(_ALSO) == 0 else 1)
-        looks, writes = self._lots.choice(
-            ((True, True), (True, True), (True, False), (False, True))
-        )
+        looks, writes = self._lots.choice(_KINDS)
         read: Mapping[str, Sequence[str]] = {}
         wrote = {
             key: [f"{name}/{key}/{n}" for n in range(self._lots.randint(1, 2))] for key in keys

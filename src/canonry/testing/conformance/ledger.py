@@ -214,9 +214,8 @@ class LogContract(Contract):
         await target.restore([one])
 
         for wrong in ([three], [one], [altered(two)], [replace(two, hash="f" * 64)]):
-            with pytest.raises(Conflict) as caught:
+            with pytest.raises(Conflict, match=r"^ledger\.chain-broken:"):
                 await target.restore(wrong)
-            assert caught.value.code == "ledger.chain-broken"
             assert await target.head(MIDDLE_EARTH) == Position(1)
         await target.restore([two, three])
 
@@ -591,11 +590,9 @@ class AppendContract(Contract):
         await scribe.make(a_fact("one"))
         dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
 
-        with pytest.raises(BrokenInvariant) as caught:
+        with pytest.raises(BrokenInvariant, match=r"^canon\.dangling-entry:"):
             await scribe.write(*made(a_fact("good")), dangling)
         after = await scribe.make(a_fact("two"))
-
-        assert caught.value.code == "canon.dangling-entry"
         assert after.position == Position(2)
         assert await backend.canon.state.things([ident("good")]) == {}
 

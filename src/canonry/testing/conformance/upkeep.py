@@ -62,10 +62,8 @@ class BlobsContract(Contract):
     )
     async def test_unknown_digest_is_not_found(self, backend: Backend, digest: str) -> None:
         """An unknown or malformed digest raises NotFound `blobs.unknown`."""
-        with pytest.raises(NotFound) as caught:
+        with pytest.raises(NotFound, match=r"^blobs\.unknown:"):
             await backend.blobs.get(digest)
-
-        assert caught.value.code == "blobs.unknown"
         await backend.blobs.delete(digest)
 
     @requirement("blobs:delete:idempotent", because="Erasing must be repeatable after a crash.")
@@ -112,10 +110,8 @@ class DurableBlobsContract(Contract):
         digest = await backend.blobs.put(b"ring " * 1_000)
         await present(backend.damages).blob(digest)
 
-        with pytest.raises(BrokenInvariant) as caught:
+        with pytest.raises(BrokenInvariant, match=r"^blobs\.altered:"):
             await backend.blobs.get(digest)
-
-        assert caught.value.code == "blobs.altered"
 
 
 class DurabilityContract(Contract):
@@ -148,10 +144,8 @@ class DurabilityContract(Contract):
         await asyncio.sleep(0)
         await present(backend.close)()
 
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(Unavailable, match=r"^ledger\.closed:"):
             await scribe.make(a_fact("late"))
-
-        assert caught.value.code == "ledger.closed"
         answered = await early
         again = await present(backend.reopen)()
         assert await again.canon.ledger.head(MIDDLE_EARTH) == Position(len(answered))
@@ -445,10 +439,8 @@ class UpkeepContract(Contract):
         """A target that holds anything raises Conflict `backup.exists`, and is left alone."""
         (tmp_path / "precious").write_text("mine")
 
-        with pytest.raises(Conflict) as caught:
+        with pytest.raises(Conflict, match=r"^backup\.exists:"):
             await present(backend.upkeep).backup(tmp_path, quiet)
-
-        assert caught.value.code == "backup.exists"
         assert content(tmp_path) == {"precious": "mine"}
 
     @requirement(

@@ -156,12 +156,10 @@ class VectorsContract(Contract):
         """A batch with one vector of another size is refused whole."""
         await take_in(vectors, entry("a", 1.0))
 
-        with pytest.raises(BrokenInvariant) as refused:
+        with pytest.raises(BrokenInvariant, match=r"^vectors\.wrong-size:"):
             await take_in(
                 vectors, entry("b", 1.0), replace(entry("c", 1.0), vector=b"1234"), cursor="2"
             )
-
-        assert refused.value.code == "vectors.wrong-size"
         assert await found(vectors, 1.0) == ["a"]
         assert await vectors.cursors() == {MODEL: "1"}
 

@@ -109,9 +109,8 @@ class ViewContract(Contract):
         made = await folded(backend.canon, MIDDLE_EARTH)
 
         for view in projections_of(other.canon).values():
-            with pytest.raises(Conflict) as refused:
+            with pytest.raises(Conflict, match=r"^view\.gap:"):
                 await view.apply(made[1:])
-            assert refused.value.code == "view.gap"
             assert await view.cursor(MIDDLE_EARTH) == ORIGIN
             await view.apply(made)
             assert await view.cursor(MIDDLE_EARTH) == 2
