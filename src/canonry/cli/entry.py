@@ -34,7 +34,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "canonry.cli.connecting.command:connect",
         "Write the server into a client's settings.",
     ),
-    "token": ("canonry.cli.serve:token", "Make a bearer token for a server's own secret."),
+    "token": ("canonry.cli.token:token", "Make a bearer token for a server's own secret."),
     "demo": ("canonry.cli.demo:demo", "Play a small world and see what becomes canon."),
     "inspect": ("canonry.cli.serve:inspect", "Look at the canon in a browser, and decide."),
     "find": (f"{_PEOPLE}:find", "Look by words and meaning, or list what there is."),

@@ -1,4 +1,4 @@
-"""`canonry serve`, `inspect` and `token`: serve agents, and make tokens for them."""
+"""`canonry serve` and `canonry inspect`: a gateway over a store, for agents and for browsers."""
 
 import asyncio
 import json
@@ -12,30 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from canonry.app.packages import is_installed, load_faces, load_toolsets
-from canonry.app.serving import advice_on
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
-from canonry.app.system import SystemClock
 from canonry.cli.entry import complain, importing
-from canonry.cli.options import (
-    SettingsCommand,
-    all_options,
-    examples,
-    settings_from,
-    store_options,
-    token_options,
-)
-from canonry.gateway.principal import Principal, is_name
-from canonry.log.items.sources import user_id_of
+from canonry.cli.options import SettingsCommand, all_options, examples, settings_from, store_options
 from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import SpaceId, is_uuid
-from canonry.values.moments import SECOND
-from canonry.values.provenance import Authority
 
 if TYPE_CHECKING:
     from canonry.gateway.call import Gateway
+    from canonry.gateway.principal import Principal
     from canonry.inspector.doors import Door
     from canonry.server.http import Bearers
     from canonry.server.stdio import OpenGateway
@@ -165,7 +152,7 @@ def serve(**given: Any) -> None:
 
 def _say_what_is_awaited() -> None:
     """A person has started it by hand, and would see nothing."""
-    from canonry.cli.connecting.command import launch  # noqa: PLC0415 - clients do not need it
+    from canonry.cli.connecting.clients import launch  # noqa: PLC0415 - clients do not need it
 
     command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
     complain("waiting for an MCP client on standard input, which starts this itself; Ctrl-C ends")
@@ -303,100 +290,3 @@ def read_key(settings: Settings) -> str | None:
     except (OSError, UnicodeDecodeError):
         message = f"the key file {settings.auth_key_file} cannot be read: name one that can"
         raise InvalidInput("settings.unreadable", message, path="auth.key_file") from None
-
-
-_DAY: Final = 86_400
-_DAYS_MAX: Final = 3_660
-_WORDS: Final = tuple(each.value for each in Authority)
-
-TOKEN_EPILOG = examples(
-    "canonry token anna --agent-type Contributor",
-    "canonry token archivist --agent-type Reader --space 01890a5d-ac96-774b-bcce-b302099a8057",
-    "canonry token table-3 --agent-type Keeper --authority gm --authority player --days 1",
-)
-
-
-@click.command(epilog=TOKEN_EPILOG)
-@click.argument("name")
-@click.option("--agent-type", required=True, metavar="TYPE", help="What it may call.")
-@click.option(
-    "--authority",
-    "authorities",
-    type=click.Choice(_WORDS),
-    multiple=True,
-    help="Whose word it may claim.  [default: all but gm; all for who keeps the canon]",
-)
-@click.option("--no-authority", is_flag=True, help="It may claim nobody's word.")
-@click.option(
-    "--space", "spaces", multiple=True, metavar="UUID", help="Only these.  [default: all]"
-)
-@click.option(
-    "--character",
-    "characters",
-    multiple=True,
-    metavar="UUID",
-    help="Whom the user plays; it may know what these may.",
-)
-@click.option("--world", metavar="UUID", help="The world or space that its calls are about.")
-@click.option("--user", metavar="ID", help="Whose account it uses.  [default: NAME's]")
-@click.option(
-    "--days",
-    type=click.FloatRange(0, _DAYS_MAX, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="How long it is valid.",
-)
-@token_options
-def token(
-    *,
-    name: str,
-    agent_type: str,
-    authorities: tuple[str, ...],
-    no_authority: bool,
-    spaces: tuple[str, ...],
-    characters: tuple[str, ...],
-    world: str | None,
-    user: str | None,
-    days: float,
-    **given: Any,
-) -> None:
-    """Print a bearer token for the agent NAME, signed by the secret in auth.key_file.
-
-    Whoever has it may do what it says until it ends; only another secret ends it earlier.
-    """
-    settings = settings_from(given)
-    options = server_options(settings).bearer
-    if options is None:
-        message = (
-            "this server verifies no tokens: set auth.issuer, auth.audience, auth.key_file and "
-            "auth.algorithms, as it is served with"
-        )
-        raise InvalidInput("token.unverified", message, path="auth.issuer")
-    from canonry.server.identity import minted  # noqa: PLC0415 - the SDK takes a second
-
-    if not is_name(name):
-        raise click.UsageError("NAME takes 1 to 128 characters, none of them a control character")
-    if not all(map(is_uuid, (*spaces, *characters, *((world,) if world else ())))):
-        raise click.UsageError("--space, --character and --world take ids, which are UUIDs")
-    usual = _usual(settings, agent_type)
-    granted = frozenset(map(Authority, authorities)) or usual
-    who = Principal(
-        agent_id=name,
-        agent_type=agent_type,
-        user=user_id_of(user or name),
-        spaces=frozenset(SpaceId(each.lower()) for each in spaces) or None,
-        world=None if world is None else SpaceId(world.lower()),
-        authorities=frozenset() if no_authority else granted,
-        characters=frozenset(each.lower() for each in characters),
-    )
-    now, seconds = SystemClock().now() // SECOND, max(1, int(days * _DAY))
-    click.echo(minted(who, options, now=now, seconds=seconds))
-    click.echo(f"{name} is {agent_type} for {days:g} days", err=True)
-
-
-def _usual(settings: Settings, agent_type: str) -> frozenset[Authority]:
-    """What the agent type may claim where nobody says otherwise; it must be a known one."""
-    toolsets = load_toolsets(settings.toolsets)
-    advice_on(replace(settings, agent_type=(agent_type,)), toolsets)
-    keeps = any(agent_type in each.masters for each in toolsets)
-    return frozenset(Authority) - (frozenset() if keeps else {Authority.GM})

@@ -160,13 +160,7 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case Made(thing=draft):
             _make(folding, draft)
         case SpaceRevised():
-            folding.change(
-                entry.space_id,
-                Space,
-                name=entry.name,
-                description=entry.description,
-                properties=entry.properties,
-            )
+            _revise_space(folding, entry)
         case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
             _retcon(folding, entry)
         case EntitiesMerged():
@@ -299,6 +293,16 @@ def _retcon(
             folding.learn(fact_id, Fact, entry.audience, retcon_reason=reason, **fallen)
         case EventRetconned(event_id=event_id, reason=reason):
             folding.learn(event_id, Event, entry.audience, retcon_reason=reason, **fallen)
+
+
+def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
+    folding.change(
+        entry.space_id,
+        Space,
+        name=entry.name,
+        description=entry.description,
+        properties=entry.properties,
+    )
 
 
 def _detail(folding: Folding, entry: RelationDetailed) -> None:
