@@ -152,7 +152,7 @@ def serve(**given: Any) -> None:
 
 def _say_what_is_awaited() -> None:
     """A person has started it by hand, and would see nothing."""
-    from canonry.cli.connecting.clients import launch  # noqa: PLC0415 - clients do not need it
+    from canonry.cli.connecting.command import launch  # noqa: PLC0415 - clients do not need it
 
     command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
     complain("waiting for an MCP client on standard input, which starts this itself; Ctrl-C ends")
