@@ -329,16 +329,6 @@ Node: TypeAlias = Packed
 """The id of an entity's thing, packed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """What was kept: (thing, contract id, depth) of nodes, (relation, ends) of edges, in order."""
-
-    nodes: Sequence[tuple[Node, str, int]]
-    edges: Sequence[tuple[Packed, str, str]]
-    more_nodes: bool
-    more_edges: bool
-
-
 @dataclass(slots=True)
 class _KeptNodes:
     """The nodes so far, in order, with their depth; `looked_at` are those whose edges count."""
@@ -350,20 +340,26 @@ class _KeptNodes:
     more: bool = False
 
 
-def graph_around(db: apsw.Connection, root: Node, query: GraphQuery) -> Around | None:
-    """The graph around the entity behind `root`; None if it is not there."""
+def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
+    require_project(thing_of(db, pack(query.project)))
+    root = pack(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
     found = db.execute(_FIND_NODE, (root,)).fetchone()
     if found is None:
-        return None
+        raise no_entity()
     types = [name for name in LINKS if not query.rel_types or name in query.rel_types]
     kept = _KeptNodes(types, {root: 0}, {root: found[1]}, set())
     level = [root]
     for depth in range(1, query.depth + 1):
         level = _step(db, level, kept, depth, query.nodes_max)
     edges, more_edges = _edges(db, kept, query)
-    return Around(
-        nodes=[(node, unpack(kept.ids[node]), depth) for node, depth in kept.depths.items()],
-        edges=edges,
+    return CatalogGraph(
+        nodes=[
+            GraphNode(entity=thing_of(db, node), depth=depth) for node, depth in kept.depths.items()
+        ],
+        edges=[
+            GraphEdge(relation=thing_of(db, relation), source=source, target=target)
+            for relation, source, target in edges
+        ],
         more_nodes=kept.more,
         more_edges=more_edges,
     )
@@ -562,22 +558,3 @@ def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntr
             for each in ("out", "in") if side == "both" else (side,):
                 sides[each] += n
     return CatalogEntry(entity=entity, outgoing=sides["out"], incoming=sides["in"])
-
-
-def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
-    require_project(thing_of(db, pack(query.project)))
-    root = pack(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
-    around = graph_around(db, root, query)
-    if around is None:
-        raise no_entity()
-    return CatalogGraph(
-        nodes=[
-            GraphNode(entity=thing_of(db, thing), depth=depth) for thing, _, depth in around.nodes
-        ],
-        edges=[
-            GraphEdge(relation=thing_of(db, relation), source=source, target=target)
-            for relation, source, target in around.edges
-        ],
-        more_nodes=around.more_nodes,
-        more_edges=around.more_edges,
-    )

@@ -81,7 +81,62 @@ def ended(source: str, target: str) -> RelationEnded:
     return RelationEnded(relation_id=link_id, until=None, superseded_by=None, reason="")
 
 
-class CatalogGraphContract(Contract):
+OTHER: Final = SpaceId(ident("other project"))
+TITLES: Final = (
+    "100% sure",
+    "snake_case",
+    "back\\slash",
+    'with "quotes" AND (more)',
+    "Stra\u00dfe",
+    "cafe\u0301 noir",
+    "\u0130stanbul",
+    "a dragon \U0001f409 sleeps",
+    "Alpha",
+    "ALPHA two",
+    "\u6c49\u5b57 text",
+    "x*y?[z]",
+)
+SOUGHT: Final = {
+    "%": {"100% sure"},
+    "_": {"snake_case"},
+    "\\": {"back\\slash"},
+    "\\s": {"back\\slash"},
+    '"': {'with "quotes" AND (more)'},
+    '" AND (': {'with "quotes" AND (more)'},
+    "STRASSE": {"Stra\u00dfe"},
+    "\u00df": {"Stra\u00dfe"},
+    "CAF\u00c9": {"cafe\u0301 noir"},
+    "cafe\u0301": {"cafe\u0301 noir"},
+    "cafe": set[str](),
+    "\u0130": {"\u0130stanbul"},
+    "\U0001f409": {"a dragon \U0001f409 sleeps"},
+    "alpha": {"Alpha", "ALPHA two"},
+    "o n": set[str](),
+    "\u5b57": {"\u6c49\u5b57 text"},
+    "*y?[": {"x*y?[z]"},
+    "nobody": set[str](),
+    "\x00": set[str](),
+    "\x01": set[str](),
+    "\ufffd": set[str](),
+}
+
+
+async def titles(backend: Backend, text: str, **more: Any) -> list[str]:
+    """What is found, in order."""
+    query = CatalogQuery(**{"project": PROJECT, "text": text, "limit": 50, **more})
+    return [entity.name for entity in (await backend.canon.catalog.search(query)).entities]
+
+
+async def a_catalog(backend: Backend, *names: str) -> Scribe:
+    """The project with concepts of these titles, each its own slug in numbers."""
+    scribe = Scribe(backend.canon, space=PROJECT)
+    await scribe.make(a_project())
+    for n, name in enumerate(names):
+        await scribe.write(*an_item(f"item {n}", title=name, slug=str(n)))
+    return scribe
+
+
+class CatalogContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
@@ -241,65 +296,6 @@ class CatalogGraphContract(Contract):
         assert nodes(await around(backend, "a")) == [("a", 0), ("0", 1), ("c", 1)]
         types = frozenset((USES,))
         assert nodes(await around(backend, "a", rel_types=types)) == [("a", 0)]
-
-
-OTHER: Final = SpaceId(ident("other project"))
-TITLES: Final = (
-    "100% sure",
-    "snake_case",
-    "back\\slash",
-    'with "quotes" AND (more)',
-    "Stra\u00dfe",
-    "cafe\u0301 noir",
-    "\u0130stanbul",
-    "a dragon \U0001f409 sleeps",
-    "Alpha",
-    "ALPHA two",
-    "\u6c49\u5b57 text",
-    "x*y?[z]",
-)
-SOUGHT: Final = {
-    "%": {"100% sure"},
-    "_": {"snake_case"},
-    "\\": {"back\\slash"},
-    "\\s": {"back\\slash"},
-    '"': {'with "quotes" AND (more)'},
-    '" AND (': {'with "quotes" AND (more)'},
-    "STRASSE": {"Stra\u00dfe"},
-    "\u00df": {"Stra\u00dfe"},
-    "CAF\u00c9": {"cafe\u0301 noir"},
-    "cafe\u0301": {"cafe\u0301 noir"},
-    "cafe": set[str](),
-    "\u0130": {"\u0130stanbul"},
-    "\U0001f409": {"a dragon \U0001f409 sleeps"},
-    "alpha": {"Alpha", "ALPHA two"},
-    "o n": set[str](),
-    "\u5b57": {"\u6c49\u5b57 text"},
-    "*y?[": {"x*y?[z]"},
-    "nobody": set[str](),
-    "\x00": set[str](),
-    "\x01": set[str](),
-    "\ufffd": set[str](),
-}
-
-
-async def titles(backend: Backend, text: str, **more: Any) -> list[str]:
-    """What is found, in order."""
-    query = CatalogQuery(**{"project": PROJECT, "text": text, "limit": 50, **more})
-    return [entity.name for entity in (await backend.canon.catalog.search(query)).entities]
-
-
-async def a_catalog(backend: Backend, *names: str) -> Scribe:
-    """The project with concepts of these titles, each its own slug in numbers."""
-    scribe = Scribe(backend.canon, space=PROJECT)
-    await scribe.make(a_project())
-    for n, name in enumerate(names):
-        await scribe.write(*an_item(f"item {n}", title=name, slug=str(n)))
-    return scribe
-
-
-class CatalogContract(CatalogGraphContract):
-    """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "catalog:projects:order",

@@ -44,8 +44,8 @@ def altered(sealed: Sealed) -> Sealed:
     return replace(sealed, parts=(other, *sealed.parts[1:]))
 
 
-class LogContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+class LedgerContract(Contract):
+    """Provide a fixture `backend` that yields an empty one; it promises this within one process."""
 
     @requirement(
         "ledger:exclusive:keeps-others-out",
@@ -270,10 +270,6 @@ class LogContract(Contract):
         assert at_limit.keys is not None
         assert past_limit.keys is None
         assert after.keys == frozenset()
-
-
-class AppendContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "ledger:empty:head-is-origin",
@@ -643,7 +639,3 @@ class AppendContract(Contract):
         commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
         assert [c.position for c in commits] == list(range(1, 21))
         assert {c.id for c in commits} == {d.draft.id for d in drafts}
-
-
-class LedgerContract(AppendContract, LogContract):
-    """All that a ledger promises within one process."""

@@ -34,8 +34,8 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, Contract, requirement
-from canonry.testing.conformance.state_entities import EntityContract, FactContract
+from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, requirement
+from canonry.testing.conformance.state_entities import EntityContract
 from canonry.testing.conformance.state_records import RecordsContract
 from canonry.testing.things import (
     ELSEWHERE,
@@ -76,8 +76,66 @@ async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
     return [relation.rel_type for relation in page.items]
 
 
-class GraphContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+async def _ids(backend: Backend, space: SpaceId) -> set[str]:
+    """Every id that the log of `space` names."""
+    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+    things: dict[str, Thing] = {}
+    for commit in log:
+        things.update(fold(commit, things).things)
+    return set(things)
+
+
+SAM = Viewer(readers=frozenset((character(ident("Sam")),)))
+FOR_SAM = (character(ident("Sam")),)
+
+
+async def seen_by(backend: Backend, viewer: Viewer) -> Spaces:
+    """The compartments of Middle-earth that are open to a viewer, and Middle-earth."""
+    known = await backend.canon.state.compartments()
+    return frozenset((MIDDLE_EARTH, *(each for each in known if is_open(each, viewer))))
+
+
+async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
+    """The facts that a viewer finds, which are all that are counted."""
+    spaces = await seen_by(backend, viewer)
+    page = await backend.canon.state.facts(FactQuery(spaces=spaces))
+    assert page.total == len(page.items)
+    return sorted(fact.statement for fact in page.items)
+
+
+def a_lamp_schema(version: str) -> RegisteredSchema:
+    """A registered type: a lamp is known by its serial number, or by its room and shelf."""
+    return a_schema(
+        "lamp",
+        version,
+        id=schema_id_of(MIDDLE_EARTH, "lamp", version),
+        fields=tuple(FieldSpec(name=each) for each in ("serial", "room", "shelf", "label")),
+        identity=(IdentityRule(fields=("serial",)), IdentityRule(fields=("room", "shelf"))),
+        names=(("label",), ("serial",)),
+    )
+
+
+def said(lamp: str, name: str, **fields: Any) -> Made:
+    """What a record says of a lamp."""
+    told = {f"properties.{field}": value for field, value in fields.items()}
+    return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
+
+
+async def found(backend: Backend, *texts: str) -> dict[str, list[str]]:
+    """Who is found under each text, by id."""
+    pages = await backend.canon.state.entities_identified(IdentifierQuery(keys=texts))
+    return {text: [each.id for each in page.items] for text, page in pages.items()}
+
+
+async def entity_named(backend: Backend, name: str) -> Entity:
+    """An entity as it is now."""
+    thing = await thing_named(backend.canon.state, name)
+    assert isinstance(thing, Entity)
+    return thing
+
+
+class StateContract(EntityContract, RecordsContract):
+    """All that a state view promises; provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "state:things:round-trip", because="A view is the fold of the log, and nothing else."
@@ -272,10 +330,6 @@ class GraphContract(Contract):
             (scene,) = (await canon.documents.scenes(SceneQuery())).items
             assert scene.turn_count == n
 
-
-class HistoryContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
-
     @requirement(
         "state:history:as-known",
         because="Why something was decided shows only in what was known then.",
@@ -309,37 +363,6 @@ class HistoryContract(Contract):
             assert all(isinstance(thing, Tombstone) for thing in past.values())
         now = await state.things([target])
         assert isinstance(now[target], Tombstone)
-
-
-async def _ids(backend: Backend, space: SpaceId) -> set[str]:
-    """Every id that the log of `space` names."""
-    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
-    things: dict[str, Thing] = {}
-    for commit in log:
-        things.update(fold(commit, things).things)
-    return set(things)
-
-
-SAM = Viewer(readers=frozenset((character(ident("Sam")),)))
-FOR_SAM = (character(ident("Sam")),)
-
-
-async def seen_by(backend: Backend, viewer: Viewer) -> Spaces:
-    """The compartments of Middle-earth that are open to a viewer, and Middle-earth."""
-    known = await backend.canon.state.compartments()
-    return frozenset((MIDDLE_EARTH, *(each for each in known if is_open(each, viewer))))
-
-
-async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
-    """The facts that a viewer finds, which are all that are counted."""
-    spaces = await seen_by(backend, viewer)
-    page = await backend.canon.state.facts(FactQuery(spaces=spaces))
-    assert page.total == len(page.items)
-    return sorted(fact.statement for fact in page.items)
-
-
-class SecretsContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "state:secrets:compartments",
@@ -451,46 +474,6 @@ class SecretsContract(Contract):
         assert await known(ALL_SEEING) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
         stories = await backend.canon.state.stories(MIDDLE_EARTH, limit=9, offset=0)
         assert [each.scene_count for each in stories.items] == [1]
-
-
-# The contract of `canonry.readmodels.ports.state.State`, put together from its parts and identity.
-#
-# What entities were ever called by leads to them, whoever answers for them today.
-
-
-def a_lamp_schema(version: str) -> RegisteredSchema:
-    """A registered type: a lamp is known by its serial number, or by its room and shelf."""
-    return a_schema(
-        "lamp",
-        version,
-        id=schema_id_of(MIDDLE_EARTH, "lamp", version),
-        fields=tuple(FieldSpec(name=each) for each in ("serial", "room", "shelf", "label")),
-        identity=(IdentityRule(fields=("serial",)), IdentityRule(fields=("room", "shelf"))),
-        names=(("label",), ("serial",)),
-    )
-
-
-def said(lamp: str, name: str, **fields: Any) -> Made:
-    """What a record says of a lamp."""
-    told = {f"properties.{field}": value for field, value in fields.items()}
-    return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
-
-
-async def found(backend: Backend, *texts: str) -> dict[str, list[str]]:
-    """Who is found under each text, by id."""
-    pages = await backend.canon.state.entities_identified(IdentifierQuery(keys=texts))
-    return {text: [each.id for each in page.items] for text, page in pages.items()}
-
-
-async def entity_named(backend: Backend, name: str) -> Entity:
-    """An entity as it is now."""
-    thing = await thing_named(backend.canon.state, name)
-    assert isinstance(thing, Entity)
-    return thing
-
-
-class IdentityContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "state:identified:ever",
@@ -621,15 +604,3 @@ class IdentityContract(Contract):
         bare, forth = [(await entity_named(backend, name)).id for name in ("bare", "forth")]
         await scribe.write(EntitiesMerged(kept=bare, merged=forth, members=(), reason=""))
         assert (await entity_named(backend, "bare")).name == "Desk"
-
-
-class StateContract(
-    EntityContract,
-    FactContract,
-    GraphContract,
-    HistoryContract,
-    IdentityContract,
-    RecordsContract,
-    SecretsContract,
-):
-    """All that a state view promises."""

@@ -62,6 +62,25 @@ def tags(*tags: str) -> frozenset[str]:
     return frozenset(tags)
 
 
+def some(*names: str) -> frozenset[EntityId]:
+    """Entities as a query takes them."""
+    return frozenset(EntityId(ident(name)) for name in names)
+
+
+async def facts(backend: Backend, **query: Any) -> list[str]:
+    """The statements of the facts that match, in order."""
+    page = await backend.canon.state.facts(FactQuery(**query))
+    assert page.total == len(page.items)
+    return [fact.statement for fact in page.items]
+
+
+async def events(backend: Backend, **query: Any) -> list[str]:
+    """The titles of the events that match, in order."""
+    page = await backend.canon.state.events(EventQuery(**query))
+    assert page.total == len(page.items)
+    return [event.title for event in page.items]
+
+
 class EntityContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
@@ -311,29 +330,6 @@ class EntityContract(Contract):
         assert await until(3) == ["2", "3", "1"]
         assert await until(1) == ["1"]
         assert await until(9) == ["2", "3", "1", "4", "9"]
-
-
-def some(*names: str) -> frozenset[EntityId]:
-    """Entities as a query takes them."""
-    return frozenset(EntityId(ident(name)) for name in names)
-
-
-async def facts(backend: Backend, **query: Any) -> list[str]:
-    """The statements of the facts that match, in order."""
-    page = await backend.canon.state.facts(FactQuery(**query))
-    assert page.total == len(page.items)
-    return [fact.statement for fact in page.items]
-
-
-async def events(backend: Backend, **query: Any) -> list[str]:
-    """The titles of the events that match, in order."""
-    page = await backend.canon.state.events(EventQuery(**query))
-    assert page.total == len(page.items)
-    return [event.title for event in page.items]
-
-
-class FactContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
         "state:facts:overlap", because="A fact that ended when another began did not hold then."
