@@ -145,14 +145,12 @@ def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
     return said
 
 
-def decode_thing(
-    kind: str, payload: bytes, version: int = ENCODING_VERSION, *, part: type | None = None
-) -> Any:
+def decode_thing(kind: str, payload: bytes, *, part: type | None = None) -> Any:
     """The thing of `kind` (see `THING_KINDS`) that `payload` holds.
 
-    Of a thing in the present encoding `part` may name a type with some of its fields instead.
+    `part` may name a type with some of its fields instead.
     """
-    return _decode(part or _KINDS[kind], kind, version, payload)
+    return _decode(part or _KINDS[kind], kind, ENCODING_VERSION, payload)
 
 
 @cache

@@ -14,7 +14,7 @@ from canonry.app.system import SystemIdentities
 from canonry.readmodels.ports.text import VectorBatch
 from canonry.stores.qdrant import QdrantVectors, open_vectors
 from canonry.stores.qdrant.vectors import rank_of
-from canonry.testing.conformance.vectors import MODEL, entry, found, take_in
+from canonry.testing.conformance.view import MODEL, entry, found, take_in
 from canonry.values.errors import Unavailable
 
 pytestmark = [

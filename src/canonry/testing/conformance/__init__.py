@@ -25,8 +25,7 @@ from canonry.testing.conformance.upkeep import (
     UpkeepContract,
     WritersContract,
 )
-from canonry.testing.conformance.vectors import VectorsContract
-from canonry.testing.conformance.view import ViewContract
+from canonry.testing.conformance.view import VectorsContract, ViewContract
 
 __all__ = [
     "REQUIREMENTS",

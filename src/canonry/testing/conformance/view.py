@@ -1,21 +1,31 @@
-"""The contract of the port `Projection`: views that another engine than the ledger's keeps."""
+"""The contracts of projections and of vectors, which other engines than the ledger's keep."""
 
 import asyncio
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Position
+from canonry.readmodels.passages import Collection
+from canonry.readmodels.ports.text import (
+    EmbeddingModel,
+    Vector,
+    VectorBatch,
+    VectorEntry,
+    VectorQuery,
+    Vectors,
+)
 from canonry.readmodels.ports.view import Folded, Projection
 from canonry.stores.following.following import Projector
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, answers, requirement
 from canonry.testing.things import MIDDLE_EARTH, a_fact
 from canonry.testing.worlds import Scribe
-from canonry.values.errors import Conflict
+from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import SpaceId
 
 
@@ -143,3 +153,224 @@ class ViewContract(Contract):
                 await view.apply(made)
 
         await assert_alike(backend, other)
+
+
+MODEL: Final = EmbeddingModel(name="tiny", version="1", dimensions=4)
+OTHER: Final = EmbeddingModel(name="tiny", version="2", dimensions=4)
+HERE: Final = SpaceId("middle-earth")
+THERE: Final = SpaceId("elsewhere")
+
+
+def unit(*numbers: float) -> Vector:
+    """A vector of length one in the direction of the numbers, the others being zero."""
+    length = sum(number * number for number in numbers) ** 0.5
+    padded = [number / length for number in numbers] + [0.0] * (4 - len(numbers))
+    return struct.pack("<4f", *padded)
+
+
+def entry(name: str, *direction: float, **given: Any) -> VectorEntry:
+    """An entry among the memories of one world, unless it is said otherwise."""
+    settings = {"collection": Collection.MEMORIES, "space": HERE, **given}
+    return VectorEntry(id=name, vector=unit(*direction), **settings)
+
+
+async def take_in(vectors: Vectors, *entries: VectorEntry, **given: Any) -> None:
+    """Apply a batch; any cursor before it will do."""
+    settings = {"model": MODEL, "cursor": "1", **given}
+    await vectors.apply(VectorBatch(entries=entries, **settings))
+
+
+async def found(vectors: Vectors, *direction: float, **given: Any) -> Sequence[str]:
+    """The ids that a search finds among memories, nearest first."""
+    settings = {"model": MODEL, "collection": Collection.MEMORIES, **given}
+    hits = await vectors.search(VectorQuery(vector=unit(*direction), **settings))
+    return [hit.id for hit in hits]
+
+
+class VectorsContract(Contract):
+    """Provide a fixture `vectors` that yields an empty index."""
+
+    @requirement(
+        "vectors:search:nearest-first",
+        because="Ranking rests on how near passages are, and tests on a fixed order.",
+    )
+    async def test_the_nearest_come_first(self, vectors: Vectors) -> None:
+        """The nearest passages come first with their inner products, ties by id and part."""
+        assert await found(vectors, 1.0) == []
+        twins = [entry(name, 0.0, 1.0, part=part) for name in "ba" for part in (1, 0)]
+        await take_in(vectors, *(entry(f"m{i}", 1.0, i / 4) for i in range(4)), *twins)
+
+        asked = VectorQuery(model=MODEL, vector=unit(1.0), collection=Collection.MEMORIES, limit=3)
+        best = await vectors.search(asked)
+        assert [hit.id for hit in best] == ["m0", "m1", "m2"]
+        assert [hit.similarity for hit in best] == pytest.approx([1.0, 0.970, 0.894], abs=5e-3)
+        tied = await vectors.search(replace(asked, vector=unit(0.0, 1.0), limit=4))
+        assert [(hit.id, hit.part) for hit in tied] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+        assert await vectors.search(replace(asked, limit=0)) == []
+
+    @requirement(
+        "vectors:search:filters",
+        because="Nobody finds what they may not see, and no space is one only among others.",
+    )
+    async def test_filters_select(self, vectors: Vectors) -> None:
+        """Collection, space, entities, source and the scene left out select, also combined."""
+        await take_in(
+            vectors,
+            entry("here", 1.0),
+            entry("there", 1.0, space=THERE),
+            entry("told", 1.0, collection=Collection.SCENES, scene_id="s1"),
+            entry("elsewhen", 1.0, collection=Collection.SCENES, scene_id="s2"),
+            entry("about", 1.0, entities=("ann", "ben")),
+            entry("quoted", 1.0, collection=Collection.SNIPPETS, source_id="book"),
+        )
+
+        assert await found(vectors, 1.0) == ["about", "here", "there"]
+        assert await found(vectors, 1.0, spaces=frozenset((THERE,))) == ["there"]
+        assert await found(vectors, 1.0, spaces=frozenset()) == []
+        assert await found(vectors, 1.0, entities=frozenset(("ben", "cat"))) == ["about"]
+        scenes = {"collection": Collection.SCENES}
+        assert await found(vectors, 1.0, **scenes, without_scene="s1") == ["elsewhen"]
+        snippets = {"collection": Collection.SNIPPETS}
+        assert await found(vectors, 1.0, **snippets, source_id="book") == ["quoted"]
+        assert await found(vectors, 1.0, **snippets, source_id="film") == []
+
+    @requirement(
+        "vectors:search:models-are-apart",
+        because="Numbers of different models say nothing about each other.",
+    )
+    async def test_models_are_apart(self, vectors: Vectors) -> None:
+        """Vectors of one model are never compared with those of another; none is no error."""
+        await take_in(vectors, entry("old", 1.0))
+        await take_in(vectors, entry("new", 1.0), model=OTHER)
+
+        assert await found(vectors, 1.0) == ["old"]
+        assert await found(vectors, 1.0, model=OTHER) == ["new"]
+        assert await found(vectors, 1.0, model=replace(OTHER, name="unknown")) == []
+        weighed = replace(MODEL, digest="f" * 64)
+        await take_in(vectors, entry("weighed", 1.0), model=weighed, cursor="3")
+        assert await found(vectors, 1.0, model=weighed) == ["weighed"]
+        assert await vectors.cursors() == {MODEL: "1", OTHER: "1", weighed: "3"}
+        assert [status.model for status in await vectors.status()] == [MODEL, OTHER, weighed]
+        short = VectorQuery(model=MODEL, vector=b"1234", collection=Collection.MEMORIES)
+        assert await vectors.search(short) == []
+
+    @requirement(
+        "vectors:apply:replaces", because="A passage that changed is not found by what it was."
+    )
+    async def test_entries_replace_what_was_there(self, vectors: Vectors) -> None:
+        """The entries of an id replace all its parts; an id that is removed has none."""
+        await take_in(vectors, *(entry("a", 1.0, part=n) for n in range(3)), entry("b", 1.0))
+
+        await take_in(vectors, entry("a", 0.0, 1.0), removed=["b", "never"], cursor="2")
+
+        asked = VectorQuery(model=MODEL, vector=unit(1.0), collection=Collection.MEMORIES)
+        assert [(hit.id, hit.part) for hit in await vectors.search(asked)] == [("a", 0)]
+        assert [status.count for status in await vectors.status()] == [1]
+
+    @requirement(
+        "vectors:apply:follows",
+        because="Two processes that index at once must not undo each other.",
+    )
+    async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
+        """A batch that does not follow the cursor of its model changes nothing."""
+        await take_in(vectors, entry("a", 1.0), follows="", cursor="1")
+        await take_in(vectors, entry("b", 1.0), follows="1", cursor="2")
+
+        for stale in ("", "1", "3"):
+            with pytest.raises(Unavailable) as moved:
+                await take_in(vectors, entry("c", 1.0), removed=["a"], follows=stale, cursor="9")
+            assert moved.value.code == "vectors.moved"
+
+        assert await found(vectors, 1.0) == ["a", "b"]
+        assert await vectors.cursors() == {MODEL: "2"}
+
+    @requirement(
+        "vectors:apply:whole", because="Half a batch with a new cursor is a hole that nobody sees."
+    )
+    async def test_a_batch_with_one_wrong_vector_is_refused(self, vectors: Vectors) -> None:
+        """A batch with one vector of another size is refused whole."""
+        await take_in(vectors, entry("a", 1.0))
+
+        with pytest.raises(BrokenInvariant, match=r"^vectors\.wrong-size:"):
+            await take_in(
+                vectors, entry("b", 1.0), replace(entry("c", 1.0), vector=b"1234"), cursor="2"
+            )
+        assert await found(vectors, 1.0) == ["a"]
+        assert await vectors.cursors() == {MODEL: "1"}
+
+    @requirement(
+        "vectors:status:counts",
+        because="Whoever indexes goes on from there, also in another process.",
+    )
+    async def test_status_tells_every_model(self, vectors: Vectors) -> None:
+        """`status` and cursors tell each model with its cursor, in order of first batches."""
+        assert await vectors.status() == []
+        assert await vectors.cursors() == {}
+        await take_in(vectors, entry("a", 1.0, part=1), entry("a", 1.0), cursor="one")
+        await take_in(vectors, model=OTHER, cursor="two")
+
+        told = [(each.model, each.count, each.cursor) for each in await vectors.status()]
+        assert told == [(MODEL, 2, "one"), (OTHER, 0, "two")]
+        assert list((await vectors.cursors()).items()) == [(MODEL, "one"), (OTHER, "two")]
+
+    @requirement(
+        "vectors:digests:by-part", because="A text that stays the same is not embedded again."
+    )
+    async def test_digests_come_part_by_part(self, vectors: Vectors) -> None:
+        """`digests` gives what each part came with, in order; unknown ids are left out."""
+        parts = [entry("a", 1.0, part=n, digest=bytes([n])) for n in (1, 0, 2)]
+        await take_in(vectors, *parts, entry("b", 1.0))
+
+        told = await vectors.digests(MODEL, ["a", "b", "never"])
+
+        assert {i: list(each) for i, each in told.items()} == {
+            "a": [b"\0", b"\1", b"\2"],
+            "b": [b""],
+        }
+        assert await vectors.digests(OTHER, ["a"]) == {}
+
+    @requirement(
+        "vectors:about:paged",
+        because="When somebody is renamed, their passages are embedded again.",
+    )
+    async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
+        """`about` pages through the ids of passages that name an entity, in order."""
+        mine = [entry(f"p{n}", 1.0, entities=("ann",)) for n in (3, 1, 2)]
+        await take_in(vectors, *mine, entry("p1", 1.0, part=1, entities=("ann",)), entry("q", 1.0))
+
+        assert await vectors.about(MODEL, "ann", limit=2) == ["p1", "p2"]
+        assert await vectors.about(MODEL, "ann", after="p2", limit=2) == ["p3"]
+        assert await vectors.about(MODEL, "ben", limit=2) == []
+        assert await vectors.about(OTHER, "ann", limit=2) == []
+
+    @requirement(
+        "vectors:remove:every-model", because="Erasing must not depend on which model serves."
+    )
+    async def test_what_is_removed_is_found_nowhere(self, vectors: Vectors) -> None:
+        """What is removed is found under no model; cursors stay, and purging is then safe."""
+        for model in (MODEL, OTHER):
+            await take_in(vectors, entry("a", 1.0), entry("b", 1.0), model=model)
+
+        await vectors.remove(["a", "never"])
+        await vectors.purge()
+
+        for model in (MODEL, OTHER):
+            assert await found(vectors, 1.0, model=model) == ["b"]
+        assert await vectors.cursors() == {MODEL: "1", OTHER: "1"}
+
+    @requirement(
+        "vectors:drop:one-or-all", because="An index that is lost is made again from the records."
+    )
+    async def test_dropping_forgets_one_model_or_all(self, vectors: Vectors) -> None:
+        """`drop` forgets one model or everything; what is taken in after it counts from anew."""
+        for model in (MODEL, OTHER):
+            await take_in(vectors, entry("a", 1.0), model=model)
+
+        await vectors.drop(MODEL)
+        assert list(await vectors.cursors()) == [OTHER]
+        assert await found(vectors, 1.0) == []
+        await vectors.drop()
+        assert await vectors.status() == []
+
+        await take_in(vectors, entry("new", 1.0), follows="", cursor="1")
+        assert await found(vectors, 1.0) == ["new"]
