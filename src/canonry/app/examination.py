@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -40,6 +40,15 @@ from canonry.values.moments import SECOND, Instant, parse_instant, render_instan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSetting:
+    """A setting as it is in force."""
+
+    key: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """What was found, and what helps."""
 
@@ -49,12 +58,9 @@ class Advice:
 
 @dataclass(slots=True, kw_only=True)
 class Diagnosis:
-    """Everything that was seen; `wrong` must be mended, `hints` are good to know.
+    """Everything that was seen; `wrong` must be mended, `hints` are good to know."""
 
-    Of each setting its key, its value and the source of that.
-    """
-
-    settings: Sequence[tuple[str, str, str]] = ()
+    settings: list[ShownSetting] = field(default_factory=list)
     store: dict[str, str | int] = field(default_factory=dict)
     wrong: list[Advice] = field(default_factory=list)
     hints: list[Advice] = field(default_factory=list)
@@ -189,7 +195,9 @@ WAL_HINT: Final = 256 * 1024 * 1024
 
 async def examine(settings: Settings) -> Diagnosis:
     """Look at the settings, the disk and the store."""
-    diagnosis = Diagnosis(settings=tuple(settings.told()))
+    diagnosis = Diagnosis(
+        settings=[ShownSetting(key=k, value=v, source=s) for k, v, s in settings.told()]
+    )
     _look_at_identity(diagnosis, settings)
     _look_at_disk(diagnosis, settings.data)
     _look_at_modes(diagnosis, settings.data)

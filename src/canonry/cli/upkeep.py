@@ -306,10 +306,10 @@ def _print_diagnosis(diagnosis: Diagnosis, *, whole: bool) -> None:
     for key, value in diagnosis.store.items():
         tell_line(f"  {key:{width}}  {value}")
     click.echo("\nsettings")
-    shown = [each for each in diagnosis.settings if whole or each[-1] != DEFAULT]
-    width = max((len(key) for key, *_ in shown), default=0)
-    for key, value, source in shown:
-        tell_line(f"  {key:{width}}  {value}  ({source})")
+    shown = [each for each in diagnosis.settings if whole or each.source != DEFAULT]
+    width = max((len(each.key) for each in shown), default=0)
+    for each in shown:
+        tell_line(f"  {each.key:{width}}  {each.value}  ({each.source})")
     if left := len(diagnosis.settings) - len(shown):
         click.echo(f"  {left} others are as by default; --all lists them")
 
