@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -182,7 +183,11 @@ def _is_touched(
         return False
     if head - at > TOUCHED_MAX:
         return True
-    touched = {key for each in others if each.position > at for key in each.touched}
+    return collides(reads, {key for each in others if each.position > at for key in each.touched})
+
+
+def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
+    """Whether a verdict that read `reads` must be given again."""
     if not touched:
         return False
     return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))

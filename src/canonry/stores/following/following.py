@@ -229,7 +229,13 @@ class Projector:
                     return
                 failures = 0 if cursor > best else failures + 1
                 best = max(best, cursor)
-                await self._step(view, space, cursor, position)
+                if isinstance(view, Following):
+                    await view.reach(space, position)
+                    continue
+                # What was appended past that meanwhile may not be in the state yet.
+                limit, log = min(PAGE, position - cursor), self.copied or self.ledger
+                commits = await log.read(space, after=cursor, limit=limit)
+                await view.apply(await self.as_they_are(commits))
             except CanonryError as error:
                 if not error.retryable and error.code != "view.gap":
                     raise
@@ -241,24 +247,9 @@ class Projector:
                 message = "others keep moving a view; what was written is durable: ask again"
                 raise Unavailable("view.behind", message)
 
-    async def _step(
-        self,
-        view: Following | Projection,
-        space: SpaceId,
-        cursor: Position,
-        position: Position,
-    ) -> None:
-        if isinstance(view, Following):
-            await view.reach(space, position)
-            return
-        # What was appended past that meanwhile may not be in the state yet.
-        limit = min(PAGE, position - cursor)
-        commits = await (self.copied or self.ledger).read(space, after=cursor, limit=limit)
-        await view.apply(await self.as_they_are(commits))
-
     async def as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
         """The things that these commits of one space look at, as the state shows them now."""
-        things = await looked_at(self.state, [e for commit in commits for e in commit.entries])
+        things = await load(self.state, [e for commit in commits for e in commit.entries])
         named = {c.position: needs(c.entries) | beside(c.entries, things) for c in commits}
         return [
             Folded(
@@ -270,15 +261,11 @@ class Projector:
         ]
 
 
-async def looked_at(state: State, entries: Sequence[Entry]) -> dict[str, Thing]:
-    """All things that folding these entries looks at, as they are shown."""
-    things: dict[str, Thing] = {}
-    await load(state, entries, things)
-    return things
-
-
-async def load(state: State, entries: Sequence[Entry], things: dict[str, Thing]) -> None:
+async def load(
+    state: State, entries: Sequence[Entry], things: dict[str, Thing] | None = None
+) -> dict[str, Thing]:
     """Add to `things` what folding these entries looks at besides, as it is shown."""
+    things = {} if things is None else things
     wanted: Iterable[str] = needs(entries)
     for _round in range(BESIDE_ROUNDS + 1):
         if missing := set(wanted).difference(things):
@@ -286,6 +273,7 @@ async def load(state: State, entries: Sequence[Entry], things: dict[str, Thing])
         elif _round:
             break
         wanted = beside(entries, things)
+    return things
 
 
 # Shared words: a text view that many machines share, beside the one that each has for itself.
@@ -461,7 +449,7 @@ class JoinedLedger(Ledger):
         heads = {item.draft.space: await self.head(item.draft.space) for item in batch}
         spaces = dict(heads)
         entries = [entry for item in batch for entry in item.draft.entries]
-        things = await looked_at(self._projector.state, entries)
+        things = await load(self._projector.state, entries)
         told: list[Append] = []
         for item in batch:
             draft = item.draft

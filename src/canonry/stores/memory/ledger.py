@@ -13,7 +13,8 @@ from typing_extensions import override
 from canonry.log.canon import fold, needs
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
 from canonry.log.entries import Thing, Tombstone
-from canonry.log.folding import ANY, key_hash
+from canonry.log.folding import key_hash
+from canonry.log.group_appends import collides
 from canonry.log.items.veils import homed, is_veiled, variants
 from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine
@@ -104,14 +105,6 @@ class MemoryView(View):
     @override
     async def cursor(self, space: SpaceId) -> Position:
         return Position(len(self._store.log.get(space, ())))
-
-
-def collides(reads: frozenset[str], touched: frozenset[int]) -> bool:
-    """Whether a verdict that read `reads` must be given again."""
-    if not touched:
-        return False
-    anything = key_hash(ANY)
-    return ANY in reads or anything in touched or not touched.isdisjoint(map(key_hash, reads))
 
 
 class MemoryLedger(Ledger):

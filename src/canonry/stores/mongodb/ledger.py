@@ -59,12 +59,6 @@ def past(space: SpaceId, position: int) -> BsonDocument:
     return {"_id": {"$gt": place_of(space, position), "$lte": last}, "space": space}
 
 
-def next_after(space: SpaceId, position: int, count: int) -> BsonDocument:
-    """So many commits of a space past a position: no place in a log is left out."""
-    places = range(position + 1, position + count + 1)
-    return {"_id": {"$in": [place_of(space, each) for each in places]}}
-
-
 def known_commit(tip: StoredCommit | None) -> KnownCommit:
     """The commit that a document with the fields of `TIP` tells; None: the log is empty."""
     if tip is None:
@@ -386,7 +380,9 @@ class MongoLedger(Ledger):
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         async with self._database.working():
             # A short page by its ids: a server may look at a whole collection for a part of it.
-            asked = next_after(space, after, limit) if limit <= BATCH else past(space, after)
+            asked = past(space, after)
+            if limit <= BATCH:
+                asked = {"_id": {"$in": [place_of(space, after + n) for n in range(1, limit + 1)]}}
             found = self._commits.find(asked, batch_size=BATCH + 1).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
 

@@ -477,13 +477,12 @@ def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> dict[Packed, LookupRo
     found: dict[Packed, LookupRow] = {}
     for start in range(0, len(wanted), _TOGETHER):
         some = wanted[start : start + _TOGETHER]
-        found |= _one_by_one(db, some) if len(some) < _FEW else _together(db, some)
+        if len(some) < _FEW:
+            rows: Any = [(packed, db.execute(_ONE, (packed,)).fetchone()) for packed in some]
+            found |= {packed: row for packed, row in rows if row is not None}
+        else:
+            found |= _together(db, some)
     return found
-
-
-def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:
-    rows: Any = [(packed, db.execute(_ONE, (packed,)).fetchone()) for packed in ids]
-    return {packed: row for packed, row in rows if row is not None}
 
 
 def _together(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:

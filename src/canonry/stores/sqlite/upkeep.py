@@ -184,7 +184,9 @@ class LookingUpkeep(Upkeep):
         told["file_bytes"] = self._path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0
         try:
-            told["integrity"] = await self._readers.long(_quick_check)
+            told["integrity"] = await self._readers.long(
+                lambda db: list[Any](db.execute("PRAGMA quick_check(1)"))[0][0]
+            )
         except Unavailable:
             told["integrity"] = "not known: the file is large, ask `canonry verify`"
         return told
@@ -212,12 +214,6 @@ def on_loop(told: UpkeepProgress) -> UpkeepProgress:
 def _unwritable() -> NotSupported:
     message = "this store is open for reading only: make its disk writable, or make room on it"
     return NotSupported("store.reading-only", message)
-
-
-def _quick_check(db: apsw.Connection) -> str:
-    """What SQLite finds wrong with the file, or `ok`."""
-    rows: Any = db.execute("PRAGMA quick_check(1)")
-    return str(next(iter(rows))[0])
 
 
 def _facts(db: apsw.Connection) -> dict[str, str | int]:
