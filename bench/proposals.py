@@ -29,7 +29,7 @@ from canonry.values.policy import AdmissionLimits
 from canonry.values.provenance import Authority
 from canonry.world.domain.admission.safety import content_of
 from canonry.world.domain.admission.schema import Proposed, read_proposal
-from canonry.world.domain.merging import WORLD_KEY, thing_id_of
+from canonry.world.domain.atlas import WORLD_KEY, thing_id_of
 from canonry.world.usecases.proposals.admission import propose, verdict_on
 from canonry.world.usecases.proposals.settling import applied_by, draft_of, lately_admitted
 from canonry.world.usecases.worlds import find_world

@@ -40,7 +40,7 @@ from canonry.readmodels.edges import Tick, instant_of
 from canonry.testing.worlds import a_caller
 from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import Authority
-from canonry.world.domain.merging import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.atlas import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.exchange import import_world
 from tests.domain.world.generated import TICK, GeneratedWorld

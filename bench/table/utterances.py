@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from canonry.values.ids import SpaceId
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.domain.utterances.lexicon import ActionFrame, EntityRef, Heard
 
 FOLDER = Path(__file__).parent

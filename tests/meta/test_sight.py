@@ -42,8 +42,7 @@ LOOKING_BEYOND: Final = {
     "canon/commands/universes.py": "lists the kind that no account is of",
     "world/usecases/worlds.py": "lists the kind that no account is of",
     "world/usecases/exchange.py": "an id that is taken anywhere cannot be a world's",
-    "world/usecases/world_draft.py": "an id that is taken anywhere cannot be a thing's",
-    "world/usecases/world_parts.py": "an id that is taken anywhere cannot be an event's",
+    "world/usecases/building.py": "an id that is taken anywhere cannot be an event's",
     "world/usecases/proposals/admission.py": "an id that is taken anywhere cannot be a proposal's",
     "world/usecases/proposals/settling.py": "what it finds is held against the space of the world",
     "catalog/usecases/judging.py": "an id that is taken anywhere cannot be a row's",
@@ -51,7 +50,6 @@ LOOKING_BEYOND: Final = {
     "records/usecases/files.py": "checks the files of all users, for an operator",
     "canon/upkeep/erase.py": "erases in any space, for an operator",
     "records/usecases/withdrawing.py": "keeps to rules in all accounts, for an operator",
-    "world/usecases/world_ties.py": "looks after what erasing leaves, for an operator",
 }
 
 

@@ -17,7 +17,7 @@ from canonry.values.moments import SECOND, Instant
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.recounting import recount_usage
+from canonry.world.usecases.dialogue import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_worlds import ACCEPT, running
 from tests.toolsets.world.kit import an_isle, brought_in

@@ -21,7 +21,7 @@ from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import a_caller
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn

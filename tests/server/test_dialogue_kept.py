@@ -9,7 +9,7 @@ from canonry.values.fields import revised
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
-from canonry.world.usecases.recounting import recount_usage
+from canonry.world.usecases.dialogue import recount_usage
 from tests.server.speaking_model import asks, said, words
 from tests.server.test_dialogue import a_table
 

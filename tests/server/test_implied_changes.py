@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import WorldServices
 from tests.server.speaking_model import asks, said, words

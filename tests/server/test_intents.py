@@ -17,7 +17,7 @@ from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.values.fields import revised
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.models.services import WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from tests.server.speaking_model import Model, a_model, words

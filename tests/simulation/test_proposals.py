@@ -20,7 +20,7 @@ from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose

@@ -32,11 +32,17 @@ from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.world.domain.atlas import Exit, Route
+from canonry.world.usecases.building import (
+    TieBetween,
+    create_exit,
+    create_route,
+    create_tie,
+    remove_exit,
+    remove_tie,
+)
 from canonry.world.usecases.exchange import import_world
-from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
+from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.proposals.settling import advance_clock
-from canonry.world.usecases.world_parts import create_exit, remove_exit
-from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie, remove_tie
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
 

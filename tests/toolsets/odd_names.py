@@ -7,8 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import Atlas, Item, Lore, LoreVersion, Mover
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import Atlas, Item, Lore, LoreVersion, Mover, thing_id_of
 from tests.toolsets.world.kit import tied_isle
 
 NAMES: Final = (

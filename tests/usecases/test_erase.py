@@ -13,7 +13,7 @@ from canonry.log.entries import SceneCompleted, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Turn
 from canonry.log.schemas.narrative import EntityType
-from canonry.narrative.usecases.memories import Recollection, keep_memory
+from canonry.narrative.usecases.scenes import Recollection, keep_memory
 from canonry.narrative.usecases.transcripts import (
     ImportReport,
     ImportRequest,

@@ -16,12 +16,11 @@ from canonry.readmodels.edges import Direction, Tick
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed, legs_of
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed, legs_of, thing_id_of
 from canonry.world.usecases.contexts import get_location_context, get_mover_context
 from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
 from canonry.world.usecases.lore import get_canonical_fact
-from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
+from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer_item
 from canonry.world.usecases.worlds import BoundWorld, find_world, world_at
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle

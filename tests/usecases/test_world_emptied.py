@@ -14,14 +14,12 @@ from canonry.gateway.tool import Noted
 from canonry.readmodels.edges import Tick
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict
-from canonry.world.domain.atlas import Item
-from canonry.world.domain.merging import layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.atlas import Item, layer_id_of, lore_id_of, thing_id_of
 from canonry.world.toolset import EXACT
+from canonry.world.usecases.building import declare_part
 from canonry.world.usecases.lore import declare_version
-from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
-from canonry.world.usecases.world_draft import WorldDraft
-from canonry.world.usecases.world_parts import declare_part
-from canonry.world.usecases.worlds import INVENTORY_MAX, BoundWorld, find_world
+from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer_item
+from canonry.world.usecases.worlds import INVENTORY_MAX, BoundWorld, WorldDraft, find_world
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

@@ -16,11 +16,21 @@ from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_call
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.ids import SpaceKind
 from canonry.values.provenance import Authority
-from canonry.world.domain.atlas import Atlas, Exit, Happening, LoreVersion, Place, Realm, Route
+from canonry.world.domain.atlas import (
+    Atlas,
+    Exit,
+    Happening,
+    LoreVersion,
+    Place,
+    Realm,
+    Route,
+    event_id_of,
+    thing_id_of,
+    world_id_of,
+)
 from canonry.world.domain.checks import TIES_MAX, VERSIONS_MAX
-from canonry.world.domain.merging import event_id_of, thing_id_of, world_id_of
+from canonry.world.usecases.building import TieBetween, create_route, create_tie
 from canonry.world.usecases.exchange import export_world
-from canonry.world.usecases.world_ties import TieBetween, create_route, create_tie
 from canonry.world.usecases.worlds import find_world, query_worlds, world_named
 from tests.toolsets.world.kit import an_isle, brought_in
 

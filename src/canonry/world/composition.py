@@ -7,8 +7,8 @@ from canonry.gateway.audit import CallCounter
 from canonry.world.models.services import WorldServices
 from canonry.world.rules.srd import SrdRulebook
 from canonry.world.toolset.toolset import TelemetryCounter
-from canonry.world.usecases.proposals.staging_gates import WorldStagingGuard
-from canonry.world.usecases.world_ties import leave_behind
+from canonry.world.usecases.building import leave_behind
+from canonry.world.usecases.proposals.admission import WorldStagingGuard
 
 
 def add_to(canon: Canon) -> Canon:

@@ -7,8 +7,7 @@ import pytest
 
 from bench.table.scene import scene
 from canonry.readmodels.edges import Direction
-from canonry.world.domain.atlas import Atlas, Exit, Item
-from canonry.world.domain.merging import differences, merged
+from canonry.world.domain.atlas import Atlas, Exit, Item, differences, merged
 
 BASE = scene()
 INN = Item(key="mug", name="Mug", holder="tavern", item_type="thing")

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from canonry.world.domain.atlas import Route, completed, legs_of
+from canonry.world.domain.atlas import Route, completed, legs_of, omitted
 from canonry.world.domain.checks import problems
-from canonry.world.domain.merging import omitted
 from tests.toolsets.world.kit import tied_isle
 
 NOTHING: frozenset[str] = frozenset()

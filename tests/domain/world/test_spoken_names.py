@@ -2,9 +2,8 @@
 
 import pytest
 
-from canonry.world.domain.utterances.clauses import words_in
 from canonry.world.domain.utterances.lexicon import Nameable
-from canonry.world.domain.utterances.naming import named, phrase_of
+from canonry.world.domain.utterances.naming import named, phrase_of, words_in
 
 
 def meant(said: str, *names: str) -> str | None:

@@ -34,8 +34,9 @@ from canonry.world.domain.atlas import (
     Place,
     Realm,
     Route,
+    layer_id_of,
+    thing_id_of,
 )
-from canonry.world.domain.merging import layer_id_of, thing_id_of
 from canonry.world.toolset import EXACT, WORLD
 from canonry.world.usecases.exchange import ImportedWorld, import_world
 

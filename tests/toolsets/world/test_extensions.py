@@ -15,7 +15,7 @@ from canonry.world.toolset.shapes import (
     builders_tool,
     word,
 )
-from canonry.world.usecases.world_parts import create_part
+from canonry.world.usecases.building import create_part
 
 WAY = Request(
     Exit,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.values.errors import InvalidInput
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in

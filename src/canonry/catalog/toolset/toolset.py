@@ -127,10 +127,8 @@ def _project(arguments: Arguments) -> SpaceId:
     return SpaceId(arguments["projectId"].lower())
 
 
-# The catalog dialect: every error in the contract's envelope, as one of its four codes.
-#
-# It says which argument is at fault and never what lies behind it: what is not there and what the
-# caller may not see are told in the same bytes.
+# The catalog dialect. It says which argument is at fault and never what lies behind it: what is
+# not there and what the caller may not see are told in the same bytes.
 
 PROJECT_NOT_FOUND: Final = "PROJECT_NOT_FOUND"
 ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"

@@ -145,11 +145,10 @@ def _relation_row(
     return {column.name: values[column.name] for column in RELATION_ROWS.columns}
 
 
-# Import a catalog: all is checked before anything is written, and a second run adds nothing.
-#
-# Rows are judged as a whole, counting what earlier rows will have stored. That verdict is what is
-# written as long as the log of the project stands where our own commits left it; once somebody else
-# has written there, rows are judged again.
+# Import a catalog: all is checked before anything is written, and a second run adds nothing. Rows
+# are judged as a whole, counting what earlier rows will have stored. That verdict is what is
+# written as long as the log of the project stands where our own commits left it; once somebody
+# else has written there, rows are judged again.
 
 NAMED_MAX: Final = 50
 """So many problems are named in an error."""

@@ -32,7 +32,6 @@ from canonry.values.ids import EntityId, NewId, RelationId, Space, SpaceDraft, S
 from canonry.values.provenance import Authority
 
 # Judge catalog rows against the canon: what each would change, or why it must not be stored.
-#
 # Nothing is ever stored that refers to what is not there, or lies in another project, or bears
 # another's slug: whoever commits what is judged here does so under the keys that were read.
 
@@ -342,9 +341,8 @@ def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[
     return {NAME: name, DESCRIPTION: description, **own}
 
 
-# Judge catalog relations: both ends are there, of the kinds that the type joins, and once only.
-#
-# A relation never changes what it says: one that is told otherwise ends, and the next takes its id.
+# Judge catalog relations: both ends are there, of the kinds that the type joins, and once only. A
+# relation never changes what it says: one that is told otherwise ends, and the next takes its id.
 
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"

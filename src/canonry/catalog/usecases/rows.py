@@ -130,10 +130,9 @@ async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> Non
         raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
 
 
-# Arrange catalog rows for their commits: whoever takes another's place goes with the other.
-#
-# Two items that swap their slugs, or two relations that swap what they join, are right together and
-# wrong one after the other. Projects change one after the other, in turn.
+# Arrange catalog rows for their commits. Two items that swap their slugs, or two relations that
+# swap what they join, are right together and wrong one after the other. Projects change one after
+# the other, in turn.
 
 CHUNK: Final = 500
 """So many rows are judged and committed together, and a few more where they belong together."""
@@ -287,9 +286,8 @@ def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
     return None
 
 
-# Save one row of a catalog, or withdraw a relation.
-#
-# What is not given stays as it is, and a new entity is a draft.
+# Save one row of a catalog, or withdraw a relation. What is not given stays as it is, and a new
+# entity is a draft.
 
 _NEW_IDS: Final = SpaceId("catalog")
 """Where ids of new rows come from: a retry of a request gives the same one."""

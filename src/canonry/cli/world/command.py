@@ -29,10 +29,9 @@ from canonry.gateway.validation import compile_arguments
 from canonry.language.texts.visible import visible
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json, encode_pretty, read_value, schema_of
-from canonry.world.domain.atlas import Atlas, completed
+from canonry.world.domain.atlas import Atlas, Difference, completed, differences, merged
 from canonry.world.domain.checks import Problem, problems
 from canonry.world.domain.drawing import drawn, painted
-from canonry.world.domain.merging import Difference, differences, merged
 from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
 from canonry.world.usecases.worlds import query_worlds, world_named
 

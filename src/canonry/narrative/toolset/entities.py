@@ -296,9 +296,8 @@ async def _unmerge_entities(canon: Canon, caller: Caller, arguments: Arguments) 
     return _UNMERGED(kept, separated_entity_id=separated)
 
 
-# Axiom tools: create, query; and the one that supports any thing of canon with more evidence.
-#
-# They are extensions, for the contract speaks of rules and of evidence and makes none.
+# Axiom tools. They are extensions, for the contract speaks of rules and of evidence and makes
+# none.
 
 _PATH: Final = "/constraint"
 _FORBIDDEN_RELATION: Final = "forbidden_relation"

@@ -60,8 +60,14 @@ from canonry.narrative.toolset.shapes import (
     text_of,
     uuid_of,
 )
-from canonry.narrative.usecases.memories import Recollection, keep_memory, recall_memories
-from canonry.narrative.usecases.scenes import TurnPage, get_turns, query_scenes
+from canonry.narrative.usecases.scenes import (
+    Recollection,
+    TurnPage,
+    get_turns,
+    keep_memory,
+    query_scenes,
+    recall_memories,
+)
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery
@@ -216,9 +222,7 @@ def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
     return payload
 
 
-# Search tools: what resembles a text, among what was said or among what is canon.
-#
-# They suggest and prove nothing.
+# Search tools. They suggest and prove nothing.
 
 SEARCH_MAX: Final = 100
 _FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), behind=COUNT)

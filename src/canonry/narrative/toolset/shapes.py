@@ -39,9 +39,8 @@ from canonry.values.moments import Instant, parse_instant
 from canonry.values.provenance import Authority, Evidence, parse_evidence
 from canonry.values.state_tags import normal_tags
 
-# Arguments: reading tool arguments into domain values; the step that checks meaning.
-#
-# The schema has been applied before, so types and enums hold here; ids come out in lower case.
+# Arguments. The schema has been applied before, so types and enums hold here; ids come out in
+# lower case.
 
 T = TypeVar("T")
 LIST_MAX: Final = 500
@@ -262,9 +261,7 @@ def page_of(arguments: Arguments) -> Paged:
     return {"limit": limit, "offset": offset}
 
 
-# Shapes: how the narrative tools answer with the things of canon.
-#
-# The game master's notes are in no shape of a scene; only its context tells them.
+# Shapes. The game master's notes are in no shape of a scene; only its context tells them.
 
 AUDIENCE: Final = array(TEXT)
 AUTHORITY: Final = enum("source", "gm", "player", "system")

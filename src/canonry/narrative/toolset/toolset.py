@@ -132,9 +132,8 @@ def _prompt(name: str, title: str, description: str, text: str) -> Prompt:
 PROMPTS: Final[tuple[Prompt, ...]] = tuple(_prompt(name, *parts) for name, parts in _TEXTS.items())
 
 
-# The tools of the narrative toolset behind its face; importing this imports all of them.
-#
-# They are listed with outlines of their replies, which the reference describes in full.
+# The tools of the narrative toolset behind its face; importing this imports all of them. They are
+# listed with outlines of their replies, which the reference describes in full.
 
 EXACT: Final[tuple[Tool, ...]] = (
     *entities.TOOLS,

@@ -25,8 +25,7 @@ from canonry.narrative.usecases.as_of_scene import (
     relations_at,
     tags_at,
 )
-from canonry.narrative.usecases.memories import rank_for
-from canonry.narrative.usecases.scenes import names_of
+from canonry.narrative.usecases.scenes import names_of, rank_for
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery

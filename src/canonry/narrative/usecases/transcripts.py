@@ -57,11 +57,10 @@ from canonry.values.moments import Instant
 from canonry.values.policy import TextLimits
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
-# Transcripts as values, and how one is cut: into turns that fit, and into scenes that read well.
-#
-# Scenes end where a summary's span ends, because that is where the people who were there saw one
-# thing end and the next begin. Short spans share a scene and very long ones are divided, so that a
-# scene is a few pages: long enough to be a piece of the story, short enough to be shown whole.
+# Transcripts as values, and how one is cut. Scenes end where a summary's span ends, because that
+# is where the people who were there saw one thing end and the next begin. Short spans share a
+# scene and very long ones are divided, so that a scene is a few pages: long enough to be a piece
+# of the story, short enough to be shown whole.
 
 SCENE_TURNS: Final = 40
 """A scene goes on until it has so many turns."""
@@ -451,9 +450,8 @@ class TranscriptEntries:
         return derived_id(self.root, label)
 
 
-# Import a transcript: a universe, a story, scenes and turns, its summaries as event proposals.
-#
-# The summaries are a written record of the session, so they are registered as a source and proposed
+# Import a transcript: a universe, a story, scenes and turns, its summaries as event proposals. The
+# summaries are a written record of the session, so they are registered as a source and proposed
 # with the authority `source`: their word passes the threshold, the turns that say the same are
 # their evidence, and the game master can still retcon what they got wrong. Everything has an id
 # that follows from the transcript, so a second run adds nothing and an interrupted one is

@@ -20,8 +20,7 @@ from canonry.readmodels.edges import (
     travel_ms,
 )
 from canonry.values.ids import EntityId
-from canonry.world.domain.atlas import Atlas, Layer, Place, Realm, is_rhythm, legs_of
-from canonry.world.domain.merging import is_key
+from canonry.world.domain.atlas import Atlas, Layer, Place, Realm, is_key, is_rhythm, legs_of
 
 TIES_MAX: Final = 200
 """To so many realms a realm or location is tied by one tie."""
@@ -295,9 +294,8 @@ def _reach(atlas: Atlas) -> Iterator[Problem]:
 
 
 # Standing: how somebody, an item and an exit are, read in one way from what is kept of them.
-#
-# Gates, narration, dialogue, routes, plans and contexts all ask here, so that who is dead to one of
-# them is dead to all.
+# Gates, narration, dialogue, routes, plans and contexts all ask here, so that who is dead to one
+# of them is dead to all.
 
 _DEAD: Final = frozenset({"dead", "deceased", "slain", "killed"})
 _DIRECTIONS: Final = frozenset(Direction)

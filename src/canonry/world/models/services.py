@@ -16,7 +16,6 @@ from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.admission.kit import Rejection
 from canonry.world.domain.admission.safety import (
     ProposedPlace,
     SaidBefore,
@@ -24,14 +23,12 @@ from canonry.world.domain.admission.safety import (
     Spent,
     digest,
 )
-from canonry.world.domain.admission.schema import Proposed
+from canonry.world.domain.admission.schema import Proposed, Rejection
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.ports.moderator import Moderator, Rulebook
 
-# Generation: which model a purpose gets, how many tools it may call, and what it said already.
-#
-# Whoever asks a model asks this first; it knows no model itself.
+# Generation. Whoever asks a model asks this first; it knows no model itself.
 
 KEPT_MAX: Final = 1_000
 
@@ -74,12 +71,10 @@ class Generated:
             del self._kept[next(iter(self._kept))]
 
 
-# Telemetry: what models were asked for and what became of it, counted by the hour.
-#
-# Nothing that anybody wrote is kept: a purpose, an event, a model, tokens, milliseconds, an
-# outcome. What is told of it are sums, apart for each space. It lives as long as the process; what
-# models were asked for before it began is counted again from the records
-# (`usecases/recounting.py`).
+# Telemetry. Nothing that anybody wrote is kept: a purpose, an event, a model, tokens,
+# milliseconds, an outcome. What is told of it are sums, apart for each space. It lives as long as
+# the process; what models were asked for before it began is counted again from the records
+# (`usecases/dialogue.py`).
 
 HOUR: Final = 3_600 * SECOND
 HOURS_MAX: Final = 24 * 31
@@ -310,8 +305,8 @@ def _latency(sums: UsageSums, share: float) -> int | None:
 
 
 # Admissions: what a world has admitted lately, kept in memory and brought up to date by the log.
-#
-# The record is the log. Each process follows it, so that budgets and likeness hold for all of them.
+# The record is the log. Each process follows it, so that budgets and likeness hold for all of
+# them.
 
 WORLDS_MAX: Final = 50
 CONTEXTS_MAX: Final = 10_000

@@ -104,9 +104,7 @@ def told(then: WorldAt, context: dict[str, Any]) -> Noted:
     return Noted(reply=context, meta={CONTEXT_META: admissions.gave_out(then.world.space, context)})
 
 
-# Arguments: numbers that may come as text, names that may be missing, and their bounds.
-#
-# The schema has been applied before, so that types hold here.
+# Arguments. The schema has been applied before, so that types hold here.
 
 DEPTH_MAX: Final = 5
 LIMIT_MAX: Final = 100

@@ -37,8 +37,7 @@ from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
 from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
 from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleEntry, RuleKind, excerpt_of, roll
 from canonry.world.domain.moderation.moderating import CATEGORIES
-from canonry.world.domain.narration.claims import NARRATION_MAX
-from canonry.world.domain.narration.violations import POLICY_VERSION, NarrationLimit
+from canonry.world.domain.narration.violations import NARRATION_MAX, POLICY_VERSION, NarrationLimit
 from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import moderate_content
@@ -58,16 +57,23 @@ from canonry.world.toolset.shapes import (
     word,
 )
 from canonry.world.toolset.views import NAMED
-from canonry.world.usecases.generate_arc import WantedArc, generate_arc
 from canonry.world.usecases.lore import (
     CanonicalFact,
     NewLore,
+    can_cast_here,
     get_canonical_fact,
+    lookup_rule,
     record_lore,
+    rulebook_of,
     search_lore,
 )
-from canonry.world.usecases.mechanics import can_cast_here, lookup_rule, rulebook_of
-from canonry.world.usecases.speech import check_narration, parse_to_action_frame, read_speech
+from canonry.world.usecases.speech import (
+    WantedArc,
+    check_narration,
+    generate_arc,
+    parse_to_action_frame,
+    read_speech,
+)
 from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
 
 _TEXT_MAX: Final = 512

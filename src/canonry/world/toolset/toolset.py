@@ -12,7 +12,8 @@ from canonry.gateway.limits import PublishedRate
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tool import Tool, Toolset
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset import FACE, building, proposals, speech, views
+from canonry.world.toolset import FACE, building, speech, views
+from canonry.world.toolset import building as proposals
 from canonry.world.toolset.contract import published
 
 
@@ -49,7 +50,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *building.TOOLS,
     *views.MOVEMENT_TOOLS,
     *speech.TOOLS,
-    *proposals.TOOLS,
+    *proposals.PROPOSALS_TOOLS,
     *views.VIEWS_TOOLS,
     *speech.ARCS_TOOLS,
 )

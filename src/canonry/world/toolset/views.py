@@ -56,6 +56,7 @@ from canonry.world.toolset.shapes import (
     told,
     word,
 )
+from canonry.world.usecases.building import Tied
 from canonry.world.usecases.contexts import (
     TYPES,
     EventsWanted,
@@ -68,10 +69,15 @@ from canonry.world.usecases.contexts import (
     get_mover_context,
     search_events,
 )
-from canonry.world.usecases.move_mover import Move, Transfer, move_mover, transfer_item
+from canonry.world.usecases.movement import (
+    Move,
+    Transfer,
+    find_route,
+    get_spatial_context,
+    move_mover,
+    transfer_item,
+)
 from canonry.world.usecases.proposals.settling import advance_clock
-from canonry.world.usecases.routes import find_route, get_spatial_context
-from canonry.world.usecases.world_ties import Tied
 from canonry.world.usecases.worlds import (
     INVENTORY_MAX,
     bound_world,
@@ -490,9 +496,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-# View tools: extensions that tell of one who is in the world, of a way through it, and of a while.
-#
-# What is hidden a narrator is told, and a player is not.
+# View tools. What is hidden a narrator is told, and a player is not.
 
 _CHARACTER: Final = Shape(
     tick=INTEGER,

@@ -33,9 +33,9 @@ from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId
 from canonry.values.provenance import CanonLevel
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.domain.checks import Person, person_of
-from canonry.world.domain.merging import thing_id_of
-from canonry.world.usecases.world_ties import RouteOn, Tied, routes_on, ties_of
+from canonry.world.usecases.building import RouteOn, Tied, routes_on, ties_of
 from canonry.world.usecases.worlds import NEARBY_MAX, BoundWorld, WorldAt, world_at
 
 _FEW: Final = 12

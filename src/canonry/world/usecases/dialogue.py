@@ -1,4 +1,4 @@
-"""Dialogues: what a character answers to a player, what is kept of it, and what it changes."""
+"""Dialogues: answer a player, keep what was said, and count again what models were asked for."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
@@ -11,19 +11,22 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
-from canonry.log.items.proposals import Proposal
+from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.schemas.world_types import WorldType
-from canonry.models.outside_services import SpeakingModel, ToolAsked
-from canonry.readmodels.edges import time_of_day
+from canonry.models.outside_services import (
+    SpeakingModel,
+    ToolAsked,
+)
+from canonry.readmodels.edges import FOREVER, time_of_day
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.ids import content_id, is_uuid
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant, render_instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.admission.kit import missing
 from canonry.world.domain.admission.safety import digest
+from canonry.world.domain.admission.schema import Envelope, Proposed, missing, read_strictly
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.domain.checks import person_of
-from canonry.world.domain.merging import thing_id_of
 from canonry.world.domain.narration.violations import violations_of
 from canonry.world.domain.prompts.templates import (
     CHANGES_MAX,
@@ -36,24 +39,33 @@ from canonry.world.domain.prompts.templates import (
     result_of,
 )
 from canonry.world.models.services import (
+    HOUR,
+    HOURS_MAX,
     Invocation,
     WorldServices,
     cost_of,
     count_event,
     generation_key,
+    invocation_of,
     model_for,
     moderate_content,
 )
-from canonry.world.usecases.contexts import EventsWanted, search_events
-from canonry.world.usecases.proposals.settling import decided, proposal_in
+from canonry.world.usecases.contexts import LOOKED_AT, EventsWanted, search_events
+from canonry.world.usecases.proposals.settling import decided, newest_proposals, proposal_in
 from canonry.world.usecases.speech import contradictions, scene_of
-from canonry.world.usecases.world_draft import WorldDraft, change_world
-from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
+from canonry.world.usecases.worlds import (
+    BoundWorld,
+    WorldAt,
+    WorldDraft,
+    change_world,
+    find_world,
+    query_worlds,
+    world_at,
+)
 
-# Take a turn: a player says something to a character, and is answered before a deadline.
-#
-# What a model says is moderated and held against the world before anybody hears it. Where anything
-# fails, the answer is words that claim nothing, and what was missed is done later.
+# Take a turn: a player says something to a character, and is answered before a deadline. What a
+# model says is moderated and held against the world before anybody hears it. Where anything fails,
+# the answer is words that claim nothing, and what was missed is done later.
 
 DEADLINE: Final = 2.5
 _SHARE: Final = 0.8
@@ -459,10 +471,8 @@ def _key_of(event: Event) -> tuple[str, str, str]:
     return str(own["npc"]), str(own["correlation_id"]), str(own["said"])
 
 
-# Implied changes: what would follow from a character's words is proposed, like anything else.
-#
-# A correlation id names one turn of an agent: what the turn proposed once, it never proposes
-# again, whatever a model says the second time.
+# Implied changes. A correlation id names one turn of an agent: what the turn proposed once, it
+# never proposes again, whatever a model says the second time.
 
 
 async def _propose_implied(
@@ -556,3 +566,49 @@ def _answered_change(number: int, reply: Mapping[str, Any]) -> ImpliedChange:
         rule=rejection.get("rule", ""),
         refused=rejection.get("reason", ""),
     )
+
+
+# Recounting. Proposals and dialogues are recorded with what they cost, so that a restart loses
+# nothing of it. Counts of calls begin anew with each process, as those of the metrics do.
+
+
+async def recount_usage(canon: Canon) -> None:
+    """Add to telemetry what was recorded before its process told it anything; done once."""
+    telemetry = canon.service(WorldServices).telemetry
+    if telemetry.recounted:
+        return
+    telemetry.recounted = True
+    since = Instant(canon.clock.now() - HOURS_MAX * HOUR)
+    until = Instant(FOREVER) if telemetry.began is None else telemetry.began
+    telemetry.began = canon.clock.now() if telemetry.began is None else telemetry.began
+    for space in await query_worlds(canon):
+        world = await find_world(canon, space.id)
+        if world is not None:
+            await _recount(canon, world, since, until)
+
+
+async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
+    tiers, telemetry = canon.policy.models, canon.service(WorldServices).telemetry
+    events, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), LOOKED_AT)
+    for event in events:
+        if is_exchange(event) and since <= event.created_at < until:
+            name, told = spoken_as(event.properties, tiers)
+            telemetry.tell(name, event.created_at, told, space=world.space)
+    async for proposal in newest_proposals(canon, world.space, since=since, most=_MOST):
+        if not since <= proposal.created_at < until:
+            continue
+        rejection = decided(proposal).rejection
+        envelope, _ = read_strictly(proposal.content.get("envelope"), Envelope)
+        read = None if envelope is None else Proposed(player="", envelope=envelope, actions=())
+        refused = rejection is not None
+        name = EventName.PROPOSAL_REJECTED if refused else EventName.PROPOSAL_ACCEPTED
+        rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
+        told_of = invocation_of(read, rejection, tiers)
+        telemetry.tell(name, proposal.created_at, told_of, rule, space=world.space)
+        if proposal.status is ProposalStatus.ACCEPTED:
+            applied = EventName.PROPOSAL_APPLIED
+            telemetry.tell(applied, proposal.created_at, space=world.space)
+
+
+_MOST: Final = 50_000
+"""So many proposals of a world are counted again, the newest."""

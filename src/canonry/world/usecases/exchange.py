@@ -53,6 +53,7 @@ from canonry.values.json_values import read_value
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 from canonry.world.domain.atlas import (
     KEPT,
+    WORLD_KEY,
     Atlas,
     Exit,
     Happening,
@@ -66,24 +67,19 @@ from canonry.world.domain.atlas import (
     Realm,
     Route,
     completed,
-    legs_of,
-    narrowest_first,
-    routes_of,
-)
-from canonry.world.domain.checks import Problem, problems
-from canonry.world.domain.merging import (
-    WORLD_KEY,
     event_id_of,
     layer_id_of,
+    legs_of,
+    narrowest_first,
     omitted,
+    routes_of,
     thing_id_of,
     world_id_of,
 )
+from canonry.world.domain.checks import Problem, problems
+from canonry.world.usecases.building import declare_part, join_legs, join_realms, join_way, tie_up
 from canonry.world.usecases.lore import declare_version, versions_of
-from canonry.world.usecases.world_draft import WorldDraft
-from canonry.world.usecases.world_parts import declare_part, join_realms, join_way
-from canonry.world.usecases.world_ties import join_legs, tie_up
-from canonry.world.usecases.worlds import BoundWorld, WorldAt, world_at
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, world_at
 
 T = TypeVar("T", Place, Realm, Mover, Item)
 P = TypeVar("P", Entity, Event)
@@ -308,7 +304,6 @@ def _happening(event: Event, names: _Names) -> Happening:
 
 
 # Import a world: an atlas, checked as a whole, then written part by part; again, it adds nothing.
-#
 # A world that is being founded has always been as its atlas says: its things are dated at tick 0.
 # What comes later is dated at the world's tick of that moment, so that the past stays as it was.
 

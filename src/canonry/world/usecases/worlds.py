@@ -1,28 +1,47 @@
-"""Worlds: find, build and read them at a tick."""
+"""Worlds: find and read them at a tick, and draft their changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+from canonry.canon.judging.known_things import (
+    Backing,
+    make_entity,
+    make_event,
+    make_observation,
+    make_relation,
+)
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.get_entity_as_of import entity_at, told_until
 from canonry.canon.session.paging import every_item
-from canonry.log.entries import Thing
-from canonry.log.items.entities import Entity, normalised_name
-from canonry.log.items.facts import Event, Relation
-from canonry.log.schemas.world_types import HELD_BY, LOCATED_IN, WITHIN, WorldType
-from canonry.readmodels.edges import Tick, instant_of
+from canonry.log.entries import Entry, Made, RelationEnded, Thing, Tombstone
+from canonry.log.folding import edge_key, thing_key
+from canonry.log.items.entities import Entity, EntityClass, normalised_name
+from canonry.log.items.facts import Event, Relation, RelationDraft
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.log.schemas.world_types import HELD_BY, KIND, LOCATED_IN, WITHIN, WorldType
+from canonry.readmodels.edges import FOREVER, Tick, instant_of, kind_of
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import EdgeQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.values.errors import Conflict, InvalidInput, NotFound
-from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind, is_uuid
+from canonry.values.ids import (
+    EntityId,
+    NewId,
+    ProposalId,
+    RelationId,
+    Space,
+    SpaceId,
+    SpaceKind,
+    is_uuid,
+)
 from canonry.values.moments import Instant
-from canonry.values.provenance import CanonLevel
-from canonry.world.domain.atlas import narrowest_first
-from canonry.world.domain.merging import WORLD_KEY, thing_id_of
+from canonry.values.observations import ObservationDraft
+from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.world.domain.atlas import WORLD_KEY, narrowest_first, thing_id_of
 
 _SETTING = "--world / CANONRY_WORLD"
 _CANDIDATES: Final = 20
@@ -298,3 +317,381 @@ def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
     kind = types[0].value
     message = f"this world has no such {' or '.join(types)}; check its id or key"
     return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
+
+
+# A draft of changes to a world. One draft becomes one commit. What it has declared itself counts
+# as if it were there already.
+
+K = TypeVar("K")
+_EDGES_MAX = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class WorldDraft:
+    """What will be written into `space` at the tick `at`, on what was read.
+
+    Where `past` that tick has gone by, and only what was there already can be required.
+    """
+
+    canon: Canon
+    space: SpaceId
+    at: Instant
+    new_id: NewId
+    past: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    proposal: ProposalId | None = None
+    entries: list[Entry] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+    _known: dict[str, Entity | None] = field(default_factory=dict)
+    _declared: dict[str, WorldType] = field(default_factory=dict)
+    _erased: set[str] = field(default_factory=set)
+    _strange: set[str] = field(default_factory=set)
+    _made: list[RelationDraft] = field(default_factory=list)
+    _ended: set[str] = field(default_factory=set)
+    _seen: dict[tuple[str, Instant], int] = field(default_factory=dict)
+    _told: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def change(self) -> Change:
+        """The change that the draft amounts to."""
+        return Change(entries=tuple(self.entries), reads=frozenset(self.reads))
+
+    @property
+    def backing(self) -> Backing:
+        """What stands behind all that is written."""
+        return Backing(
+            space=self.space,
+            authority=Authority.GM,
+            confidence=1.0,
+            evidence=self.evidence,
+            proposal_id=self.proposal,
+        )
+
+    async def find(self, thing_id: str) -> Entity | None:
+        """The thing of this world as the store has it, or None."""
+        if thing_id not in self._known:
+            thing = (await self.canon.state.things((thing_id,))).get(thing_id)
+            mine = thing is not None and thing.space == self.space
+            if mine and isinstance(thing, Tombstone):
+                self._erased.add(thing_id)
+            elif thing is not None and not (mine and isinstance(thing, Entity)):
+                self._strange.add(thing_id)
+            self._known[thing_id] = thing if mine and isinstance(thing, Entity) else None
+            self.reads.add(thing_key(thing_id))
+        return self._known[thing_id]
+
+    async def own(self, thing_id: str, name: str) -> Any:
+        """A property of a thing, as the draft says or else the store; None where neither does."""
+        told = self._told.get(thing_id, {})
+        if PROPERTY_PREFIX + name in told:
+            return told[PROPERTY_PREFIX + name]
+        found = await self.find(thing_id)
+        return None if found is None else found.properties.get(name)
+
+    async def is_erased(self, thing_id: str) -> bool:
+        """Whether what was said of a thing was erased: it is not said again by a file."""
+        await self.find(thing_id)
+        return thing_id in self._erased
+
+    async def require(self, thing_id: str, *types: WorldType) -> WorldType:
+        """The type of a thing that something is said about.
+
+        Raises:
+            NotFound: `<type>.unknown`.
+        """
+        thing = await self.find(thing_id)
+        known: str | None = self._declared.get(thing_id)
+        if known is None and thing is not None and thing.level is CanonLevel.CANON:
+            known = thing.entity_type if await self._was(thing) else None
+        if known not in types:
+            raise not_in_world(thing_id, *types)
+        return WorldType(known)
+
+    async def named(self, key: str, *types: WorldType) -> EntityId:
+        """The id of the thing that a key or id names; raises as `require` does."""
+        thing_id = thing_id_of(self.space, key)
+        await self.require(thing_id, *types)
+        return thing_id
+
+    async def _was(self, thing: Entity) -> bool:
+        """Whether a thing had come into being by the tick of the draft."""
+        if not self.past:
+            return True
+        try:
+            await entity_at(self.canon, thing, self.at, in_turn=False)
+        except NotFound:
+            return False
+        return True
+
+    async def require_new(self, thing_id: str) -> None:
+        """Refuse a key that is in use.
+
+        Raises:
+            Conflict: `world.key-taken`, or `world.id-taken` by something beyond this world.
+        """
+        known = thing_id in self._declared or await self.is_erased(thing_id)
+        self._require_free(thing_id)
+        if known or await self.find(thing_id) is not None:
+            message = "this world has something of this key already; use another one"
+            raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
+
+    def _require_free(self, thing_id: str) -> None:
+        if thing_id in self._strange:
+            message = "this id belongs to something else already; use another key"
+            raise Conflict("world.id-taken", message, conflicts=[thing_id])
+
+    async def declare(
+        self,
+        thing_id: EntityId,
+        entity_type: WorldType,
+        *,
+        name: str,
+        description: str,
+        properties: Mapping[str, Any],
+    ) -> bool:
+        """Say what a thing is; whether that changes anything.
+
+        Raises:
+            Conflict: `world.key-taken`, a thing of another type has this key; or `world.id-taken`.
+        """
+        old = await self.find(thing_id)
+        self._require_free(thing_id)
+        self._declared[thing_id] = entity_type
+        given = {key: value for key, value in properties.items() if value is not None}
+        if old is None:
+            first = {"version": 1} if entity_type is WorldType.LOCATION else {}
+            _, made = make_entity(
+                lambda label: thing_id if label == "entity" else self.new_id(f"{thing_id}/{label}"),
+                self.backing,
+                entity_class=EntityClass.INSTANCE,
+                entity_type=entity_type,
+                name=name,
+                description=description,
+                properties={**first, **given},
+                observed_at=self.at,
+            )
+            self.entries.extend(made)
+            return True
+        if old.entity_type != entity_type:
+            message = f"this key belongs to a {old.entity_type}; use another one"
+            raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
+        fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
+        fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
+        news = {key: value for key, value in fields.items() if _value_of(old, key) != value}
+        if news and entity_type is WorldType.LOCATION:
+            news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1
+        self.observe(thing_id, news)
+        return bool(news)
+
+    def observe(self, thing_id: EntityId, fields: Mapping[str, Any], *, label: str = "") -> None:
+        """Say more of a thing; nothing where `fields` is empty.
+
+        What is said of it at one tick becomes one observation: nothing else orders several.
+        """
+        if not fields:
+            return
+        self._told.setdefault(thing_id, {}).update(fields)
+        place = self._seen.get((thing_id, self.at))
+        if place is not None:
+            made = self.entries[place]
+            if isinstance(made, Made) and isinstance(made.thing, ObservationDraft):
+                both = dict(sorted({**made.thing.fields, **fields}.items()))
+                self.entries[place] = Made(thing=replace(made.thing, fields=both))
+            return
+        self._seen[thing_id, self.at] = len(self.entries)
+        self.entries.append(
+            make_observation(
+                self.new_id,
+                self.backing,
+                thing_id,
+                fields,
+                label=f"{thing_id}/seen{label}",
+                observed_at=self.at,
+            )
+        )
+
+    async def edges(
+        self,
+        rel_type: str,
+        entity: EntityId,
+        *,
+        outward: bool = True,
+        kinds: Iterable[str] | None = ("",),
+        limit: int = _EDGES_MAX,
+    ) -> Sequence[RelationDraft]:
+        """The edges that will hold: those of the store, and those of this draft.
+
+        What holds outwards is remembered as read. `kinds` None: whatever they are.
+        """
+        chosen = None if kinds is None else tuple(kinds)
+        if outward:
+            self.reads.add(edge_key(entity, rel_type))
+        query = EdgeQuery(
+            space=self.space,
+            entities=(entity,),
+            rel_type=rel_type,
+            at=self.at,
+            outward=outward,
+            kinds=chosen,
+            limit=limit,
+        )
+        stored = [e for e in await self.canon.places.edges(query) if e.id not in self._ended]
+        mine = [
+            edge
+            for edge in self._made
+            if edge.rel_type == rel_type
+            and (chosen is None or kind_of(edge) in chosen)
+            and (edge.from_id if outward else edge.to_id) == entity
+            and edge.id not in self._ended
+        ]
+        return [*stored, *mine]
+
+    async def latest_edges(
+        self, rel_type: str, entity: EntityId, *, kinds: Iterable[str] = ("",)
+    ) -> Sequence[RelationDraft]:
+        """The edges outwards that nothing has ended, also those that begin after the draft."""
+        then, self.at = self.at, Instant(FOREVER - 1)
+        try:
+            return await self.edges(rel_type, entity, kinds=kinds)
+        finally:
+            self.at = then
+
+    def join(
+        self,
+        rel_type: str,
+        from_id: EntityId,
+        to_id: EntityId,
+        *,
+        kind: str = "",
+        properties: Mapping[str, Any] | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> RelationId:
+        """Say that an edge holds, from now on unless `since` is given, and maybe `until` when."""
+        given = {key: value for key, value in (properties or {}).items() if value is not None}
+        label = f"{rel_type}/{from_id}/{kind}/{to_id}"
+        made = make_relation(
+            lambda _: self.new_id(label),
+            self.backing,
+            rel_type=rel_type,
+            from_id=from_id,
+            to_id=to_id,
+            properties={**given, KIND: kind} if kind else given,
+            since=self.at if since is None else since,
+            until=until,
+        )
+        edge = made.thing
+        if isinstance(edge, RelationDraft):
+            self._made.append(edge)
+        self.entries.append(made)
+        return RelationId(edge.id)
+
+    async def settle(
+        self,
+        wanted: Iterable[K],
+        standing: Mapping[K, RelationDraft],
+        join: Callable[[K], Awaitable[object]],
+        *,
+        reason: str,
+    ) -> bool:
+        """End what stands and is not wanted, and `join` what is wanted and does not stand.
+
+        Whether that changes anything.
+        """
+        asked = dict.fromkeys(wanted)
+        for key, edge in standing.items():
+            if key not in asked:
+                self.end(edge, reason=reason)
+        for key in asked:
+            if key not in standing:
+                await join(key)
+        return asked.keys() != standing.keys()
+
+    def end(self, edge: RelationDraft, *, heir: RelationId | None = None, reason: str) -> None:
+        """Say that an edge holds no longer."""
+        self._ended.add(edge.id)
+        self.entries.append(
+            RelationEnded(relation_id=edge.id, until=self.at, superseded_by=heir, reason=reason)
+        )
+
+    def happen(
+        self,
+        label: str,
+        title: str,
+        involved: Iterable[EntityId],
+        properties: Mapping[str, Any],
+        description: str = "",
+    ) -> None:
+        """Write that something happened at the tick of the draft; `label` names it alone."""
+        self.entries.append(
+            make_event(
+                lambda _: self.new_id(label),
+                self.backing,
+                title=title,
+                description=description,
+                involved=tuple(dict.fromkeys(involved)),
+                time_ref=self.at,
+                severity=1,
+                properties=properties,
+            )
+        )
+
+
+def _value_of(entity: Entity, name: str) -> Any:
+    if name == NAME:
+        return entity.name
+    if name == DESCRIPTION:
+        return entity.description
+    value = entity.properties.get(name.removeprefix(PROPERTY_PREFIX))
+    return list(value) if isinstance(value, tuple) else value
+
+
+P = ParamSpec("P")
+WorldWrite = Callable[[WorldDraft], Awaitable[None]]
+"""Writes into a draft; called again for another one when the first went stale."""
+
+
+async def change_world(
+    canon: Canon, caller: Caller, world: BoundWorld, write: WorldWrite, *, tick: Tick | None = None
+) -> Receipt:
+    """Commit what `write` drafts, dated at `tick`, or else at the world's tick of each attempt.
+
+    Whether a `tick` has come rests on no key: a clock never goes back. What is dated at the moment
+    rests on the clock, so that nothing is added to a tick that is over.
+
+    Raises:
+        Conflict: `tick.future`, the world's clock has not come so far.
+        CanonryError: whatever `write` objects; nothing was written.
+    """
+
+    async def prepare(new_id: NewId) -> Change:
+        current = await require_world(canon, caller, world.space)
+        now = current.now
+        if tick is not None and tick > now:
+            message = f"the world's clock stands at {now}; advance it, or give an earlier tick"
+            raise Conflict("tick.future", message, path="/tick", now=now)
+        at = instant_of(now if tick is None else tick)
+        past = tick is not None and tick < now
+        draft = WorldDraft(canon=canon, space=world.space, at=at, past=past, new_id=new_id)
+        if tick is None:
+            draft.reads.add(thing_key(current.heart.id))
+        await write(draft)
+        return draft.change()
+
+    return await commit_change(canon, caller, world.space, prepare)
+
+
+def changing(
+    write: Callable[Concatenate[WorldDraft, P], Awaitable[None]],
+) -> Callable[Concatenate[Canon, Caller, BoundWorld, P], Awaitable[None]]:
+    """A use case out of what writes into a draft: it is committed at the world's current tick."""
+
+    @wraps(write)
+    async def change(
+        canon: Canon, caller: Caller, world: BoundWorld, /, *given: P.args, **more: P.kwargs
+    ) -> None:
+        async def draw_up(draft: WorldDraft) -> None:
+            await write(draft, *given, **more)
+
+        await change_world(canon, caller, world, draw_up)
+
+    return change

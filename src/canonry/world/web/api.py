@@ -34,10 +34,10 @@ from canonry.world.usecases.dialogue import (
     SaidToCharacter,
     Voices,
     enrich,
+    recount_usage,
     take_turn,
     unanswered,
 )
-from canonry.world.usecases.recounting import recount_usage
 from canonry.world.usecases.worlds import BoundWorld, bound_world, worlds_seen
 
 PATH: Final = "/api/npc/dialogue"
@@ -252,10 +252,9 @@ async def _said(request: Request) -> SaidToCharacter:
     )
 
 
-# The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
-#
-# They are served with the world toolset. Proposals take the path of every call; templates and sums
-# are for whoever makes or oversees proposals, and none of them is told over the protocol.
+# The pages for programs beside the protocol. They are served with the world toolset. Proposals
+# take the path of every call; templates and sums are for whoever makes or oversees proposals, and
+# none of them is told over the protocol.
 
 BODY_MAX: Final = 256 * 1024
 _STATUS_OF_CODES: Final = {

@@ -6,21 +6,19 @@ from canonry.readmodels.edges import Direction
 from canonry.values.errors import BrokenInvariant
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
-from canonry.world.domain.admission.kit import (
+from canonry.world.domain.admission.safety import HOUR, MINUTE, Spent, not_replayable, over_budget
+from canonry.world.domain.admission.schema import (
+    ACTION_TYPES,
     LASTING,
     ORDER,
     RULES,
     GateName,
-    claimed,
-    passed_before,
-    refusal,
-)
-from canonry.world.domain.admission.safety import HOUR, MINUTE, Spent, not_replayable, over_budget
-from canonry.world.domain.admission.schema import (
-    ACTION_TYPES,
     Generation,
+    claimed,
     envelope_schema,
+    passed_before,
     recorded_proposal,
+    refusal,
 )
 from canonry.world.domain.moderation.moderating import moderate_by_words
 from canonry.world.domain.prompts.templates import find_template

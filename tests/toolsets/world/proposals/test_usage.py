@@ -11,7 +11,7 @@ from canonry.gateway.principal import Principal
 from canonry.values.moments import Instant
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.recounting import recount_usage
+from canonry.world.usecases.dialogue import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 

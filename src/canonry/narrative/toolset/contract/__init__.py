@@ -183,9 +183,8 @@ CONTENTS: Final[tuple[Resource, ...]] = (
 )
 
 
-# Spoken times in arguments: whatever takes a date-time takes words of the universe's calendar too.
-#
-# The published schemas stay as they are; what a tool gets is the date-time that the words say.
+# Spoken times in arguments. The published schemas stay as they are; what a tool gets is the
+# date-time that the words say.
 
 _PLACES: Final = ("scene_id", "story_id", "universe_id")
 """Arguments that say where a time is said; else it is anything else that is named by its id."""

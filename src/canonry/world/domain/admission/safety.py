@@ -16,24 +16,25 @@ from canonry.readmodels.edges import Direction
 from canonry.values.json_values import canonical_json, decode_json, encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits, StagingGates
-from canonry.world.domain.admission.kit import GateName, Rejection, refusal
 from canonry.world.domain.admission.schema import (
     Action,
     AddLayer,
     CreateExit,
     Dialogue,
+    GateName,
     Generation,
     Proposed,
+    Rejection,
     Spawn,
     Strict,
+    refusal,
 )
 from canonry.world.domain.prompts.templates import find_template, wrong_parameters
 
-# Gate 4, duplication: what was admitted lately, found again by its content or by being so alike.
-#
-# Likeness is the share of four-letter pieces that two texts have in common. `NEAR` was chosen on
-# labelled pairs, which `tests/domain/world/admission` holds: from there on texts are told apart
-# only by chance, unless they differ in a number, a denial, a direction or the state of something.
+# Gate 4, duplication. Likeness is the share of four-letter pieces that two texts have in common.
+# `NEAR` was chosen on labelled pairs, which `tests/domain/world/admission` holds: from there on
+# texts are told apart only by chance, unless they differ in a number, a denial, a direction or the
+# state of something.
 
 NEAR: Final = 0.7
 _PIECE: Final = 4
@@ -308,10 +309,9 @@ def _later(rule: str, reason: str, wait: int) -> Rejection:
     return refusal(rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND)))
 
 
-# Proposals of the narrative before the gates: their texts, and what was staged like them.
-#
-# Of a content only what has several words is text that may be said otherwise. All the rest, such as
-# ids, numbers and whether a tag is added or removed, has to be the same for two to be alike.
+# Proposals of the narrative before the gates. Of a content only what has several words is text
+# that may be said otherwise. All the rest, such as ids, numbers and whether a tag is added or
+# removed, has to be the same for two to be alike.
 
 _UNLIMITED: Final = 1 << 62
 

@@ -11,10 +11,8 @@ from typing import Final
 
 from canonry.language.texts.visible import without_sightless
 
-# Writing: a text as words to be compared, whatever was done to them so that nobody compares them.
-#
-# Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was written
-# stays beside it, and so does its place.
+# Writing. Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was
+# written stays beside it, and so does its place.
 
 TEXT_MAX: Final = 20_000
 """So many characters are looked at: nobody says more at once."""
@@ -129,10 +127,8 @@ def _age(word: WrittenWord) -> int | None:
     return None
 
 
-# Moderating: which categories a text falls into, and where; violent fiction falls into none.
-#
-# The rules are data: `rules.txt`. They are looked up by words, so that a text of any length takes
-# time in proportion to it.
+# Moderating. The rules are data: `rules.txt`. They are looked up by words, so that a text of any
+# length takes time in proportion to it.
 
 CATEGORIES: Final = (
     "threat", "harassment", "privacy", "self-harm", "sexual-minors", "sexual", "hate", "dangerous",

@@ -7,14 +7,6 @@ from typing import Final
 from canonry.language.clauses.tokens import lemma
 from canonry.readmodels.edges import Direction
 from canonry.world.domain.utterances import lexicon
-from canonry.world.domain.utterances.clauses import (
-    QUOTE,
-    ClauseKind,
-    SpokenClause,
-    SpokenWord,
-    clauses_of,
-    verb_at,
-)
 from canonry.world.domain.utterances.lexicon import (
     SURE,
     UNKNOWN,
@@ -27,10 +19,15 @@ from canonry.world.domain.utterances.lexicon import (
     unknown_frame,
 )
 from canonry.world.domain.utterances.naming import (
+    QUOTE,
+    ClauseKind,
     Hearing,
     LastNamed,
     NounPhrase,
     Segment,
+    SpokenClause,
+    SpokenWord,
+    clauses_of,
     list_of,
     named,
     phrase_of,
@@ -38,6 +35,7 @@ from canonry.world.domain.utterances.naming import (
     refers_to_place,
     refers_to_thing,
     segments_of,
+    verb_at,
 )
 
 _NOUN_WITHIN: Final = 5

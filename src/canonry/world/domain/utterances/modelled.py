@@ -18,7 +18,6 @@ from canonry.language.texts.visible import marked
 from canonry.readmodels.edges import Direction
 from canonry.values.json_values import encode_json
 from canonry.world.domain.prompts.templates import Template, templates
-from canonry.world.domain.utterances.clauses import words_in
 from canonry.world.domain.utterances.hearing import FRAMES_MAX, UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import (
     UNKNOWN,
@@ -32,7 +31,7 @@ from canonry.world.domain.utterances.lexicon import (
     unclear_in,
     unknown_frame,
 )
-from canonry.world.domain.utterances.naming import named, phrase_of
+from canonry.world.domain.utterances.naming import named, phrase_of, words_in
 
 KNOWN_MAX: Final = 60
 """So many things are told to a model: those that share a word with the utterance before others."""

@@ -1,18 +1,377 @@
-"""Naming: which of the known things a phrase names, and what was named last."""
+"""Clauses of an utterance, and what the names in them mean."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 from canonry.language.clauses.tokens import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
-from canonry.values.json_values import plain_signs
+from canonry.values.json_values import plain_signs, signs_in_place
 from canonry.world.domain.utterances import lexicon
-from canonry.world.domain.utterances.clauses import SpokenClause, SpokenWord
-from canonry.world.domain.utterances.lexicon import EntityRef, MeantThing, Nameable
+from canonry.world.domain.utterances.lexicon import (
+    EntityRef,
+    MeantThing,
+    Nameable,
+    VerbForm,
+    direction_of,
+    forms_of,
+)
+
+_WORD: Final = re.compile(
+    r"[\"\u201c\u201d\u201e\u00ab\u00bb]|[^\W_]+(?:'[^\W_]+)*'?|[.!?\u2026\n]|[,;:]|//|[()\[\]]"
+)
+_QUOTES: Final = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
+_ENDS: Final = frozenset(".!?\u2026\n")
+_OPENING: Final = {"(": ")", "[": "]"}
+QUOTE: Final = '"'
+_JOINING: Final = frozenset(
+    {"and", "then", ",", "while", "before", "afterwards", "but", "und", "dann"}
+)
+_CUTTING: Final = frozenset({"without", "until", "till", "instead", "where"})
+_MUSING: Final = frozenset({"guess", "think", "suppose", "hope"})
+_FORM_WORDS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenWord:
+    """A word as it is compared, and where it stands; a possessive keeps its owner apart."""
+
+    text: str
+    start: int
+    end: int
+    owns: bool = False
+
+
+class ClauseKind(StrEnum):
+    """What a clause is."""
+
+    DOING = "doing"
+    SAYING = "saying"
+    ASKING = "asking"
+    ASIDE = "aside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenClause:
+    """One clause: the words after its verb, and how it is meant; `form` None: no verb is known.
+
+    `begin` is the place among its words at which what somebody does begins.
+    """
+
+    kind: ClauseKind
+    words: tuple[SpokenWord, ...]
+    form: VerbForm | None = None
+    rest: tuple[SpokenWord, ...] = ()
+    respelled: bool = False
+    negated: bool = False
+    condition: tuple[SpokenWord, ...] | None = None
+    modifiers: tuple[str, ...] = ()
+    begin: int | None = None
+    cut: tuple[SpokenWord, ...] = field(default=())
+
+
+def words_in(text: str) -> list[SpokenWord]:
+    """The words and signs of a text, in lower case."""
+    found = []
+    for match in _WORD.finditer(signs_in_place(text)):
+        shown = match[0].casefold()
+        owns = shown.endswith(("'s", "'")) and len(shown) > 1
+        plain = shown.removesuffix("'s").removesuffix("'") if owns else shown.replace("'", "")
+        found.append(SpokenWord(plain, match.start(), match.end(), owns))
+    return found
+
+
+def clauses_of(text: str, names: frozenset[str]) -> list[SpokenClause]:
+    """The clauses in order; `names` are words by which the speaker's character is called."""
+    clauses: list[SpokenClause] = []
+    for sentence, asks, quoted in _sentences(words_in(text)):
+        clauses += _sentence(sentence, asks=asks, quoted=quoted, names=names)
+    return clauses
+
+
+def _sentences(words: Sequence[SpokenWord]) -> Iterator[tuple[list[SpokenWord], bool, bool]]:
+    """Sentences with whether they ask; what is quoted is one word, and an aside one sentence."""
+    current: list[SpokenWord] = []
+    quoted, at = False, 0
+    while at < len(words):
+        word = words[at]
+        if word.text in _QUOTES:
+            end = next((i for i in range(at + 1, len(words)) if words[i].text in _QUOTES), None)
+            quoted = True
+            current.append(SpokenWord(QUOTE, word.start, words[end].end if end else words[-1].end))
+            at = len(words) if end is None else end
+        elif word.text in _OPENING or word.text == "//":
+            close = _OPENING.get(word.text)
+            end = next((i for i in range(at, len(words)) if words[i].text == close), len(words))
+            yield [SpokenWord("ooc", word.start, word.end), *words[at + 1 : end]], False, False
+            at = end
+        elif word.text in _ENDS:
+            if current:
+                yield current, word.text == "?", quoted
+            current, quoted = [], False
+        elif word.text not in {")", "]"}:
+            current.append(word)
+        at += 1
+    if current:
+        yield current, False, quoted
+
+
+def _sentence(
+    words: list[SpokenWord], *, asks: bool, quoted: bool, names: frozenset[str]
+) -> Iterator[SpokenClause]:
+    plain = [word.text for word in words if word.text not in {",", ";", ":"}]
+    if _is_aside(plain):
+        yield SpokenClause(kind=ClauseKind.ASIDE, words=tuple(words))
+        return
+    if not plain:
+        return
+    hailed = words[0].text in lexicon.GREETINGS
+    words = words[1:] if hailed and len(words) > 1 else words
+    addressed = hailed or (
+        len(words) > 2 and words[1].text == "," and words[0].text in names  # noqa: PLR2004
+    )
+    conditional = _condition(words)[0] is not None
+    if not addressed and not conditional and not quoted and _asks(plain, asks=asks):
+        yield SpokenClause(kind=ClauseKind.ASKING, words=tuple(words))
+        return
+    if addressed:
+        yield SpokenClause(
+            kind=ClauseKind.SAYING, words=tuple(words),
+            rest=tuple(words[2:] if words[0].text in names else words),
+            cut=tuple(word for word in words[:1] if word.text in names),
+        )  # fmt: skip
+        return
+    yield from _cut(words, quoted=quoted)
+
+
+def _is_aside(plain: Sequence[str]) -> bool:
+    told = f" {' '.join(plain)} "
+    return any(f" {each} " in told for each in lexicon.OOC)
+
+
+def _asks(plain: Sequence[str], *, asks: bool) -> bool:
+    first = plain[0]
+    return (first in lexicon.QUESTIONS and (asks or not forms_of(first)[0])) or (
+        asks and not any(forms_of(each)[0] and not forms_of(each)[1] for each in plain[:2])
+    )
+
+
+def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
+    condition, words = _condition(words)
+    found = False
+    for part in _parts(words):
+        clause = _clause(part, condition)
+        preface = part[-1].text == ":" and clause.kind is not ClauseKind.SAYING
+        if preface or (clause.form is None and found) or part[0].text in lexicon.OTHERS:
+            continue
+        if clause.form is None and not found and any(w.text == QUOTE for w in part):
+            clause = SpokenClause(kind=ClauseKind.SAYING, words=tuple(part))
+        found = True
+        yield clause
+    if quoted and not found:
+        yield SpokenClause(kind=ClauseKind.SAYING, words=tuple(words))
+
+
+def _condition(
+    words: list[SpokenWord],
+) -> tuple[tuple[SpokenWord, ...] | None, list[SpokenWord]]:
+    """What has to be before anything is done, and the words after it.
+
+    It ends with a comma, a "then", or where the speaker says what they do.
+    """
+    told = _condition_at(words, 0)
+    if told:
+        for at in range(told, len(words)):
+            if words[at].text in {",", "then"}:
+                return tuple(words[told:at]), words[at + 1 :]
+            if at > told and _speaks(words, at):
+                return tuple(words[told:at]), words[at:]
+    return None, words
+
+
+def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
+    """How many words from here on begin a condition."""
+    for length in (3, 2, 1):
+        if " ".join(word.text for word in words[at : at + length]) in lexicon.CONDITIONS:
+            return length
+    return 0
+
+
+def _speaks(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether the speaker says from here on what they do."""
+    return words[at].text in _SPEAKER and _begins(words, at + 1)
+
+
+_SPEAKER: Final = frozenset({"i", "ill", "id", "im", "we", "well", "lets"})
+
+
+def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
+    """Where a joining word is followed by another verb, or by another way, a clause begins."""
+    current: list[SpokenWord] = []
+    for at, word in enumerate(words):
+        if word.text in {";", ":"} and current:
+            yield [*current, word]
+            current = []
+        elif word.text in _JOINING and current and _begins(words, at + 1):
+            yield current
+            current = []
+        elif (word.text == QUOTE and current and not _verb_in(current)) or (
+            current and current[0].text == QUOTE and _begins(words, at)
+        ):
+            yield current
+            current = [word]
+        else:
+            current.append(word)
+    if current:
+        yield current
+
+
+def _verb_in(words: Sequence[SpokenWord]) -> bool:
+    return _clause(list(words), None).form is not None
+
+
+def _begins(words: Sequence[SpokenWord], at: int) -> bool:
+    at = _skipped(words, at)[0]
+    if at >= len(words):
+        return False
+    word = words[at].text
+    if word == QUOTE:
+        return True
+    if word in lexicon.DIRECTIONS:
+        return at + 1 == len(words) or words[at + 1].text in _JOINING
+    before = words[at - 1].text if at else ""
+    form, _, respelled = verb_at(words, at)
+    named = words[at].owns or before in lexicon.DETERMINERS
+    if form is not None and form.derived and before != "then" and not _leads_on(words, at + 1):
+        return False
+    return form is not None and not respelled and not named
+
+
+def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
+    """Past what stands before a verb, and whether that denies it."""
+    denied = False
+    while at < len(words):
+        text = words[at].text
+        if text in lexicon.DENIALS:
+            denied = True
+        elif text in {"do", "mind"}:
+            denied = denied and text != "mind"
+        elif not (
+            text in lexicon.FILLERS
+            or (text in {",", "my", "character", "be", "ll", "am"} and _leads(words, at))
+            or lemma(text) in _BEFORE
+        ):
+            break
+        at += 1
+    return at, denied
+
+
+def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether what follows can only follow a verb, as in "crown the king"."""
+    after = words[at].text if at < len(words) else ""
+    return after in _AFTER_VERBS
+
+
+_AFTER_VERBS: Final = (
+    lexicon.DETERMINERS | lexicon.PREPOSITIONS | lexicon.PRONOUNS | lexicon.QUESTIONS | {"whos"}
+)
+_BEFORE: Final = frozenset(map(lemma, lexicon.BEFORE_VERB))
+
+
+def _leads(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether a comma or "my character" is only a beginning."""
+    return words[at].text != "my" or (at + 1 < len(words) and words[at + 1].text == "character")
+
+
+def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
+    """The verb that begins at a word, which words it takes, and whether it was respelled."""
+    forms, respelled = forms_of(words[at].text)
+    for form in forms:
+        length = len(form.words)
+        told = tuple(word.text for word in words[at + 1 : at + length])
+        if told == form.words[1:]:
+            return form, tuple(range(at, at + length)), respelled
+        if length == 2 and form.words[1] in lexicon.PARTICLES:  # noqa: PLR2004 - "pick … up"
+            later = _particle(words, at, form.words[1])
+            if later is not None:
+                return form, (at, later), respelled
+    return None, (), respelled
+
+
+def _particle(words: Sequence[SpokenWord], at: int, particle: str) -> int | None:
+    """Where a verb's particle stands after what it is done to: at the end, or before an "and"."""
+    for later in range(at + 2, min(len(words), at + 2 + _FORM_WORDS)):
+        text = words[later].text
+        if text == particle:
+            after = words[later + 1].text if later + 1 < len(words) else ","
+            ends = after in _JOINING | {"without"} or after.endswith("ly")
+            return later if ends else None
+        if text in _JOINING or text in lexicon.PREPOSITIONS:
+            return None
+    return None
+
+
+def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -> SpokenClause:
+    words = [word for word in words if word.text != ":"]
+    kept, late, modifiers = _trailing(words)
+    at, denied = _skipped(kept, 0)
+    if at >= len(kept) or (verb_at(kept, at)[0] is None and not direction_of(kept[at].text)):
+        # "uh, I guess I look around": what comes before the speaker's last word of themselves.
+        later = next((i for i in range(1, len(kept)) if _speaks(kept, i)), None)
+        at, denied = (at, denied) if later is None else _skipped(kept, later)
+    form, taken, respelled = verb_at(kept, at) if at < len(kept) else (None, (), False)
+    if form is None and at < len(kept) and direction_of(kept[at].text):
+        form, taken = VerbForm(words=("go",), verb="move"), ()
+    elif form is None and at + 1 < len(kept):
+        # "Ann takes the lantern": whoever is named first does it.
+        form, taken, respelled = verb_at(kept, at + 1)
+        guessed = respelled or (form is not None and form.derived)
+        if guessed or kept[at].text in lexicon.DETERMINERS:
+            form, taken, respelled = None, (), False
+    if form is None:
+        return SpokenClause(
+            kind=ClauseKind.DOING, words=tuple(words), condition=condition or late,
+            begin=at if at < len(kept) else None, negated=denied,
+        )  # fmt: skip
+    begin = at if not taken else taken[0] + 1
+    rest = tuple(word for i, word in enumerate(kept) if i >= begin and i not in taken)
+    return SpokenClause(
+        kind=ClauseKind.SAYING if form.verb == "talk" else ClauseKind.DOING,
+        words=tuple(words),
+        form=form,
+        rest=rest,
+        respelled=respelled,
+        negated=denied,
+        condition=condition or late,
+        modifiers=modifiers,
+        begin=at if taken else None,
+    )
+
+
+def _trailing(
+    words: list[SpokenWord],
+) -> tuple[list[SpokenWord], tuple[SpokenWord, ...] | None, tuple[str, ...]]:
+    """The words without a condition or circumstance that follows, and both."""
+    for at, word in enumerate(words):
+        told = _condition_at(words, at) if at else 0
+        if told and not _asks_about(words, at):
+            return words[:at], tuple(words[at + told :]), ()
+        if at and word.text == "i" and words[-1].text in _MUSING:
+            return words[:at], None, ()
+        told = word.text == "where" and _asks_about(words, at)
+        if at and word.text in _CUTTING and not told:
+            return words[:at], None, (" ".join(each.text for each in words[at:]),)
+    return words, None, ()
+
+
+def _asks_about(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether "if" or "when" begins what somebody is asked or told."""
+    return any(form.verb == "talk" for word in words[:at] for form in forms_of(word.text)[0][:1])
+
 
 _WITHIN_A_WORD: Final = re.compile(r"(?<=\w)'(?=\w)(?!s\b)", re.IGNORECASE)
 """An apostrophe that is no possessive: words are compared without it."""

@@ -30,7 +30,7 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
     with an empty result instead of an error; otherwise null is as good as missing.
     """
     entry = entries()[name]
-    contract = nullable(entry["inputSchema"]) if accepts is None else accepts
+    contract = with_nulls(entry["inputSchema"]) if accepts is None else accepts
     description = entry["description"]
     if "deprecated" in entry:
         description = f"Deprecated: {entry['deprecated']}. {description}"
@@ -80,7 +80,7 @@ def extension_tool(
     )
 
 
-def nullable(schema: Schema) -> Schema:
+def with_nulls(schema: Schema) -> Schema:
     """A tool's schema as the contract reads arguments: null is as good as missing."""
     return _with_types(schema, lambda name, _: () if name in schema["required"] else ("null",))
 

@@ -1,11 +1,14 @@
-"""Admit proposals and events: the verdict of all gates; find and withdraw proposals."""
+"""Admit proposals, events and what is staged by the gates; find and withdraw proposals."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
+from typing_extensions import override
+
+from canonry.canon.canonization.proposals import StagedContent, StagingGuard
 from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
@@ -14,25 +17,43 @@ from canonry.log.entries import Made
 from canonry.log.folding import proposals_key, thing_key
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus
 from canonry.readmodels.edges import checked_tick
+from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import CommitId, NewId, SpaceId, is_uuid
 from canonry.values.json_values import canonical_json, decode_json
-from canonry.values.moments import Instant, render_instant
-from canonry.world.domain.admission.kit import LASTING, Rejection, passed_before, refusal
+from canonry.values.moments import DAY, Instant, render_instant
+from canonry.values.policy import STAGED_MAX, StagingGates
 from canonry.world.domain.admission.safety import (
     MINUTE,
+    ComparedContent,
+    StagedBefore,
     action_digests,
     content_of,
     digest,
+    flagged,
     not_replayable,
     over_budget,
+    passed_of,
+    repeated,
     text_of,
     told_texts,
     too_alike,
+    too_many,
     unsafe,
+    values_in,
 )
-from canonry.world.domain.admission.schema import ENVELOPE_BYTES, Proposed, read_proposal
-from canonry.world.domain.merging import thing_id_of
+from canonry.world.domain.admission.schema import (
+    ENVELOPE_BYTES,
+    LASTING,
+    POLICY_VERSION,
+    GateName,
+    Proposed,
+    Rejection,
+    passed_before,
+    read_proposal,
+    refusal,
+)
+from canonry.world.domain.atlas import thing_id_of
 from canonry.world.models.services import (
     Lately,
     WorldServices,
@@ -40,9 +61,9 @@ from canonry.world.models.services import (
     invocation_of,
     moderate_content,
 )
-from canonry.world.usecases.proposals.applying import EVENT_NAMES
 from canonry.world.usecases.proposals.playing import objection_of_world
 from canonry.world.usecases.proposals.settling import (
+    EVENT_NAMES,
     WITHDRAWN,
     Decided,
     apply_admitted,
@@ -55,8 +76,7 @@ from canonry.world.usecases.proposals.settling import (
     rejected_by,
     settle,
 )
-from canonry.world.usecases.world_draft import WorldDraft
-from canonry.world.usecases.worlds import BoundWorld, require_world
+from canonry.world.usecases.worlds import BoundWorld, WorldDraft, require_world
 
 _STANDS: Final = frozenset({"layer.overlaps", "exit.direction-taken"})
 """By these rules what was admitted before stands in the way of the same once more."""
@@ -138,11 +158,10 @@ def _duplicated(
     return too_alike(proposed, lately.said)
 
 
-# Admission: a proposal passes the gates, is recorded as admitted, and then becomes true.
-#
-# Three things happen one after the other, and each by itself leaves the world in order: the
-# verdict; the record of it, which is the audit and without which nothing follows; and one commit
-# with all that was proposed. Who stops between the last two is found by `settle`.
+# Admission: a proposal passes the gates, is recorded as admitted, and then becomes true. Three
+# things happen one after the other, and each by itself leaves the world in order: the verdict; the
+# record of it, which is the audit and without which nothing follows; and one commit with all that
+# was proposed. Who stops between the last two is found by `settle`.
 
 _LEFT_BEHIND: Final = MINUTE
 """What was admitted so long ago and not applied, nobody is applying any more."""
@@ -512,3 +531,111 @@ async def withdraw_proposal(
     if found is None:
         raise unknown("proposal", proposal_id)
     return found
+
+
+class WorldStagingGuard(StagingGuard):
+    """Holds staged proposals against the gates of a world that the operator has opened."""
+
+    @override
+    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
+        if not canon.policy.staging.opened:
+            return nullcontext()
+        return canon.service(WorldServices).admissions.of(space).turn
+
+    @override
+    async def pass_gates(
+        self,
+        canon: Canon,
+        caller: Caller,
+        space: SpaceId,
+        staged: Sequence[StagedContent],
+        *,
+        instead_of: str | None = None,
+    ) -> None:
+        gates = canon.policy.staging
+        if not gates.opened:
+            return
+        compared = list(map(ComparedContent.of, staged))
+        rejection = await _judged(canon, caller, space, compared, instead_of)
+        if rejection is not None:
+            rule = f"{rejection.gate}:{rejection.rule}"
+            count_event(canon, EventName.PROPOSAL_REJECTED, rule=rule, space=space)
+            raise _refusing(rejection, gates)
+
+
+async def _judged(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: Sequence[ComparedContent],
+    instead_of: str | None,
+) -> Rejection | None:
+    """Each gate judges all that is staged before the next one does."""
+    gates, now, by = canon.policy.staging, canon.clock.now(), caller.actor.agent_id
+    if gates.safety:
+        texts = [
+            (path, value)
+            for each in staged
+            for path, value in values_in(each.content, each.path)
+            if isinstance(value, str) and not is_uuid(value)
+        ]
+        found = await asyncio.gather(*(moderate_content(canon, text) for _, text in texts))
+        for (path, _), moderated in zip(texts, found, strict=True):
+            if (unsafe := flagged(path, moderated.categories)) is not None:
+                return unsafe
+    earlier = await _staged_lately(canon, space)
+    own = [StagedBefore(id="", by=by, at=now, stands=True, told=each) for each in staged]
+    if gates.duplication:
+        for number, each in enumerate(staged):
+            others = [one for one in earlier if one.id != instead_of]
+            refused = repeated(each, [*others, *own[:number]])
+            if refused is not None:
+                return refused
+    for number in range(len(staged)):
+        refused = too_many(by, [*earlier, *own[:number]], now, gates)
+        if refused is not None:
+            return refused
+    return None
+
+
+async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
+    """What was staged within a day, as far as whoever proposes may know of it."""
+    spaces = frozenset((space,))
+    total = (await canon.documents.proposals(ProposalQuery(spaces=spaces, limit=1))).total
+    query = ProposalQuery(spaces=spaces, limit=STAGED_MAX, offset=max(0, total - STAGED_MAX))
+    since = canon.clock.now() - DAY
+    found = (await canon.documents.proposals(query)).items
+    return [
+        StagedBefore(
+            id=each.id,
+            by=each.proposed_by,
+            at=each.created_at,
+            stands=each.status is not ProposalStatus.REJECTED,
+            told=ComparedContent(kind=each.type, scene=each.scene_id, content=each.content),
+        )
+        for each in found
+        if each.created_at >= since
+    ]
+
+
+def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
+    told = {
+        "gate": rejection.gate,
+        "gateIndex": rejection.gate_index,
+        "rule": rejection.rule,
+        "reason": rejection.reason,
+        "path": rejection.path,
+        "admissible": rejection.admissible,
+        "transient": rejection.transient,
+        "gatesPassed": list(passed_of(gates, rejection)),
+        "policyVersion": POLICY_VERSION,
+    }
+    if rejection.gate is GateName.SAFETY:
+        message = f"{rejection.reason}; propose it in other words"
+        return InvalidInput("proposal.unsafe", message, **told)
+    if rejection.gate is GateName.DUPLICATION:
+        message = f"{rejection.reason}; go on with that one, or say what is different"
+        return Conflict("proposal.repeated", message, **told)
+    message = f"{rejection.reason}; send the same again in {rejection.retry_after_ms} ms"
+    wait = {"retryAfterMs": rejection.retry_after_ms}
+    return Unavailable("proposal.too-many", message, **told, **wait)

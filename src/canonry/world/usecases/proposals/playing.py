@@ -27,9 +27,11 @@ from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 from canonry.world.domain.admission import schema
-from canonry.world.domain.admission.kit import (
+from canonry.world.domain.admission.schema import (
+    Action,
     KnownSpot,
     Laid,
+    Proposed,
     Rejection,
     apart,
     cannot_open,
@@ -42,10 +44,9 @@ from canonry.world.domain.admission.kit import (
     refusal,
     too_little,
 )
-from canonry.world.domain.admission.schema import Action, Proposed
+from canonry.world.domain.atlas import layer_id_of, lore_id_of, thing_id_of
 from canonry.world.domain.checks import KnownWay, Person, Stack, person_of, stack_of, way_of
-from canonry.world.domain.merging import layer_id_of, lore_id_of, thing_id_of
-from canonry.world.usecases.world_draft import WorldDraft
+from canonry.world.usecases.worlds import WorldDraft
 
 KnownThing: TypeAlias = Person | Stack | KnownSpot
 T = TypeVar("T", Person, KnownSpot, Stack)
