@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.commands import sources as ingest_source
-from canonry.canon.commands.facts import NewAxiom, create_axiom
+from canonry.canon.commands.facts import create_axiom
 from canonry.canon.commands.sources import excerpts_of
 from canonry.canon.judging.slices import Slice, ThingLookup
 from canonry.canon.session import get_entity_as_of as folding
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_players_word_is_no_law_of_the_world() -> None:
     stage = await a_stage()
-    law = NewAxiom(statement="Nobody flies.", domain=AxiomDomain.PHYSICS, constraint=None)
+    law, domain = "Nobody flies.", AxiomDomain.PHYSICS
     before = await stage.canon.ledger.head(MIDDLE_EARTH)
 
     with pytest.raises(InvalidInput) as refused:
-        await create_axiom(stage.canon, a_caller(), backing(Authority.PLAYER), law)
-    await create_axiom(stage.canon, a_caller(), backing(Authority.GM), law)
+        await create_axiom(stage.canon, a_caller(), backing(Authority.PLAYER), law, domain=domain)
+    await create_axiom(stage.canon, a_caller(), backing(Authority.GM), law, domain=domain)
 
     assert (refused.value.code, refused.value.details["path"]) == (
         "axiom.players-word",

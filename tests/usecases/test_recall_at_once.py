@@ -20,7 +20,6 @@ from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import (
     CanonKind,
-    CanonRequest,
     SearchRequest,
     search_canon,
     search_passages,
@@ -64,8 +63,9 @@ async def turns(canon: Canon, text: str, entity: str | None = None) -> list[str]
 
 
 async def facts(canon: Canon, text: str) -> list[str]:
-    request = CanonRequest(text=text, kinds=frozenset((CanonKind.FACT,)), limit=50)
-    return [hit.passage.id for hit in (await search_canon(canon, a_caller(), request)).hits]
+    kinds = frozenset((CanonKind.FACT,))
+    found = await search_canon(canon, a_caller(), None, text, kinds, limit=50)
+    return [hit.passage.id for hit in found.hits]
 
 
 async def test_what_was_erased_is_not_found(world: Scenario) -> None:

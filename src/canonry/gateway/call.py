@@ -36,6 +36,7 @@ from canonry.gateway.principal import (
     Principal,
     acting,
     authorize,
+    caller_for,
     default_type_of,
     identify,
     may,
@@ -179,12 +180,7 @@ class Gateway:
     def _may(self, offer: Offer[Any], principal: Principal, meta: Meta | None) -> bool:
         toolset, roles = offer.toolset, offer.thing.roles
         try:
-            caller = identify(
-                acting(toolset, roles, principal),
-                meta,
-                tool=offer.thing.name,
-                default_type=default_type_of(toolset, principal),
-            )
+            caller = caller_for(toolset, offer.thing.name, roles, principal, meta)
         except CanonryError:
             return False
         return may(toolset, roles, caller.actor.agent_type)

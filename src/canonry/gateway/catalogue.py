@@ -1,7 +1,7 @@
 """The tools, resources and prompts of a gateway, by name, and how a person browses them."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final, Generic, TypeVar
@@ -282,7 +282,11 @@ async def browse(
     Raises:
         InvalidInput: `input.invalid`, the cursor is none of ours.
     """
-    offers = list(_browsable(resources))
+    offers: list[tuple[Offer[Resource], Shelf]] = []
+    for offer in resources:
+        variables = offer.thing.variables
+        if len(variables) == 1 and (shelf := offer.toolset.shelves.get(variables[0])):
+            offers.append((offer, shelf))
     at, offset = _place(cursor, len(offers))
     entries: list[tuple[Resource, str, str]] = []
     while at < len(offers):
@@ -335,13 +339,6 @@ async def through(
     return beginning((await page(LOOKED_THROUGH, 0))[0], word, offset, limit)
 
 
-def _browsable(resources: Iterable[Offer[Resource]]) -> Iterator[tuple[Offer[Resource], Shelf]]:
-    for offer in resources:
-        variables = offer.thing.variables
-        if len(variables) == 1 and (shelf := offer.toolset.shelves.get(variables[0])):
-            yield offer, shelf
-
-
 def _looking(offer: Offer[Any], shelf: Shelf) -> Offer[Any]:
     """The offer of looking at a shelf, open to those who may use what it is about."""
 
@@ -356,15 +353,14 @@ def _looking(offer: Offer[Any], shelf: Shelf) -> Offer[Any]:
 
 def looking(offer: Offer[Any], run: Run) -> Offer[Any]:
     """The offer of another look at what is offered, for the same callers: any value is its body."""
-    return replace(offer, check=_as_given, run=run, result_of=_as_value, compose=None, cached=None)
-
-
-def _as_given(given: dict[str, Any]) -> dict[str, Any]:
-    return given
-
-
-def _as_value(reply: Reply) -> Result:
-    return Result(body=reply, text="")
+    return replace(
+        offer,
+        check=lambda given: given,
+        run=run,
+        result_of=lambda reply: Result(body=reply, text=""),
+        compose=None,
+        cached=None,
+    )
 
 
 def _place(cursor: str | None, shelves: int) -> tuple[int, int]:

@@ -263,15 +263,21 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
     )
 
 
-def caller_for(toolset: Toolset, name: str, roles: frozenset[str], principal: Principal) -> Caller:
-    """Who asks for `name`, which is served beside the tools: in one of `roles` where it has one.
+def caller_for(
+    toolset: Toolset,
+    name: str,
+    roles: frozenset[str],
+    principal: Principal,
+    meta: Meta | None = None,
+) -> Caller:
+    """Who asks for `name`, which may be served beside the tools: in one of `roles` if it has one.
 
     Raises:
         NotAllowed: as `identify`.
     """
     return identify(
         acting(toolset, roles, principal),
-        None,
+        meta,
         tool=name,
         default_type=default_type_of(toolset, principal),
     )

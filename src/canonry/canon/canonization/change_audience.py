@@ -12,7 +12,7 @@ from canonry.canon.judging.settling import tells_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
-from canonry.canon.session.lookup import require_evidence
+from canonry.canon.session.lookup import commit_at, require_evidence
 from canonry.canon.session.paging import every_item, every_match
 from canonry.log.canon import ids_of, needs
 from canonry.log.commits import ORIGIN, Position
@@ -182,8 +182,8 @@ async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> li
 
 async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:
     """The entries of the commit by which it was told."""
-    commits = await canon.ledger.read(thing.space, after=Position(thing.position - 1), limit=1)
-    return commits[0].entries if commits else ()
+    commit = await commit_at(canon, thing.space, thing.position)
+    return () if commit is None else commit.entries
 
 
 async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:

@@ -272,12 +272,6 @@ def foretold(
     return fold(commit, things)
 
 
-def _rationale(verdict: Verdict, acceptance: Acceptance | None) -> str:
-    if acceptance is None or acceptance.known is None:
-        return verdict.rationale
-    return f"{verdict.rationale}; already canon: {acceptance.known}"
-
-
 def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
     """Whether the log has this ruling already, whoever gave it."""
     told = proposal.review
@@ -289,10 +283,13 @@ def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
 
 
 def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
+    rationale = verdict.rationale
+    if acceptance is not None and acceptance.known is not None:
+        rationale = f"{rationale}; already canon: {acceptance.known}"
     return DecisionDraft(
         status=verdict.status,
         rule=verdict.rule,
-        rationale=_rationale(verdict, acceptance),
+        rationale=rationale,
         score=verdict.score.value,
         conflicts=verdict.conflicts,
         graded=verdict.graded,

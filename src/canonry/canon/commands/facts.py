@@ -1,7 +1,6 @@
 """Commands that create facts, events and axioms, and link evidence and causes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -213,17 +212,16 @@ def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
         raise Conflict("event.effect-before-cause", message, conflicts=early)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAxiom:
-    """A law, the field that it governs, and what it forbids, if that can be told by rule."""
-
-    statement: str
-    domain: AxiomDomain
-    constraint: Constraint | None
-
-
-async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewAxiom) -> Receipt:
-    """Lay down the axiom.
+async def create_axiom(
+    canon: Canon,
+    caller: Caller,
+    backing: Backing,
+    statement: str,
+    *,
+    domain: AxiomDomain,
+    constraint: Constraint | None = None,
+) -> Receipt:
+    """Lay down the axiom; `constraint` is what it forbids, if that can be told by rule.
 
     Raises:
         InvalidInput: `axiom.players-word`.
@@ -240,9 +238,9 @@ async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewA
         axiom = AxiomDraft(
             id=AxiomId(new_id("axiom")),
             space=backing.space,
-            statement=new.statement,
-            domain=new.domain,
-            constraint=new.constraint,
+            statement=statement,
+            domain=domain,
+            constraint=constraint,
             confidence=backing.confidence,
             authority=backing.authority,
             evidence=backing.evidence,

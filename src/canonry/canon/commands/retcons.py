@@ -19,8 +19,8 @@ from canonry.canon.session.commit_change import (
     known_to,
     require_standing,
 )
-from canonry.canon.session.lookup import require, require_evidence
-from canonry.log.commits import ORIGIN, Position
+from canonry.canon.session.lookup import commit_at, require, require_evidence
+from canonry.log.commits import Position
 from canonry.log.entries import (
     Entry,
     FactResumed,
@@ -38,7 +38,7 @@ from canonry.log.items.veils import as_seen
 from canonry.log.schemas.narrative import STATE_TAGS, relation_type
 from canonry.values.audience import Audience, viewer_of
 from canonry.values.fields import Reference
-from canonry.values.ids import FactId, NewId, SpaceId
+from canonry.values.ids import FactId, NewId
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 from canonry.values.state_tags import excluded_by
@@ -69,15 +69,6 @@ async def taken_over_by(canon: Canon, fact: Fact) -> Sequence[Fact]:
     return tuple(found.values())
 
 
-def said_again(fact: Fact, before: Iterable[Fact]) -> bool:
-    """Whether a fact about a tag says what one that it has taken over from said before it."""
-    said = fact.properties
-    return "tag" in said and any(
-        (old.properties.get("tag"), old.properties.get("holds")) == (said["tag"], said.get("holds"))
-        for old in before
-    )
-
-
 def give_back(
     fact: Fact, before: Iterable[Fact], *, tags: Mapping[str, bool], instead: FactId | None
 ) -> tuple[Entry, ...]:
@@ -105,22 +96,13 @@ def give_back(
 
 
 async def _ended_for(canon: Canon, heir: Fact) -> Sequence[Fact]:
-    places = sorted({heir.position, heir.changed_at})
-    ids = [one for place in places for one in await _ended_at(canon, heir.space, place, heir.id)]
+    ids: list[FactId] = []
+    for place in sorted({heir.position, heir.changed_at}):
+        commit = await commit_at(canon, heir.space, place)
+        ended = (e for e in commit.entries if isinstance(e, FactSuperseded)) if commit else ()
+        ids += (entry.fact_id for entry in ended if entry.superseded_by == heir.id)
     things = await canon.within(heir.space).things(ids)
     return [old for each in ids if isinstance(old := things.get(each), Fact)]
-
-
-async def _ended_at(canon: Canon, space: SpaceId, place: int, heir: FactId) -> Sequence[FactId]:
-    if place <= ORIGIN:
-        return ()
-    commits = await canon.ledger.read(space, after=Position(place - 1), limit=1)
-    return [
-        entry.fact_id
-        for commit in commits
-        for entry in commit.entries
-        if isinstance(entry, FactSuperseded) and entry.superseded_by == heir
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +158,10 @@ async def retcon_fact(
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
         before = await taken_over_by(canon, fact)
-        if said_again(fact, before):
+        said = fact.properties
+        told = (said.get("tag"), said.get("holds"))
+        again = ((old.properties.get("tag"), old.properties.get("holds")) for old in before)
+        if "tag" in said and told in again:
             undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
         else:
             undone = await _tag_undone(

@@ -7,7 +7,12 @@ from typing import Final, TypeAlias
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Veilable, stored
-from canonry.canon.session.lookup import require_all, require_same_space, require_universe
+from canonry.canon.session.lookup import (
+    commit_at,
+    require_all,
+    require_same_space,
+    require_universe,
+)
 from canonry.canon.session.paging import first_items, paged
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
@@ -141,7 +146,7 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
     thing = await canon.seen_by(caller).thing(thing_id)
     if not isinstance(thing, Explained):
         raise unknown("thing", thing_id)
-    commit = await _commit_at(canon, thing.space, Position(thing.position))
+    commit = await commit_at(canon, thing.space, thing.position)
     seen: list[Observation] = []
     for one in (thing.id, *thing.members) if isinstance(thing, Entity) else ():
         if (left := OBSERVATIONS_MAX - len(seen)) > 0:
@@ -178,13 +183,6 @@ async def _known_to(
     return audience, tuple(sorted(audiences_in(kept) - {audience}, key=wide_first))
 
 
-async def _commit_at(canon: Canon, space: SpaceId, position: Position) -> Commit | None:
-    if position <= ORIGIN:
-        return None
-    found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
-    return found[0] if found else None
-
-
 async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Proposal | None:
     if isinstance(thing, Proposal):
         return thing
@@ -206,7 +204,7 @@ async def _fall(canon: Canon, thing: Explained) -> Fall | None:
         heir = await canon.within(thing.space).thing(thing.superseded_by)
         places += [] if heir is None else [heir.position]
     for place in places:
-        commit = await _commit_at(canon, thing.space, Position(place))
+        commit = await commit_at(canon, thing.space, place)
         for entry in () if commit is None else filter(canon.tells, commit.entries):
             if commit is not None and isinstance(entry, Falling) and thing.id == _fallen(entry):
                 return Fall(entry=entry, commit=commit)

@@ -9,6 +9,7 @@ from typing_extensions import override
 from canonry.canon.judging.relation_lines import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import APART, Canon, Sight
+from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import THING_KINDS, Born, Made, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
@@ -73,6 +74,14 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
     if not isinstance(found, Space) or not found.told:
         raise unknown("universe", space)
     return found
+
+
+async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | None:
+    """The commit at a position of a space, if there is one."""
+    if position <= ORIGIN:
+        return None
+    found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
+    return found[0] if found else None
 
 
 def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> None:

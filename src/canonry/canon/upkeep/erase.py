@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
+from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.language.texts.stems import terms_of
 from canonry.log.canon import ids_of
@@ -498,10 +499,8 @@ async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
 
 async def _ending(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withdrawn]:
     """The entries that left a tombstone behind."""
-    after = Position(tombstone.position - 1)
-    commits = await canon.ledger.read(tombstone.space, after=after, limit=1)
-    entries = [entry for commit in commits for entry in commit.entries]
-    return [entry for entry in entries if isinstance(entry, Erased | Withdrawn)]
+    commit = await commit_at(canon, tombstone.space, tombstone.position)
+    return [e for e in commit.entries if isinstance(e, Erased | Withdrawn)] if commit else []
 
 
 _HEADS: Final = 500

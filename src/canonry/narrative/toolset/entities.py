@@ -9,7 +9,7 @@ from canonry.canon.commands.entities import (
     unmerge_entities,
     update_entity_state,
 )
-from canonry.canon.commands.facts import NewAxiom, create_axiom, link_evidence
+from canonry.canon.commands.facts import create_axiom, link_evidence
 from canonry.canon.commands.universes import create_universe, declare_calendar
 from canonry.canon.judging.contents import EntityContent
 from canonry.canon.queries.listings import (
@@ -340,12 +340,14 @@ def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
 async def _create_axiom(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     given = arguments.get("constraint")
-    new = NewAxiom(
-        statement=text_of(arguments, "statement", limits.statement),
+    receipt = await create_axiom(
+        canon,
+        caller,
+        backing_of(arguments),
+        text_of(arguments, "statement", limits.statement),
         domain=AxiomDomain(arguments["domain"]),
         constraint=None if given is None else _constraint(given, limits.tag),
     )
-    receipt = await create_axiom(canon, caller, backing_of(arguments), new)
     return created(_AXIOMS_CREATED, receipt, AxiomDraft)
 
 

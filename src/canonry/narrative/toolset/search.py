@@ -75,8 +75,7 @@ from canonry.readmodels.ranking import Why
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING, FoundPassage
 from canonry.recall.usecases.search import (
     CanonKind,
-    CanonRequest,
-    PassagesFound,
+    FoundPassages,
     SearchRequest,
     search_canon,
     search_passages,
@@ -229,7 +228,7 @@ _FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), b
 
 
 async def _search_hits(
-    canon: Canon, caller: Caller, found: PassagesFound, arguments: Arguments
+    canon: Canon, caller: Caller, found: FoundPassages, arguments: Arguments
 ) -> list[dict[str, Any]]:
     detail = bool(arguments.get("detail"))
     rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
@@ -278,13 +277,11 @@ async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -
     gives=_FOUND,
 )
 async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    request = CanonRequest(
-        text=text_of(arguments, "query_text", None),
-        kinds=frozenset(map(CanonKind, arguments.get("kinds") or CanonKind)),
-        universe_id=optional_uuid(arguments, "universe_id"),
-        limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
-    )
-    found = await search_canon(canon, caller, request)
+    text = text_of(arguments, "query_text", None)
+    kinds = frozenset(map(CanonKind, arguments.get("kinds") or CanonKind))
+    universe_id = optional_uuid(arguments, "universe_id")
+    limit = limit_of(arguments, default=10, maximum=SEARCH_MAX)
+    found = await search_canon(canon, caller, universe_id, text, kinds, limit=limit)
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 

@@ -371,7 +371,10 @@ def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesA
         (match[1] or match[4], int(match[2]) if match[2] else _ORDINALS[match[3]])
         for match in _SESSION.finditer(said)
     )
-    anchors = () if found or sessions else tuple(map(_anchor, _ANCHOR.finditer(said)))
+    anchors = tuple(
+        BesideEvent(match["way"], match["what"].strip(), _days(match))
+        for match in (() if found or sessions else _ANCHOR.finditer(said))
+    )
     return TimesAsked(stretches=found, sessions=sessions, anchors=anchors)
 
 
@@ -388,10 +391,6 @@ def nearness(when: Instant, stretch: TimeSpan) -> float:
     if end is not None and when >= end:
         return 0.0 if start is None else float(_HALF ** ((when - end) / fades))
     return 1.0
-
-
-def _anchor(match: re.Match[str]) -> BesideEvent:
-    return BesideEvent(match["way"], match["what"].strip(), _days(match))
 
 
 def _days(match: re.Match[str]) -> int | None:

@@ -194,8 +194,11 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     ]
     found = await _second_round(canon, query, words.asked, found, called)
     found, no_look = await _looked_again(canon, gist, found, called)
+    if denied:  # of the first ones those that deny the same come before all others
+        first = sorted(found[:_DENYING], key=lambda hit: not denies(hit.passage.text, denied))
+        found = _moved(found, first)
     return FoundPassages(
-        hits=(_denying_first(found, denied) if denied else found)[: query.limit],
+        hits=found[: query.limit],
         things=things,
         degraded=(*no_meaning, *no_words, *no_look),
         behind=0 if services.recall is None else services.recall.behind,
@@ -244,13 +247,6 @@ def _spoken(passage: Passage, called: Called) -> str:
     """What a passage says, and of a turn who says it."""
     names = [called[each][0] for each in passage.entities[:1] if called.get(each)]
     return f"{names[0]}: {passage.text}" if names and passage.kind == "turn" else passage.text
-
-
-def _denying_first(found: Sequence[FoundPassage], denied: frozenset[str]) -> list[FoundPassage]:
-    """Of the first ones those that deny what the question denies before all others."""
-    return _moved(
-        found, sorted(found[:_DENYING], key=lambda hit: not denies(hit.passage.text, denied))
-    )
 
 
 def _moved(found: Sequence[FoundPassage], ordered: Sequence[FoundPassage]) -> list[FoundPassage]:

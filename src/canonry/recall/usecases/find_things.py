@@ -177,7 +177,7 @@ def _is_past(thing: Thing, asked: TimesAsked) -> bool:
 
 
 def _wanted(thing: Thing, search: ThingSearch) -> bool:
-    kind = kind_of(thing)
+    kind = _FOUND_AS.get(type(thing))
     if kind is not None and kind not in search.kinds:
         return False
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
@@ -195,17 +195,12 @@ def _asks_all(search: ThingSearch) -> bool:
     return search.taken_back and search.at is None and search.known_at is None
 
 
-def kind_of(thing: Thing) -> FoundKind | None:
-    """As what a thing is found, where that does not follow from how it was searched."""
-    match thing:
-        case Fact():
-            return FoundKind.FACT
-        case Event():
-            return FoundKind.EVENT
-        case Relation():
-            return FoundKind.RELATION
-        case _:
-            return None
+_FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
+    Fact: FoundKind.FACT,
+    Event: FoundKind.EVENT,
+    Relation: FoundKind.RELATION,
+}
+"""As what a thing is found, where that does not follow from how it was searched."""
 
 
 async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:

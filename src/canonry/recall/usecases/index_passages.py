@@ -141,14 +141,22 @@ class PassageIndexer:
         changes = await passage_changes(
             recall.state, recall.documents, followed.ids, followed.erasing
         )
-        reached = _with_renamed(followed, place.fresh)
+        renamed = (e for e in followed.renamed if e.position > place.fresh.get(e.space, ORIGIN))
+        again = {**followed.cursor.again, **dict.fromkeys((e.entity for e in renamed), "")}
+        reached = replace(followed.cursor, again=again)
         made = await self._keep(vectors, embedder, place, changes, reached)
         if changes.removed:
             await vectors.remove(changes.removed)
         if any(reached.at(space) > place.fresh.get(space, ORIGIN) for space in followed.erasing):
             await vectors.purge()
-        if reached.complete and not cursor.complete:
-            await _drop_others(vectors, (await recall.opened()).embedder, embedder)
+        if (
+            reached.complete
+            and not cursor.complete
+            and embedder is (await recall.opened()).embedder
+        ):
+            for older in await vectors.cursors():  # which served until now
+                if older != model:
+                    await vectors.drop(older)
         recall.indexed(model, reached)
         return Indexed(commits=followed.commits, vectors=made, waiting=followed.waiting)
 
@@ -270,16 +278,6 @@ async def _forget(
             return
 
 
-def _with_renamed(followed: Followed, fresh: Mapping[SpaceId, Position]) -> LogCursor:
-    """The cursor that a step reached, with the entities whose passages have older names."""
-    renamed = {
-        each.entity: ""
-        for each in followed.renamed
-        if each.position > fresh.get(each.space, ORIGIN)
-    }
-    return replace(followed.cursor, again={**followed.cursor.again, **renamed})
-
-
 async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
     """Those passages that are embedded with a name, and the turns that stand with them."""
     found: dict[str, None] = {}
@@ -290,14 +288,6 @@ async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
             page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
             found.update((turn.id, None) for turn in page)
     return list(found)
-
-
-async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -> None:
-    """An older model served until the wanted one is complete; nobody asks it any more."""
-    if complete is wanted:
-        for model in await vectors.cursors():
-            if model != wanted.model:
-                await vectors.drop(model)
 
 
 # Index ahead: what another process will come to is embedded for it, so that several share work.

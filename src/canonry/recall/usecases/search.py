@@ -13,10 +13,7 @@ from canonry.canon.session.lookup import covered_spaces, require
 from canonry.language.texts.stems import stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import (
-    Fact,
-    Relation,
-)
+from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.sources import Source
 from canonry.readmodels.passages import STANDING, Collection, Passage, names_of, passages_of
 from canonry.readmodels.ports.state import RelationQuery, Spaces
@@ -36,6 +33,7 @@ from canonry.recall.usecases.find_passages import (
     MEANING_MISSING,
     WORDS_MISSING,
     FoundPassage,
+    FoundPassages,
     find_passages,
     shortened,
 )
@@ -167,21 +165,8 @@ class SearchRequest:
     limit: int = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassagesFound:
-    """The passages found, best first, with the things that they come from and lie in, by id.
-
-    `behind` commits are not searched by meaning yet.
-    """
-
-    hits: Sequence[FoundPassage]
-    things: Mapping[str, Thing]
-    degraded: tuple[str, ...]
-    behind: int = 0
-
-
-async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> PassagesFound:
-    """The best passages that the caller may read; what could not be searched is named.
+async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> FoundPassages:
+    """The best passages that the caller may read; `things` has also what they lie in.
 
     Raises:
         NotAllowed: `memories.closed`, the caller's agent type may not read minds.
@@ -190,12 +175,19 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     """
     _require_readable(canon, caller, request.collection)
     _require_served(request)
+    spaces = await covered_spaces(canon, caller, request.universe_id)
+    entities: frozenset[str] = frozenset()
+    if request.entity_id is not None:
+        entities = frozenset(family_of(await require(canon, caller, Entity, request.entity_id)))
+    source_id = request.source_id
+    if source_id is not None:
+        source_id = (await require(canon, caller, Source, source_id)).id
     query = TextQuery(
         collection=request.collection,
         text=request.text,
-        spaces=await covered_spaces(canon, caller, request.universe_id),
-        entities=await _entities(canon, caller, request),
-        source_id=await _source(canon, caller, request),
+        spaces=spaces,
+        entities=entities,
+        source_id=source_id,
         limit=request.limit,
     )
     found = await find_passages(canon, query)
@@ -205,7 +197,7 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     around |= {entity for p in passages if p.kind == "turn" for entity in p.entities}
     seen = canon.covering(query.spaces)
     things = {**found.things, **await seen.things(around - found.things.keys())}
-    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
+    return FoundPassages(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
 
 
 def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:
@@ -238,18 +230,6 @@ def _require_served(request: SearchRequest) -> None:
             raise InvalidInput("search.filter-not-served", message, path=path)
 
 
-async def _entities(canon: Canon, caller: Caller, request: SearchRequest) -> frozenset[str]:
-    if request.entity_id is None:
-        return frozenset()
-    return frozenset(family_of(await require(canon, caller, Entity, request.entity_id)))
-
-
-async def _source(canon: Canon, caller: Caller, request: SearchRequest) -> str | None:
-    if request.source_id is None:
-        return None
-    return (await require(canon, caller, Source, request.source_id)).id
-
-
 class CanonKind(StrEnum):
     """What canon is made of: who and what there is, what is so or happened, the world's laws."""
 
@@ -273,17 +253,15 @@ _WIDER: Final = (1, 4, 16)
 """So many times as many passages are looked at, as long as too few of them are left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonRequest:
-    """What is looked for, and among what."""
-
-    text: str
-    kinds: frozenset[CanonKind] = frozenset(CanonKind)
-    universe_id: str | None = None
-    limit: int = 10
-
-
-async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> PassagesFound:
+async def search_canon(
+    canon: Canon,
+    caller: Caller,
+    universe_id: str | None,
+    text: str,
+    kinds: frozenset[CanonKind],
+    *,
+    limit: int,
+) -> FoundPassages:
     """The best of all kinds together; an entity that was merged is shown as what it became.
 
     A smaller limit gives a prefix of a larger one's.
@@ -291,13 +269,13 @@ async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> P
     Raises:
         NotFound: `universe.unknown`.
     """
-    spaces = await covered_spaces(canon, caller, request.universe_id)
-    return await find_canon(canon, spaces, request.text, request.kinds, limit=request.limit)
+    spaces = await covered_spaces(canon, caller, universe_id)
+    return await find_canon(canon, spaces, text, kinds, limit=limit)
 
 
 async def find_canon(
     canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
-) -> PassagesFound:
+) -> FoundPassages:
     """The same within spaces that the caller is known to see.
 
     What was superseded comes after all that holds, unless the text asks of a time.
@@ -318,7 +296,7 @@ async def find_canon(
     hits.sort(key=lambda hit: (-hit.strength, hit.passage.id))
     if not read_times(text, GREGORIAN, None):
         hits = _current_first(hits, things)
-    return PassagesFound(
+    return FoundPassages(
         hits=hits[:limit],
         things=things,
         degraded=degraded_of(*(each.degraded for each in found.values())),
@@ -342,27 +320,21 @@ def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) ->
     return [*current, *(replace(h, score=min(h.score, least)) for h in hits if held(h))]
 
 
-async def _best(canon: Canon, query: TextQuery, limit: int) -> PassagesFound:
+async def _best(canon: Canon, query: TextQuery, limit: int) -> FoundPassages:
     """The first `limit` of one collection; more are looked at where merged ones fall together."""
     hits: Sequence[FoundPassage] = ()
     least = _FACTS if query.collection is Collection.FACTS else 0
     limit = max(limit, least)  # those that were superseded come last of so many
     for wide in (limit * times for times in _WIDER):
         found = await find_passages(canon, replace(query, limit=wide))
-        things = {**found.things, **await _became(canon, query, found.things)}
+        merged = (t for t in found.things.values() if isinstance(t, Entity))
+        roots = {e.merged_into for e in merged if e.merged_into} - found.things.keys()
+        things = {**found.things, **await canon.covering(query.spaces).things(roots)}
         shown = (each for hit in found.hits for each in _standing(hit, things))
         hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
         if len(hits) == limit or len(found.hits) < wide:
             break
-    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
-
-
-async def _became(
-    canon: Canon, query: TextQuery, things: Mapping[str, Thing]
-) -> Mapping[str, Thing]:
-    """What the merged ones among `things` were merged into."""
-    roots = {t.merged_into for t in things.values() if isinstance(t, Entity) and t.merged_into}
-    return await canon.covering(query.spaces).things(roots - things.keys())
+    return FoundPassages(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
 
 
 def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundPassage]:

@@ -176,7 +176,11 @@ class FolderVectors(Vectors):
                 known = rows.models(db)
                 for m, model, _ in known:
                     self._renew(db, m, model)
-            self._remove_leftovers(frozenset(m for m, _, _ in known))
+            # A process may have been killed while it published or dropped a model.
+            numbers = {str(m) for m, _, _ in known}
+            for path in self._folder.glob("recall-*-*.*"):
+                if path.suffix != ".index" or path.stem.split("-")[1] not in numbers:
+                    _remove(path)
             if not self._rows.scrub():
                 raise unfinished()
 
@@ -214,13 +218,6 @@ class FolderVectors(Vectors):
         """Remove the published files of a model, but keep so many of the newest."""
         for _, path in sorted(self._versions(m), reverse=True)[kept:]:
             _remove(path)
-
-    def _remove_leftovers(self, known: frozenset[int]) -> None:
-        """Remove the files of a process that was killed while it published or dropped a model."""
-        for path in self._folder.glob("recall-*-*.*"):
-            whole = path.suffix == ".index" and path.stem.split("-")[1] in map(str, known)
-            if not whole:
-                _remove(path)
 
     def _renew(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
         """If removed rows are published, publish without them and clear the old file of them."""

@@ -251,7 +251,11 @@ def _prepare(db: apsw.Connection) -> None:
                 db.execute(SCHEMA)
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
-            _upgrade(db)
+            version = _number(db, "PRAGMA user_version")
+            while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
+                db.execute(_UPGRADES[version])
+                version += 1
+                db.pragma("user_version", version)
         except BaseException:
             if db.in_transaction:  # a full disk ends the whole transaction
                 db.execute("ROLLBACK")
@@ -260,15 +264,6 @@ def _prepare(db: apsw.Connection) -> None:
     marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
     if marks != (VERSION, APPLICATION):
         raise corrupt()
-
-
-def _upgrade(db: apsw.Connection) -> None:
-    """Bring a file that an older version of this module made to this version, with its vectors."""
-    version = _number(db, "PRAGMA user_version")
-    while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
-        db.execute(_UPGRADES[version])
-        version += 1
-        db.pragma("user_version", version)
 
 
 def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
