@@ -54,7 +54,7 @@ class Holding(Enum):
         self.schema = schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ContentMember:
     """One member of a content; `words` where it is one of a closed list."""
 
@@ -130,7 +130,7 @@ class ContentShape:
 
 def _time(name: str, *aliases: str) -> ContentMember:
     means = "When in the world; without it the time and place of its scene count."
-    return ContentMember(name=name, kind=Holding.TIME, means=means, aliases=aliases)
+    return ContentMember(name, Holding.TIME, means, aliases)
 
 
 _INVOLVED: Final = ("entity_ids", "involved_entities", "involved", "entities")
@@ -144,60 +144,49 @@ _TAKING_PART: Final = (
     "character_ids",
 )
 _ACTOR: Final = ContentMember(
-    name="actor_id",
-    kind=Holding.REFERENCE,
-    means="The same for a single one.",
-    aliases=("actor",),
+    "actor_id", Holding.REFERENCE, "The same for a single one.", ("actor",)
 )
 _PROPERTIES: Final = ContentMember(
-    name="properties", kind=Holding.OBJECT, means="Whatever else is known of it, by name."
+    "properties", Holding.OBJECT, "Whatever else is known of it, by name."
 )
 
 _ENTITY: Final = ContentShape(
     type=ProposalType.ENTITY,
     members=(
-        ContentMember(name="name", kind=Holding.TEXT, means="What it is called.", required=True),
+        ContentMember("name", Holding.TEXT, "What it is called.", required=True),
         ContentMember(
-            name="entity_type",
-            kind=Holding.TEXT,
-            means="What it is.",
-            aliases=("type",),
+            "entity_type",
+            Holding.TEXT,
+            "What it is.",
+            ("type",),
             required=True,
             words=tuple(EntityType),
         ),
         ContentMember(
-            name="entity_class",
-            kind=Holding.TEXT,
-            means="Something of this world, or a timeless pattern.",
-            aliases=("class",),
+            "entity_class",
+            Holding.TEXT,
+            "Something of this world, or a timeless pattern.",
+            ("class",),
             words=tuple(EntityClass),
         ),
+        ContentMember("description", Holding.TEXT, "What is known of it, in words."),
         ContentMember(
-            name="description", kind=Holding.TEXT, means="What is known of it, in words."
+            "properties", Holding.OBJECT, "What is known of it, by name.", ("attributes",)
         ),
         ContentMember(
-            name="properties",
-            kind=Holding.OBJECT,
-            means="What is known of it, by name.",
-            aliases=("attributes",),
+            "state_tags",
+            Holding.TEXTS,
+            "What holds for it at that time, such as wounded.",
+            ("tags",),
         ),
         ContentMember(
-            name="state_tags",
-            kind=Holding.TEXTS,
-            means="What holds for it at that time, such as wounded.",
-            aliases=("tags",),
+            "derives_from", Holding.REFERENCE, "The archetype that it is one of.", ("archetype_id",)
         ),
         ContentMember(
-            name="derives_from",
-            kind=Holding.REFERENCE,
-            means="The archetype that it is one of.",
-            aliases=("archetype_id",),
-        ),
-        ContentMember(
-            name="ref",
-            kind=Holding.TEXT,
-            means="A name like $guard1, by which other proposals of the scene refer to it.",
-            aliases=("temp_id", "temp_ref"),
+            "ref",
+            Holding.TEXT,
+            "A name like $guard1, by which other proposals of the scene refer to it.",
+            ("temp_id", "temp_ref"),
         ),
     ),
     note="Two of one name in a scene are two where each has a ref of its own.",
@@ -206,24 +195,24 @@ _RELATIONSHIP: Final = ContentShape(
     type=ProposalType.RELATIONSHIP,
     members=(
         ContentMember(
-            name="from_entity_id",
-            kind=Holding.REFERENCE,
-            means="Whose relation it is.",
-            aliases=("from", "from_entity", "from_id", "source_id"),
+            "from_entity_id",
+            Holding.REFERENCE,
+            "Whose relation it is.",
+            ("from", "from_entity", "from_id", "source_id"),
             required=True,
         ),
         ContentMember(
-            name="to_entity_id",
-            kind=Holding.REFERENCE,
-            means="To whom or what.",
-            aliases=("to", "to_entity", "to_id", "target_id"),
+            "to_entity_id",
+            Holding.REFERENCE,
+            "To whom or what.",
+            ("to", "to_entity", "to_id", "target_id"),
             required=True,
         ),
         ContentMember(
-            name="rel_type",
-            kind=Holding.TEXT,
-            means="Its type, such as LOCATED_IN, OWNS or ALLY_OF.",
-            aliases=("relationship_type", "type", "relation"),
+            "rel_type",
+            Holding.TEXT,
+            "Its type, such as LOCATED_IN, OWNS or ALLY_OF.",
+            ("relationship_type", "type", "relation"),
             required=True,
         ),
         _PROPERTIES,
@@ -234,30 +223,26 @@ _STATE_CHANGE: Final = ContentShape(
     type=ProposalType.STATE_CHANGE,
     members=(
         ContentMember(
-            name="entity_id",
-            kind=Holding.REFERENCE,
-            means="Whose state changes.",
-            aliases=("entity", "entity_ref", "target_id", "target"),
+            "entity_id",
+            Holding.REFERENCE,
+            "Whose state changes.",
+            ("entity", "entity_ref", "target_id", "target"),
             required=True,
         ),
+        ContentMember("add", Holding.TEXTS, "Tags that begin.", ("add_tags",)),
+        ContentMember("remove", Holding.TEXTS, "Tags that cease.", ("remove_tags",)),
         ContentMember(
-            name="add", kind=Holding.TEXTS, means="Tags that begin.", aliases=("add_tags",)
+            "state_tag_changes",
+            Holding.OBJECT,
+            "The same in one object with add and remove.",
+            ("changes",),
         ),
+        ContentMember("tag", Holding.TEXT, "A single tag.", ("state_tag",)),
         ContentMember(
-            name="remove", kind=Holding.TEXTS, means="Tags that cease.", aliases=("remove_tags",)
-        ),
-        ContentMember(
-            name="state_tag_changes",
-            kind=Holding.OBJECT,
-            means="The same in one object with add and remove.",
-            aliases=("changes",),
-        ),
-        ContentMember(name="tag", kind=Holding.TEXT, means="A single tag.", aliases=("state_tag",)),
-        ContentMember(
-            name="action",
-            kind=Holding.ACTION,
-            means="What becomes of the single tag; it is added where nothing is said.",
-            aliases=("value", "holds"),
+            "action",
+            Holding.ACTION,
+            "What becomes of the single tag; it is added where nothing is said.",
+            ("value", "holds"),
         ),
         _time("time_ref", "start_time", "occurred_at"),
     ),
@@ -266,92 +251,67 @@ _STATE_CHANGE: Final = ContentShape(
 _EVENT: Final = ContentShape(
     type=ProposalType.EVENT,
     members=(
+        ContentMember("title", Holding.TEXT, "What happened, in short.", ("name",), required=True),
+        ContentMember("description", Holding.TEXT, "What happened, in full."),
         ContentMember(
-            name="title",
-            kind=Holding.TEXT,
-            means="What happened, in short.",
-            aliases=("name",),
-            required=True,
-        ),
-        ContentMember(name="description", kind=Holding.TEXT, means="What happened, in full."),
-        ContentMember(
-            name="actor_ids",
-            kind=Holding.REFERENCES,
-            means="Who acted or took part in it; the dead do not.",
-            aliases=(*_ACTORS, *_TAKING_PART),
+            "actor_ids",
+            Holding.REFERENCES,
+            "Who acted or took part in it; the dead do not.",
+            (*_ACTORS, *_TAKING_PART),
         ),
         _ACTOR,
         ContentMember(
-            name="involved_entity_ids",
-            kind=Holding.REFERENCES,
-            means="Whom and what it concerned besides, also the dead and things.",
-            aliases=_INVOLVED,
+            "involved_entity_ids",
+            Holding.REFERENCES,
+            "Whom and what it concerned besides, also the dead and things.",
+            _INVOLVED,
         ),
         _time("time_ref", "start_time", "occurred_at"),
-        ContentMember(name="severity", kind=Holding.SEVERITY, means="How grave it was."),
+        ContentMember("severity", Holding.SEVERITY, "How grave it was."),
         ContentMember(
-            name="location_id",
-            kind=Holding.REFERENCE,
-            means="Where it happened.",
-            aliases=("location", "location_ref"),
+            "location_id", Holding.REFERENCE, "Where it happened.", ("location", "location_ref")
         ),
         ContentMember(
-            name="causes_event_ids",
-            kind=Holding.REFERENCES,
-            means="The events that it brought about.",
-            aliases=("causes",),
+            "causes_event_ids", Holding.REFERENCES, "The events that it brought about.", ("causes",)
         ),
         ContentMember(
-            name="caused_by_event_ids",
-            kind=Holding.REFERENCES,
-            means="The events that brought it about.",
-            aliases=("caused_by",),
+            "caused_by_event_ids",
+            Holding.REFERENCES,
+            "The events that brought it about.",
+            ("caused_by",),
         ),
     ),
 )
 _FACT: Final = ContentShape(
     type=ProposalType.FACT,
     members=(
-        ContentMember(name="statement", kind=Holding.TEXT, means="What is so.", required=True),
+        ContentMember("statement", Holding.TEXT, "What is so.", required=True),
         ContentMember(
-            name="involved_entity_ids",
-            kind=Holding.REFERENCES,
-            means="Whom and what it is about.",
-            aliases=(*_INVOLVED, *_TAKING_PART),
+            "involved_entity_ids",
+            Holding.REFERENCES,
+            "Whom and what it is about.",
+            (*_INVOLVED, *_TAKING_PART),
         ),
         ContentMember(
-            name="actor_ids",
-            kind=Holding.REFERENCES,
-            means="Who does what it says; the dead do not.",
-            aliases=_ACTORS,
+            "actor_ids", Holding.REFERENCES, "Who does what it says; the dead do not.", _ACTORS
         ),
         _ACTOR,
         ContentMember(
-            name="fact_type",
-            kind=Holding.TEXT,
-            means="What kind of statement it is.",
-            words=tuple(FactType),
+            "fact_type", Holding.TEXT, "What kind of statement it is.", words=tuple(FactType)
         ),
         _PROPERTIES,
         _time("time_ref", "start_time", "occurred_at"),
+        ContentMember("duration", Holding.SECONDS, "How long it holds from then on."),
         ContentMember(
-            name="duration",
-            kind=Holding.SECONDS,
-            means="How long it holds from then on.",
-        ),
-        ContentMember(
-            name="replaces",
-            kind=Holding.REFERENCE,
-            means="The fact that it corrects.",
-            aliases=("replaces_fact_id",),
+            "replaces", Holding.REFERENCE, "The fact that it corrects.", ("replaces_fact_id",)
         ),
     ),
 )
 
 _AUDIENCE: Final = ContentMember(
-    name="audience",
-    kind=Holding.AUDIENCE,
-    means="Who may see it; without it, who may see the evidence and all that it names.",
+    "audience",
+    Holding.AUDIENCE,
+    "Who may see it; without it, who may see the evidence and all that it names.",
 )
 
 CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
