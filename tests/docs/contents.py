@@ -1,6 +1,6 @@
 """The generated page of contents: what the content of each type of proposal takes."""
 
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentShape
+from canonry.canon.judging.contents import CONTENT_SHAPES, ContentShape
 
 
 def contents_page(note: str) -> str:

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentMember, ContentShape
 from canonry.canon.judging.contents import (
+    CONTENT_SHAPES,
+    ContentMember,
+    ContentShape,
     EventContent,
     StateChangeContent,
     normalise,

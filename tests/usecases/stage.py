@@ -10,7 +10,7 @@ from canonry.canon.canonization.decide_proposals import Judged, ProposalVerdict
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.judging.state_tags import TagsChanged, change_tags
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import judged_by
 from canonry.log.entries import Born

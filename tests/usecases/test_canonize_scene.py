@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.canonization.canonize_scene import canonize_scene, proposals_of
-from canonry.canon.canonization.judgement import commit_of_proposal
+from canonry.canon.canonization.decide_proposals import commit_of_proposal
 from canonry.log.entries import ProposalDecided
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation

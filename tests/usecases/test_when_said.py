@@ -9,8 +9,7 @@ from canonry.log.entries import SpaceRevised, Thing
 from canonry.log.items.scenes import StoryType
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.recall.usecases.find_passages import FoundPassages, find_passages
-from canonry.recall.usecases.when_said import when_said
+from canonry.recall.usecases.find_passages import FoundPassages, find_passages, when_said
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,

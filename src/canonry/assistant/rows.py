@@ -23,9 +23,9 @@ from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
 from canonry.log.schemas.narrative import DESCRIPTION, FRAGMENT_PREFIX, policy_of
+from canonry.recall.usecases.find_passages import when_said
 from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.search import relation_text
-from canonry.recall.usecases.when_said import when_said
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.moments import parse_instant, render_instant

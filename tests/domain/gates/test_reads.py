@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.canonization.judgement import Judgement, decide
+from canonry.canon.canonization.decide_proposals import Judgement, decide
 from canonry.canon.judging.candidates import Candidate, read_candidate
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.gates import GATES

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES
+from canonry.canon.judging.contents import CONTENT_SHAPES
 from canonry.gateway.contract import outline
 from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from canonry.canon.judging.candidates import Candidate, Unreadable, time_of
-from canonry.canon.judging.content_shapes import words_of_time
 from canonry.canon.judging.contents import (
     EntityContent,
     EventContent,
@@ -13,6 +12,7 @@ from canonry.canon.judging.contents import (
     RelationshipContent,
     StateChangeContent,
     end_of,
+    words_of_time,
 )
 from canonry.canon.judging.gates.kit import Rival, Verdict
 from canonry.canon.judging.known_things import (
@@ -35,8 +35,16 @@ from canonry.canon.judging.relation_lines import (
     written,
 )
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
-from canonry.canon.judging.tag_changes import TagsChanged, change_tags, superseded, undone
+from canonry.canon.judging.state_tags import (
+    TagHeld,
+    TagsChanged,
+    as_held,
+    change_tags,
+    changes_of,
+    still_stands,
+    superseded,
+    undone,
+)
 from canonry.log.entries import (
     CausesLinked,
     Entry,

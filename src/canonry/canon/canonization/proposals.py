@@ -7,11 +7,23 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
-from canonry.canon.canonization.decide_proposals import ProposalVerdict, foretell, verdict_on
-from canonry.canon.canonization.judgement import Judgement, overrule
+from canonry.canon.canonization.decide_proposals import (
+    Judgement,
+    ProposalVerdict,
+    foretell,
+    overrule,
+    verdict_on,
+)
 from canonry.canon.judging.candidates import in_order, linked
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
-from canonry.canon.judging.contents import EntityContent, normalise, read_content, render_content
+from canonry.canon.judging.contents import (
+    CONTENT_SHAPES,
+    EntityContent,
+    Holding,
+    normalise,
+    read_content,
+    render_content,
+    words_of_time,
+)
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon

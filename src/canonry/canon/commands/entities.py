@@ -9,8 +9,7 @@ from canonry.canon.judging.contents import EntityContent
 from canonry.canon.judging.known_things import Backing, make_entity, make_observation
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import as_held
-from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.judging.state_tags import TagsChanged, as_held, change_tags
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (

@@ -9,8 +9,7 @@ from canonry.canon.judging.contents import EventContent, FactContent, end_of
 from canonry.canon.judging.known_things import Backing, make_event, make_fact, retold
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import stated_tag
-from canonry.canon.judging.tag_changes import TagsChanged, change_tags
+from canonry.canon.judging.state_tags import TagsChanged, change_tags, stated_tag
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (

@@ -7,8 +7,14 @@ from itertools import takewhile
 from canonry.canon.judging.known_things import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import TagHeld, changes_of, stated_tag, together
-from canonry.canon.judging.tag_changes import superseded, undone
+from canonry.canon.judging.state_tags import (
+    TagHeld,
+    changes_of,
+    stated_tag,
+    superseded,
+    together,
+    undone,
+)
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.judging.contents import RelationshipContent
 from canonry.canon.judging.known_things import Backing, make_relation
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import together
+from canonry.canon.judging.state_tags import together
 from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Constraint, Relation, RelationDraft, SaidAgain

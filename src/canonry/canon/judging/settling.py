@@ -13,8 +13,14 @@ from typing import Final
 from canonry.canon.judging.known_things import Backing, make_observation
 from canonry.canon.judging.relation_lines import RelationLine, line_of, settled_line
 from canonry.canon.judging.slices import Lookup, Slice, SliceView, ThingLookup
-from canonry.canon.judging.standing_tags import changes_of, excluded_in, together, told_of
-from canonry.canon.judging.tag_changes import begins_in, facts_of_changes
+from canonry.canon.judging.state_tags import (
+    begins_in,
+    changes_of,
+    excluded_in,
+    facts_of_changes,
+    together,
+    told_of,
+)
 from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (

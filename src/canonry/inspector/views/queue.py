@@ -16,7 +16,7 @@ from canonry.canon.canonization.proposals import (
     list_proposals,
     restate_proposal,
 )
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES, ContentMember, Holding
+from canonry.canon.judging.contents import CONTENT_SHAPES, ContentMember, Holding
 from canonry.canon.queries.explain import trace_evidence
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of, known_at
 from canonry.assistant.rows import kind_of, rows_of
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES, Holding
+from canonry.canon.judging.contents import CONTENT_SHAPES, Holding
 from canonry.canon.ports.files import FileType
 from canonry.canon.queries.explain import explain
 from canonry.canon.queries.listings import query_asserted, query_snippets

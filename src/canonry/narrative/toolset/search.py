@@ -72,7 +72,12 @@ from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery
 from canonry.readmodels.ranking import Why
-from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING, FoundPassage
+from canonry.recall.usecases.find_passages import (
+    MEANING_MISSING,
+    WORDS_MISSING,
+    FoundPassage,
+    when_said,
+)
 from canonry.recall.usecases.search import (
     CanonKind,
     FoundPassages,
@@ -80,7 +85,6 @@ from canonry.recall.usecases.search import (
     search_canon,
     search_passages,
 )
-from canonry.recall.usecases.when_said import when_said
 from canonry.values.errors import NotFound
 from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import Instant, render_instant

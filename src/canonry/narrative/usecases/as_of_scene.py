@@ -6,7 +6,7 @@ A scene that is not closed yet stands at the end of what was told in it; so does
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from canonry.canon.judging.standing_tags import held_at
+from canonry.canon.judging.state_tags import held_at
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus, place_in

@@ -23,9 +23,8 @@ from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, R
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.questions import TimesAsked, read_times
-from canonry.recall.usecases.find_passages import find_passages, shortened
+from canonry.recall.usecases.find_passages import find_passages, lies_in, shortened, when_said
 from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
-from canonry.recall.usecases.when_said import lies_in, when_said
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.moments import Instant

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from canonry.canon.judging.comparing import rivalries
 from canonry.canon.judging.comparing.findings import Clash, Setting, When, likeness
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import still_stands
+from canonry.canon.judging.state_tags import still_stands
 from canonry.language.clauses.frames import Frame, Standing
 from canonry.language.clauses.keys import gists_of, rival_keys, stems_in
 from canonry.language.clauses.reading import frames_of

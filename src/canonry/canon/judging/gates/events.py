@@ -9,7 +9,7 @@ from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.known_things import retold
 from canonry.canon.judging.relation_lines import PLACE, standing_line
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import authority_of, conflicts_of, held_at, tag_held
+from canonry.canon.judging.state_tags import authority_of, conflicts_of, held_at, tag_held
 from canonry.language.clauses.frames import Standing, words_of
 from canonry.language.clauses.keys import stems_in
 from canonry.language.clauses.reading import frames_of

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.slices import Lookup, Score, Slice, SliceView, score_of, standing_of
-from canonry.canon.judging.standing_tags import TagHeld
+from canonry.canon.judging.state_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 from canonry.values.audience import ANYBODY, EVERYBODY, Audience, Viewer
 from canonry.values.fields import revised

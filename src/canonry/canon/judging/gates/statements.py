@@ -19,7 +19,7 @@ from canonry.canon.judging.comparing.findings import When
 from canonry.canon.judging.contents import FactContent, end_of
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import still_stands
+from canonry.canon.judging.state_tags import still_stands
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import Grade
 from canonry.values.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene

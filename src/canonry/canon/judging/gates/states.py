@@ -17,7 +17,7 @@ from canonry.canon.judging.relation_lines import (
     word_behind,
 )
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_tags import (
+from canonry.canon.judging.state_tags import (
     as_held,
     authority_of,
     changes_of,

@@ -6,7 +6,7 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any, Final
 
-from canonry.canon.judging.content_shapes import CONTENT_SHAPES
+from canonry.canon.judging.contents import CONTENT_SHAPES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
