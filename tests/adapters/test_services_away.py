@@ -26,7 +26,7 @@ from canonry.recall.embedders import (
     RerankingEndpoint,
 )
 from canonry.values.errors import Unavailable
-from canonry.world.moderators.likeness import EndpointModerator
+from canonry.world.moderators.endpoint import EndpointModerator
 from tests.adapters.embedders.endpoint import Said, an_endpoint, answer_to, ranking_of
 
 pytestmark = pytest.mark.anyio

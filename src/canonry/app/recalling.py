@@ -229,7 +229,7 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
         EndpointSpeaker,
         ModelEndpoint,
     )
-    from canonry.world.moderators.likeness import EndpointModerator  # noqa: PLC0415
+    from canonry.world.moderators.endpoint import EndpointModerator  # noqa: PLC0415
 
     key = os.environ.get(DIALOGUE_KEY_VARIABLE) or None
 

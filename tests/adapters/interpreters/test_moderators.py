@@ -11,7 +11,7 @@ from canonry.app.recalling import voiced
 from canonry.app.settings import load_settings
 from canonry.models.endpoint import ModelEndpoint
 from canonry.world.models.services import WorldServices
-from canonry.world.moderators.likeness import EndpointModerator
+from canonry.world.moderators.endpoint import EndpointModerator
 from tests.adapters.interpreters.endpoint import Said, an_endpoint
 
 pytestmark = pytest.mark.anyio

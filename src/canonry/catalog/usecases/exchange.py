@@ -86,7 +86,6 @@ async def export_catalog(
 
 
 async def _rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
-    """The items, and then the relations."""
     for array, kinds in _ARRAYS.items():
         for space, kind in product(projects, kinds):
             async for entity in _items(canon, space.id, kind):

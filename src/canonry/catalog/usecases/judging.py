@@ -277,7 +277,6 @@ def kind_of(held: Thing | None) -> str | None:
 
 
 def _project_entries(values: Mapping[str, Any], fresh: bool, _: NewId) -> tuple[Entry, ...]:  # noqa: FBT001
-    """The entries that store a project."""
     name, description = values["name"], values["description"] or ""
     space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
     said: dict[str, Any] = {
@@ -297,7 +296,6 @@ def _item_entries(
     values: Mapping[str, Any],
     new_id: NewId,
 ) -> tuple[Entry, ...]:
-    """What stores an item."""
     table, backing = TABLE_OF[row.kind], backing_of(row.project)
     name, description, properties = item_fields(table, values)
 
@@ -475,7 +473,6 @@ def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | Non
 def _entries(
     row: CatalogRow, triple: Triple, held: HeldRelation, values: Mapping[str, Any], _: NewId
 ) -> tuple[Entry, ...]:
-    """What stores a relation."""
     current, next_id = held
     source, rel_type, target = triple
     made = make_relation(

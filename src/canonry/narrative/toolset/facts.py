@@ -447,7 +447,6 @@ def _fall(fall: Fall) -> dict[str, Any]:
 
 
 def _statement(found: Explanation) -> str:
-    """What the thing says, in one line."""
     match found.thing:
         case Fact() | Axiom() as thing:
             return thing.statement

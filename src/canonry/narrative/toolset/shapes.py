@@ -203,12 +203,13 @@ def evidence_of(arguments: Arguments) -> tuple[Evidence, ...]:
 
 def backing_of(arguments: Arguments) -> Backing:
     """Whose word a new thing of the universe is, how sure, and on what evidence."""
+    words, at = time_words_of(arguments, "time_ref"), instant_of(arguments, "time_ref")
     return Backing(
         space=SpaceId(uuid_of(arguments, "universe_id")),
         authority=Authority(arguments["authority"]),
         confidence=float(arguments["confidence"]),
         evidence=evidence_of(arguments),
-        spoken=_spoken_of(arguments),
+        spoken=None if words is None or at is None else SpokenTime(words=words, at=at),
         audience=optional_of(arguments, "audience", audience_in),
     )
 
@@ -216,11 +217,6 @@ def backing_of(arguments: Arguments) -> Backing:
 def audience_of(arguments: Arguments) -> Audience:
     """Who alone may know; everybody unless the call says otherwise."""
     return optional_of(arguments, "audience", audience_in) or EVERYBODY
-
-
-def _spoken_of(arguments: Arguments) -> SpokenTime | None:
-    words, at = time_words_of(arguments, "time_ref"), instant_of(arguments, "time_ref")
-    return None if words is None or at is None else SpokenTime(words=words, at=at)
 
 
 def entity_class_of(value: str) -> EntityClass:

@@ -108,12 +108,18 @@ async def gather_narrative(
     if told is None:
         return Narrative(names={})
     events = await told
+    pending = ProposalQuery(
+        spaces=frozenset((scene.space,)),
+        scene_id=scene.id,
+        status=ProposalStatus.PENDING,
+        limit=THREADS_MAX,
+    )
     turns, scenes, proposals = await asyncio.gather(
         canon.documents.turns(scene.id, last=canon.policy.context.turns),
         _last_scenes(canon, scene),
-        _pending(canon, scene),
+        canon.documents.proposals(pending),
     )
-    unresolved = [thread_of_proposal(each) for each in proposals]
+    unresolved = [thread_of_proposal(each) for each in proposals.items]
     open_events = loose_ends(events_until(moment_of(scene), events))[:THREADS_MAX]
     loose = [Thread(kind=ThreadKind.EVENT, id=e.id, text=e.title) for e in open_events]
     return Narrative(
@@ -163,16 +169,6 @@ async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
         found = [each for each in page.items if precedes(each, scene)] + found
         end, asked = start, replace(asked, limit=PAGE_MAX)
     return found[-most:]
-
-
-async def _pending(canon: Canon, scene: Scene) -> Sequence[Proposal]:
-    query = ProposalQuery(
-        spaces=frozenset((scene.space,)),
-        scene_id=scene.id,
-        status=ProposalStatus.PENDING,
-        limit=THREADS_MAX,
-    )
-    return (await canon.documents.proposals(query)).items
 
 
 NEIGHBOURS_MAX: Final = 100
@@ -385,15 +381,6 @@ class Recollections:
     degraded: tuple[str, ...] = ()
 
 
-def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: int) -> str:
-    """What to recall by: the question asked, else purpose, title and the last turns."""
-    if asked is not None:
-        return asked
-    told = (turn.text for turn in reversed(turns[-TURNS_ASKED:]))
-    words = " ".join(text for text in (scene.purpose, scene.title, *told) if text)
-    return words[:limit]
-
-
 async def gather_recalled(
     canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery | None
 ) -> Recollections:
@@ -513,7 +500,8 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     first = fit(
         (Section(name="present", weight=1, items=canonical.present, cost=head_cost),), budget
     )
-    written = _written(scene) if request.narrative else ()
+    said = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
+    written = tuple((name, text) for name, text in said if text and request.narrative)
     shared = (*_sections(canonical, narrative, recalled), _notes(written))
     fitted = fit(shared, budget - first.used)
     kept = dict(fitted.kept[_NOTES])
@@ -539,15 +527,17 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
 
 
 async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
-    """What to recall by; None where nothing is to be recalled."""
+    """The question asked, else purpose, title and the last turns; None: nothing is recalled."""
     if not request.recalled:
         return None
-    turns: Sequence[Turn] = ()
-    if request.query is None:
+    text = request.query
+    if text is None:
         turns = await canon.documents.turns(scene.id, last=TURNS_ASKED)
+        words = (scene.purpose, scene.title, *(turn.text for turn in reversed(turns)))
+        text = " ".join(each for each in words if each)[: canon.policy.limits.query]
     return TextQuery(
         collection=Collection.SCENES,
-        text=query_of(scene, turns, request.query, limit=canon.policy.limits.query),
+        text=text,
         spaces=frozenset((scene.space,)),
         question=request.query is not None,
         limit=canon.policy.context.recalled * LOOKED_AT,
@@ -566,12 +556,6 @@ def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -
 
     fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
     return replace(recalled, scenes=fresh)
-
-
-def _written(scene: Scene) -> tuple[_Note, ...]:
-    """What somebody wrote of the scene, by the name of the field."""
-    said = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
-    return tuple((name, text) for name, text in said if text)
 
 
 def _notes(written: tuple[_Note, ...]) -> Section[_Note]:

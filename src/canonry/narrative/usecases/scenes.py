@@ -312,7 +312,9 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
     async def prepare(new_id: NewId) -> Change:
         story = await require(canon, caller, Story, request.story_id)
         require_same_space(universe.id, (story,), path="/story_id")
-        _require_open(story)
+        if story.status in _CLOSED:
+            message = f"this story is {story.status}; open the scene in another story"
+            raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
         location, participants = await _staged(canon, caller, universe.id, request)
         scene = SceneDraft(
             id=SceneId(new_id("scene")),
@@ -336,12 +338,6 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         return Change(entries=(Made(thing=scene),), reads=frozenset(reads))
 
     return await commit_change(canon, caller, universe.id, prepare)
-
-
-def _require_open(story: Story) -> None:
-    if story.status in {StoryStatus.COMPLETED, StoryStatus.ABANDONED}:
-        message = f"this story is {story.status}; open the scene in another story"
-        raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
 
 
 async def _staged(
@@ -484,7 +480,6 @@ async def update_scene(
 
 
 def _named(change: SceneChange) -> tuple[str, ...]:
-    """The entities that a change names."""
     match change:
         case ScenePlaced(location_ref=place) if place is not None:
             return (place,)

@@ -638,6 +638,7 @@ async def _characters(
                 ids[normalised_name(name)] = instances[0].merged_into or instances[0].id
                 continue
             present = [plan for plan, names in heard if name in names]
+            role = "Leads the game" if cast.is_gm(speaker) else "Speaks"
             labelled = lambda label, number=number: new_id(f"{number}:{label}")  # noqa: E731
             entity_id, made = make_entity(
                 labelled,
@@ -645,7 +646,7 @@ async def _characters(
                 entity_class=EntityClass.INSTANCE,
                 entity_type=EntityType.CHARACTER,
                 name=name,
-                description=_description(cast, speaker, present),
+                description=f"{role} in {', '.join(p.transcript.title for p in present)}.",
                 properties={"speaker": plain(speaker)},
             )
             ids[normalised_name(name)] = entity_id
@@ -665,11 +666,6 @@ def _backing(space: SpaceId, present: Sequence[_Plan]) -> Backing:
         confidence=1.0,
         evidence=tuple(plan.entries.source for plan in present),
     )
-
-
-def _description(cast: Speakers, speaker: str, present: Sequence[_Plan]) -> str:
-    titles = ", ".join(plan.transcript.title for plan in present)
-    return f"{'Leads the game' if cast.is_gm(speaker) else 'Speaks'} in {titles}."
 
 
 async def _import_one(

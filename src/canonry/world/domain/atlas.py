@@ -343,7 +343,12 @@ def _trails(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
     for leg in sorted(legs, reverse=True):
         onward[leg.start].append(leg.end)
         arriving[leg.end] += 1
-    begin = {stop for stop in onward if _begins(len(onward[stop]), arriving[stop], both=both_ways)}
+    # A walk is to begin where a route ends, and not where it only passes through.
+    begin = {
+        stop
+        for stop, ends in onward.items()
+        if (len(ends) % 2 == 1 if both_ways else len(ends) > arriving[stop])
+    }
     for start in sorted(onward, key=lambda stop: (stop not in begin, stop)):
         while onward[start]:
             stops = [start]
@@ -353,11 +358,6 @@ def _trails(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
                 if both_ways:
                     onward[stops[-1]].remove(here)
             yield stops
-
-
-def _begins(leaving: int, arriving: int, *, both: bool) -> bool:
-    """Whether a route ends at a stop, so that a walk is to begin there, or only passes through."""
-    return leaving % 2 == 1 if both else leaving > arriving
 
 
 # Merging. Parts are known by their keys, exits by their direction, and lists of words are sets, so

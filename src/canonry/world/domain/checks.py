@@ -186,7 +186,6 @@ def _realms(atlas: Atlas) -> Iterator[Problem]:
 
 
 def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Those who are above themselves."""
     for start, first in above.items():
         seen: set[str] = set()
         ring = set(first)

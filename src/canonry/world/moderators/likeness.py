@@ -1,4 +1,8 @@
-"""Moderators beside the rules: by likeness of meaning, or by a model behind an endpoint."""
+"""A moderator by likeness of meaning, beside the rules, which always hold.
+
+`learned.json` has a row of numbers for each category, learned by `bench.table.learn` from labelled
+texts; with the vector of a text they say how likely it falls into the category.
+"""
 
 import math
 import re
@@ -12,21 +16,11 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.models.endpoint import Connection, ModelEndpoint, bearer
-from canonry.models.outside_services import OutsideService
-from canonry.readmodels.ports.text import (
-    Embedder,
-    Purpose,
-    Vector,
-)
+from canonry.readmodels.ports.text import Embedder, Purpose, Vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words
 from canonry.world.ports.moderator import Moderator
-
-# A moderator by likeness of meaning, beside the rules, which always hold. `learned.json` has a row
-# of numbers for each category, learned by `bench.table.learn` from labelled texts; with the vector
-# of a text they say how likely it falls into the category.
 
 _LENGTH, _PIECES_MAX = 300, 40
 """A text is read by its sentences, since what is said once is lost in the mean of many words."""
@@ -93,54 +87,3 @@ def pieces_of(text: str) -> Iterator[str]:
     for at in range(0, len(sentences), max(together, 1)):
         said = ". ".join(sentences[at : at + together])
         yield from (said[start : start + _LENGTH] for start in range(0, len(said), _LENGTH))
-
-
-# A moderator behind an endpoint of the OpenAI protocol, beside the rules, which always hold. Where
-# the endpoint does not answer, the rules alone are what is known.
-
-_OURS: Final[Mapping[str, str]] = {
-    "harassment": "harassment",
-    "harassment/threatening": "threat",
-    "hate": "hate",
-    "hate/threatening": "hate",
-    "illicit": "dangerous",
-    "illicit/violent": "dangerous",
-    "self-harm": "self-harm",
-    "self-harm/intent": "self-harm",
-    "self-harm/instructions": "self-harm",
-    "sexual": "sexual",
-    "sexual/minors": "sexual-minors",
-}
-"""Violence as such is no category of a game's."""
-
-
-class EndpointModerator(Moderator):
-    """Adds what a model finds to what the rules say."""
-
-    def __init__(self, endpoint: ModelEndpoint, service: OutsideService | None = None) -> None:
-        """Ask the endpoint about what the rules let stand."""
-        service = service or OutsideService("moderator")
-        self._connection = Connection(endpoint, bearer(endpoint.key), service)
-
-    @override
-    async def moderate(self, text: str) -> Moderation:
-        ruled = moderate_by_words(text)
-        found = await self._asked(text) if ruled.allowed else None
-        if found is None:
-            return ruled
-        told = frozenset(ours for name, ours in _OURS.items() if found.get(name) is True)
-        return ruled.joined(self._connection.endpoint.model, told)
-
-    @override
-    async def close(self) -> None:
-        await self._connection.close()
-
-    async def _asked(self, text: str) -> Mapping[str, Any] | None:
-        """The categories of the endpoint; None where it did not answer as it should."""
-        body = {"model": self._connection.endpoint.model, "input": text[:TEXT_MAX]}
-        try:
-            answer = await self._connection.post("/moderations", body, {**body, "input": "hello"})
-            found = answer["results"][0]["categories"]
-        except (Unavailable, LookupError, TypeError):
-            return None
-        return found if isinstance(found, Mapping) else None

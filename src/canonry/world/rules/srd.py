@@ -98,7 +98,7 @@ def _read(module: str, kind: RuleKind) -> Iterator[RuleEntry]:
             kind=kind,
             id=str(told["index"]),
             name=str(told["name"]),
-            text=text or _told(details),
+            text=text or "\n".join(_abilities(details)) or ", ".join(_texts(details)),
             details={name: value for name, value in details.items() if name != "name"},
         )
 
@@ -116,11 +116,6 @@ def _plain(value: Any, depth: int = _DEPTH) -> Any:
             return value
         case _:
             return str(value)
-
-
-def _told(details: Mapping[str, Any]) -> str:
-    """What an entry without prose says: what it can do, else the words within its values."""
-    return "\n".join(_abilities(details)) or ", ".join(_texts(details))
 
 
 def _abilities(value: Any) -> Iterator[str]:

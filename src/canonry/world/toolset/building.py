@@ -387,7 +387,6 @@ _RECORDED: Final = Shape(
 
 
 def _recorded(proposal: Proposal) -> Reply:
-    """A proposal as its record tells of it."""
     decision = proposal.decision
     return _RECORDED(
         decided(proposal),
@@ -401,13 +400,6 @@ _PAGE: Final = Shape(
     proposals=given(array(Field(_RECORDED.schema, _recorded))),
     nextCursor=nullable(given(TEXT)),
 )
-
-
-def _published() -> Schema:
-    """What `propose-action` takes, with the definitions that an envelope refers to."""
-    schema, parts = envelope_schema()
-    asked = obj({"playerId": KEY, "actionEnvelope": Field(_plain(schema))})
-    return {**asked, "$defs": {name: _plain(part) for name, part in parts.items()}}
 
 
 def _plain(schema: Any) -> Any:
@@ -428,7 +420,11 @@ def _plain(schema: Any) -> Any:
     return {name: _plain(each) for name, each in schema.items() if name not in told}
 
 
-_PROPOSED: Final = _published()
+_ENVELOPE, _DEFINITIONS = envelope_schema()
+_PROPOSED: Final = {
+    **obj({"playerId": KEY, "actionEnvelope": Field(_plain(_ENVELOPE))}),
+    "$defs": {name: _plain(part) for name, part in _DEFINITIONS.items()},
+}
 _ACCEPTED: Final = obj({"playerId": KEY}, {"actionEnvelope": Field({})})
 
 

@@ -345,11 +345,9 @@ async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 
 _WAY: Final = Shape(
-    direction=EXIT.fields["direction"],
+    **EXIT.only("direction"),
     to=EXIT.fields["toLocationId"],
-    name=EXIT.fields["name"],
-    description=EXIT.fields["description"],
-    travelDurationMs=EXIT.fields["travelDurationMs"],
+    **EXIT.only("name", "description", "travelDurationMs"),
     lockState=optional(TEXT.of(_lock)),
 )
 _PLACE: Final = Shape(
@@ -513,7 +511,7 @@ _CHARACTER: Final = Shape(
     recentEvents=array(EVENT).of("events"),
 )
 _STEP: Final = Shape(
-    direction=WORD, toLocationId=TEXT.of("to"), travelDurationMs=COUNT.of("duration")
+    direction=WORD, toLocationId=TEXT.of("to"), travelDurationMs=COUNT.of("travel_ms")
 )
 _ROUTE: Final = Shape(
     tick=INTEGER,

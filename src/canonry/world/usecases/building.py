@@ -634,11 +634,9 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
         raise Conflict("world.id-taken", message, conflicts=[event_id])
     involved: list[EntityId] = []
     if event.location is not None:
-        place = await draft.named(event.location, WorldType.LOCATION)
-        involved.append(place)
-    for name in event.participants:
-        who = await draft.named(name, *HOLDERS, WorldType.ITEM)
-        involved.append(who)
+        involved.append(await draft.named(event.location, WorldType.LOCATION))
+    holders = (*HOLDERS, WorldType.ITEM)
+    involved += [await draft.named(name, *holders) for name in event.participants]
     draft.entries.append(
         make_event(
             lambda _: EventId(event_id),

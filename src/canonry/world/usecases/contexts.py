@@ -125,6 +125,8 @@ async def get_location_context(then: WorldAt, name: str | None) -> LocationConte
     realms = await then.realms_of(location.id)
     exits = await exits_of(then, location)
     events = await then.events(location.id, NEARBY_MAX)
+    here = [edge.from_id for edge in await _present(then, location, WorldType.CHARACTER)]
+    known = await then.all(here, WorldType.CHARACTER)
     return LocationContext(
         tick=then.tick,
         location=location,
@@ -134,7 +136,7 @@ async def get_location_context(then: WorldAt, name: str | None) -> LocationConte
         ties=await ties_of(then, realms, location.id),
         layers=await layers_upon(then, location.id, realms),
         players=await _present(then, location, WorldType.PLAYER),
-        characters=await _characters(then, location),
+        characters=[known[each] for each in here if each in known],
         events=events,
         places=await then.places_in((*exits, *events)),
     )
@@ -160,12 +162,6 @@ def _as_it_is(way: Relation, tick: Tick) -> Relation:
 
 async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:
     return await then.edges(LOCATED_IN, location.id, outward=False, kinds=(kind,), limit=NEARBY_MAX)
-
-
-async def _characters(then: WorldAt, location: Entity) -> Sequence[Entity]:
-    here = [edge.from_id for edge in await _present(then, location, WorldType.CHARACTER)]
-    known = await then.all(here, WorldType.CHARACTER)
-    return [known[each] for each in here if each in known]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +291,10 @@ async def get_changes(
     new = [each for each in events if (each.time_ref or each.created_at) > since]
     was, now = _exits(before), _exits(after)
     here, there = _people(before), _people(after)
+    texts, told = (
+        {kind: upon.value for kind, upon in each.layers.items()} for each in (before, after)
+    )
+    changed = (kind for kind in LayerType if texts.get(kind) != told.get(kind))
     return ChangesBetween(
         from_tick=start,
         to_tick=end,
@@ -302,7 +302,7 @@ async def get_changes(
         exits_closed=[edge for key, edge in was.items() if key not in now],
         arrived=[each for each in there if each not in here],
         left=[each for each in here if each not in there],
-        layers=_layers(before, after),
+        layers={kind: (texts.get(kind), told.get(kind)) for kind in changed},
         events=new,
         complete=len(new) < EVENTS_MAX,
     )
@@ -318,16 +318,6 @@ def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]
 
 def _people(context: LocationContext) -> Sequence[str]:
     return [*(edge.from_id for edge in context.players), *(one.id for one in context.characters)]
-
-
-def _layers(
-    before: LocationContext, after: LocationContext
-) -> Mapping[LayerType, tuple[str | None, str | None]]:
-    was = {kind: upon.value for kind, upon in before.layers.items()}
-    now = {kind: upon.value for kind, upon in after.layers.items()}
-    return {
-        kind: (was.get(kind), now.get(kind)) for kind in LayerType if was.get(kind) != now.get(kind)
-    }
 
 
 LOOKED_AT: Final = 5_000

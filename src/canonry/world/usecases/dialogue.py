@@ -13,10 +13,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.schemas.world_types import WorldType
-from canonry.models.outside_services import (
-    SpeakingModel,
-    ToolAsked,
-)
+from canonry.models.outside_services import SpeakingModel, ToolAsked
 from canonry.readmodels.edges import FOREVER, time_of_day
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.ids import content_id, is_uuid

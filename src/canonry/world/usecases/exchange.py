@@ -358,7 +358,11 @@ async def import_world(
     space = SpaceId(atlas.id.lower()) if atlas.id else world_id_of(atlas.name)
     if not await canon.seen_by(caller).sees(space):
         raise NotAllowed("space.bound", "this caller is bound to other spaces")
-    founded = await _is_new(canon, space)
+    known = (await canon.state.things((space,))).get(space)
+    if known is not None and not (isinstance(known, Space) and known.kind is SpaceKind.WORLD):
+        message = "this id belongs to something else already; give the world another one"
+        raise Conflict("world.id-taken", message, conflicts=[space])
+    founded = known is None
     gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
     whole = completed(omitted(atlas, gone))
     strange = _require_sound(whole)
@@ -386,14 +390,6 @@ def _require_sound(atlas: Atlas) -> Sequence[Problem]:
         listed = [f"{p.where}: {p.message} ({p.code})" for p in fatal[:_SHOWN]]
         raise InvalidInput("world.malformed", message, path=f"/{first.where}", problems=listed)
     return found
-
-
-async def _is_new(canon: Canon, space: SpaceId) -> bool:
-    known = (await canon.state.things((space,))).get(space)
-    if known is not None and not (isinstance(known, Space) and known.kind is SpaceKind.WORLD):
-        message = "this id belongs to something else already; give the world another one"
-        raise Conflict("world.id-taken", message, conflicts=[space])
-    return known is None
 
 
 async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:

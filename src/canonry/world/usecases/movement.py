@@ -1,6 +1,6 @@
 """Movement: move somebody, hand items on, and find routes and surroundings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
@@ -17,7 +17,6 @@ from canonry.readmodels.edges import (
     Direction,
     Reached,
     Tick,
-    Way,
     blocked_at,
     reached_from,
     tick_of,
@@ -28,7 +27,7 @@ from canonry.values.ids import EntityId
 from canonry.values.observations import ObservationDraft
 from canonry.world.domain.admission.schema import no_passage
 from canonry.world.domain.atlas import thing_id_of
-from canonry.world.domain.checks import way_of
+from canonry.world.domain.checks import KnownWay, way_of
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, change_world
 
 CLOCK: Final = "properties.clock"
@@ -200,28 +199,19 @@ PLACES_MAX: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A way that is taken, and how long it takes in milliseconds."""
-
-    direction: Direction
-    to: EntityId
-    duration: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TimedRoute:
     """The steps in their order; None: no way leads there. `complete` False: one might, farther."""
 
     tick: Tick
     start: EntityId
     target: EntityId
-    steps: tuple[Step, ...] | None
+    steps: tuple[KnownWay, ...] | None
     complete: bool
 
     @property
     def duration(self) -> int | None:
         """How long it takes in all."""
-        return None if self.steps is None else sum(step.duration for step in self.steps)
+        return None if self.steps is None else sum(step.travel_ms for step in self.steps)
 
 
 @dataclass(slots=True, eq=False)
@@ -233,7 +223,7 @@ class _Search:
 
     async def ways(
         self, place: EntityId, waiting: Sequence[tuple[int, EntityId]]
-    ) -> Sequence[Step]:
+    ) -> Sequence[KnownWay]:
         """What leads out of a place; those that will be asked for next are read along."""
         if place not in self.exits:
             group = dict.fromkeys([place, *(each for _, each in waiting[:_GROUP])])
@@ -244,14 +234,14 @@ class _Search:
             self.exits.update(found)
         return [step for edge in self.exits[place] if (step := self._step(edge)) is not None]
 
-    def _step(self, edge: Relation) -> Step | None:
+    def _step(self, edge: Relation) -> KnownWay | None:
         way = way_of(edge, self.then.tick)
         if way is None or (self.seen and way.hidden):
             return None
         held = (str(way.requires),) if self.held is None else self.held
         if no_passage(way, way.direction, held) is not None:
             return None
-        return Step(direction=way.direction, to=way.to, duration=way.travel_ms)
+        return way
 
 
 async def find_route(
@@ -280,9 +270,9 @@ async def find_route(
 
 async def _quickest(
     search: _Search, start: EntityId, target: EntityId
-) -> tuple[Mapping[EntityId, tuple[EntityId, Step]], bool]:
+) -> tuple[Mapping[EntityId, tuple[EntityId, KnownWay]], bool]:
     """By which step each place is reached first, until the target is."""
-    came: dict[EntityId, tuple[EntityId, Step]] = {}
+    came: dict[EntityId, tuple[EntityId, KnownWay]] = {}
     best, done = {start: 0}, set[EntityId]()
     waiting: list[tuple[int, EntityId]] = [(0, start)]
     while waiting and len(done) < PLACES_MAX:
@@ -293,7 +283,7 @@ async def _quickest(
             continue
         done.add(place)
         for step in await search.ways(place, waiting):
-            arrival = after + step.duration
+            arrival = after + step.travel_ms
             if step.to not in best or arrival < best[step.to]:
                 best[step.to] = arrival
                 came[step.to] = (place, step)
@@ -302,11 +292,11 @@ async def _quickest(
 
 
 def _traced(
-    came: Mapping[EntityId, tuple[EntityId, Step]], start: EntityId, target: EntityId
-) -> tuple[Step, ...] | None:
+    came: Mapping[EntityId, tuple[EntityId, KnownWay]], start: EntityId, target: EntityId
+) -> tuple[KnownWay, ...] | None:
     if target != start and target not in came:
         return None
-    steps: list[Step] = []
+    steps: list[KnownWay] = []
     place = target
     while place != start:
         place, step = came[place]
@@ -344,32 +334,27 @@ async def get_spatial_context(now: WorldAt, name: str | None, depth: int) -> Spa
     for _step in range(depth):
         if not ring or len(found) > PLACES_MAX:
             break
-        ways = await _ways(now, [each.place for each in ring])
+        ways = [
+            way
+            for some in _in_groups(ring)
+            for way in await now.canon.places.ways(now.world.space, some, now.at)
+        ]
         ring = [each for each in reached_from(ring, ways) if each.place not in found]
         found |= {each.place: each for each in ring}
     reached = list(found.values())[1 : PLACES_MAX + 1]
-    known = await _known(now, [each.place for each in reached])
+    known = [await now.all(some, WorldType.LOCATION) for some in _in_groups(reached)]
+    things = {name: thing for some in known for name, thing in some.items()}
     return SpatialContext(
         location=start,
         neighbours=[
-            Neighbour(location=known[each.place], path=each.path)
+            Neighbour(location=things[each.place], path=each.path)
             for each in reached
-            if each.place in known
+            if each.place in things
         ],
         complete=len(found) <= PLACES_MAX + 1,
     )
 
 
-async def _ways(now: WorldAt, places: Sequence[EntityId]) -> Sequence[Way]:
-    ways: list[Way] = []
-    for first in range(0, len(places), _GROUP):
-        some = places[first : first + _GROUP]
-        ways += await now.canon.places.ways(now.world.space, some, now.at)
-    return ways
-
-
-async def _known(now: WorldAt, places: Sequence[EntityId]) -> Mapping[str, Entity]:
-    known: dict[str, Entity] = {}
-    for first in range(0, len(places), _GROUP):
-        known |= await now.all(places[first : first + _GROUP], WorldType.LOCATION)
-    return known
+def _in_groups(reached: Sequence[Reached]) -> Iterator[Sequence[EntityId]]:
+    places = [each.place for each in reached]
+    return (places[first : first + _GROUP] for first in range(0, len(places), _GROUP))

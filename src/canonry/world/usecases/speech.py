@@ -12,10 +12,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, LoreType, WorldType
-from canonry.models.outside_services import (
-    ModelSpeech,
-    SpeakingModel,
-)
+from canonry.models.outside_services import ModelSpeech, SpeakingModel
 from canonry.readmodels.edges import Direction, kind_of, time_of_day
 from canonry.readmodels.passages import Collection
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
@@ -36,14 +33,14 @@ from canonry.world.domain.narration.violations import (
     violations_of,
 )
 from canonry.world.domain.prompts.templates import json_in
-from canonry.world.domain.utterances.hearing import read_utterance
-from canonry.world.domain.utterances.lexicon import Heard, Nameable
-from canonry.world.domain.utterances.modelled import (
+from canonry.world.domain.utterances.hearing import (
     UtteranceQuestion,
     question_about,
+    read_utterance,
     reading_in,
     template,
 )
+from canonry.world.domain.utterances.lexicon import Heard, Nameable
 from canonry.world.models.services import (
     Invocation,
     WorldServices,
@@ -474,7 +471,6 @@ async def _arc_lore(
 
 
 async def _told_of(now: WorldAt, words: Sequence[str]) -> Sequence[ArcLore]:
-    """The facts that share words with these."""
     if not words:
         return []
     facts = await now.search(Collection.LORE, " ".join(words), _LORE_MAX, WorldType.LORE_FACT)

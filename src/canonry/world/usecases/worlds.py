@@ -249,16 +249,10 @@ class WorldAt:
             return things
         told = await told_until(self.canon, self.world.space, things.values(), self.at)
         past = {
-            name: thing if name in told else await self._then(thing)
+            name: thing if name in told else await _then(self.canon, thing, self.at)
             for name, thing in things.items()
         }
         return {name: thing for name, thing in past.items() if thing is not None}
-
-    async def _then(self, thing: Entity) -> Entity | None:
-        try:
-            return await entity_at(self.canon, thing, self.at, in_turn=False)
-        except NotFound:
-            return None
 
     async def edges(
         self,
@@ -310,6 +304,14 @@ class WorldAt:
 def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> WorldAt:
     """The world at a tick, by default the current one."""
     return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)
+
+
+async def _then(canon: Canon, thing: Entity, at: Instant) -> Entity | None:
+    """The thing as it was; None: it had not come into being."""
+    try:
+        return await entity_at(canon, thing, at, in_turn=False)
+    except NotFound:
+        return None
 
 
 def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
@@ -401,7 +403,9 @@ class WorldDraft:
         thing = await self.find(thing_id)
         known: str | None = self._declared.get(thing_id)
         if known is None and thing is not None and thing.level is CanonLevel.CANON:
-            known = thing.entity_type if await self._was(thing) else None
+            # One that had not come into being by the tick of the draft cannot be required.
+            was = not self.past or await _then(self.canon, thing, self.at) is not None
+            known = thing.entity_type if was else None
         if known not in types:
             raise not_in_world(thing_id, *types)
         return WorldType(known)
@@ -411,16 +415,6 @@ class WorldDraft:
         thing_id = thing_id_of(self.space, key)
         await self.require(thing_id, *types)
         return thing_id
-
-    async def _was(self, thing: Entity) -> bool:
-        """Whether a thing had come into being by the tick of the draft."""
-        if not self.past:
-            return True
-        try:
-            await entity_at(self.canon, thing, self.at, in_turn=False)
-        except NotFound:
-            return False
-        return True
 
     async def require_new(self, thing_id: str) -> None:
         """Refuse a key that is in use.

@@ -105,7 +105,11 @@ async def verdict_on(
     content = content_of(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
         return earlier.id
-    flagged = await _unsafe(canon, proposed)
+    told = [text for action in proposed.actions for _, text in told_texts(action.params)]
+    texts = list(dict.fromkeys(told))
+    found = await asyncio.gather(*(moderate_content(canon, text) for text in texts))
+    categories = {text: each.categories for text, each in zip(texts, found, strict=True)}
+    flagged = unsafe(proposed.actions, categories.__getitem__)
     if flagged is not None:
         return flagged
     draft = WorldDraft(canon=canon, space=world.space, at=world.instant, new_id=str)
@@ -133,14 +137,6 @@ async def verdict_on(
         )
         or over_budget(mine, lately.instants, proposed.tokens, now, limits)
     )
-
-
-async def _unsafe(canon: Canon, proposed: Proposed) -> Rejection | None:
-    told = [text for action in proposed.actions for _, text in told_texts(action.params)]
-    texts = list(dict.fromkeys(told))
-    found = await asyncio.gather(*(moderate_content(canon, text) for text in texts))
-    categories = {text: each.categories for text, each in zip(texts, found, strict=True)}
-    return unsafe(proposed.actions, categories.__getitem__)
 
 
 def _duplicated(

@@ -145,17 +145,6 @@ async def _layers(draft: WorldDraft, place: EntityId) -> tuple[Laid, ...]:
     return tuple(found)
 
 
-async def _is_faction(draft: WorldDraft, fact: str) -> bool:
-    """Whether lore knows a faction under this id."""
-    found = await draft.find(lore_id_of(draft.space, fact))
-    return (
-        found is not None
-        and found.level is CanonLevel.CANON
-        and found.properties.get("lore_type") == LoreType.FACTION
-        and not found.properties.get("archived")
-    )
-
-
 class _ActionRefusedError(Exception):
     """Ends the play of an action that the world does not allow."""
 
@@ -439,7 +428,13 @@ async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
 async def _spawn(stage: Stage, new: schema.Spawn) -> None:
     spot = await stage.find(new.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
-    if new.faction_id is not None and not await _is_faction(stage.world.draft, new.faction_id):
+    if new.faction_id is None:
+        return
+    draft = stage.world.draft
+    found = await draft.find(lore_id_of(draft.space, new.faction_id))
+    known = found is not None and found.level is CanonLevel.CANON
+    own = found.properties if found is not None and known else {}
+    if own.get("lore_type") != LoreType.FACTION or own.get("archived"):
         stage.refuse("faction.unknown", "lore knows no faction of this id", "factionId")
 
 

@@ -130,7 +130,6 @@ class ActionApplied:
     def _happened(
         self, involved: Iterable[EntityId | None], description: str, /, **more: Any
     ) -> None:
-        """The domain event of the action."""
         actor = self._proposed.envelope.actor
         label = f"{self._action.kind}/{':'.join(self._action.scope)}"
         own = (None if actor.id is None else self._id(actor.id),)
