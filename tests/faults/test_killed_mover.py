@@ -31,7 +31,7 @@ import sys
 from contextlib import contextmanager
 import canonry.canon.upkeep.logs as log
 from canonry.cli import main
-from canonry.cli import export as store
+from canonry.cli import upkeep as store
 
 @contextmanager
 def told(what):
