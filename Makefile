@@ -28,7 +28,7 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 # Two workers a core share the files of tests that need the same; with MEASURE=1 it is noted which
 # branches they reach.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
-	--dist loadfile $(if $(MEASURE),--durations=30) --needs
+	--dist loadfile --no-loadscope-reorder $(if $(MEASURE),--durations=30) --needs
 # Tests about time, or about all objects of a process, run after the others, one file a core.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
 	tests/adapters/test_services_away.py

@@ -28,6 +28,20 @@ NEEDS = {
 }
 """A part of the path of each file whose tests need more than Python, by what they need."""
 
+LONG = (
+    *(
+        "/catalog/test_hub",
+        "/test_flat_memory",
+        "/docs/",
+        "/test_recall_faults",
+        "/test_hostile_names",
+    ),
+    *("/conformance/test_sqlite", "/conformance/test_mongodb", "/conformance/test_postgres"),
+    *("/crash/", "/campaign/", "/packages/", "/faults/", "/test_patterns", "/test_onnx"),
+)
+"""A part of the path of each file whose tests take long; they run first, and the short ones fill
+the time in which the last of them end."""
+
 NOTHING = "nothing"
 """What all other tests need; `make test` runs these."""
 
@@ -90,6 +104,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if chosen is None or not collection_path.name.startswith("test_"):
         return None
     return needed_by(collection_path) != chosen or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the files whose tests take long come first, in the order of `LONG`."""
+    items.sort(
+        key=lambda item: next(
+            (n for n, part in enumerate(LONG) if part in str(item.path)), len(LONG)
+        )
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
