@@ -8,8 +8,8 @@ from bench.contradictions.measures import PRECISION, RECALL, figures_of, measure
 from bench.contradictions.pairs import Half, Pair, read_pairs
 from bench.report import Row, median
 from canonry.canon.judging.comparing.conflicts import grade as graded
+from canonry.language.clauses.frames import sentences_in
 from canonry.language.clauses.reading import frames_of
-from canonry.language.clauses.tokens import sentences_in
 
 MILLISECONDS = 1_000.0
 PAIR_MS = 0.2

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.language.clauses.tokens import lemma
+from canonry.language.clauses.frames import lemma
 from canonry.language.texts.stems import DEFAULT, STOP_WORDS
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders.onnx import OnnxEmbedder

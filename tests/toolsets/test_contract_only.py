@@ -14,8 +14,7 @@ from canonry.app.serving import gateway_for, served
 from canonry.app.setting_table import Settings
 from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import Offer, catalogue, narrowed
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile, Offer, catalogue, narrowed
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import Tool, Toolset
 from canonry.narrative.toolset import NARRATIVE

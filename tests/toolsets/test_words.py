@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.contract import described
+from canonry.gateway.catalogue import described
 from canonry.gateway.tool import Tool, Toolset
 from canonry.server.binding import _tool_entry
 from tests.docs.sizes import BUDGETS, tokens

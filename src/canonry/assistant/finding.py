@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any, Final
 
 from canonry.assistant import spaces
+from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import (
     AT,
     EVERYBODY,
@@ -21,7 +22,6 @@ from canonry.assistant.desk import (
     takes,
     wanted,
 )
-from canonry.assistant.recording import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import (
     ONE,
@@ -153,14 +153,11 @@ async def found_rows(
         if desk.is_account and text:
             said = await fields_saying(desk, text, [e for e in things if isinstance(e, Entity)])
         for row in await rows_of(desk, things, full=page.full):
-            rows[row["id"]] = placed(_matched(row, said.get(row["id"], {})), desk, desks)
+            told = f"{row.get('name')} {row.get('says')}"
+            also = said.get(row["id"], {}).items()
+            matched = {n: each for n, each in also if each not in told}
+            rows[row["id"]] = placed(filled({**row, "matched": matched}), desk, desks)
     return [rows[thing.id] for _, thing in found]
-
-
-def _matched(row: Row, said: Mapping[str, str]) -> Row:
-    """The row with those fields that say what was looked for, unless it says them already."""
-    told = f"{row.get('name')} {row.get('says')}"
-    return filled({**row, "matched": {n: each for n, each in said.items() if each not in told}})
 
 
 async def _with_records(

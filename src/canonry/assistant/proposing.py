@@ -13,6 +13,7 @@ from canonry.assistant.claims import (
     briefly,
     evidence_of,
     in_words_of_claims,
+    record_claims,
     require_members,
     upkeep_of,
 )
@@ -26,7 +27,6 @@ from canonry.assistant.desk import (
     names,
     takes,
 )
-from canonry.assistant.recording import record_claims
 from canonry.assistant.rows import Row, cut, reply_schema
 from canonry.assistant.telling import keep_text
 from canonry.canon.canonization.canonize_scene import canonize_proposals, preview_proposals

@@ -91,10 +91,11 @@ async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) ->
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # a game master must see what they may not tell everybody
             row["for"] = [_called(one, names) for one in audience]
-    return [
-        _in_its_calendar(desk, row) if isinstance(each, Fact | Event | Relation) else row
-        for row, each in zip(rows, listed, strict=True)
-    ]
+    for row, each in zip(rows, listed, strict=True):
+        for name in _TIMES if isinstance(each, Fact | Event | Relation) else ():
+            if name in row:  # in the words of the calendar that the space has declared
+                row[name] = desk.spoken(parse_instant(row[name]))
+    return rows
 
 
 def _named_by(reader: Reader) -> str:
@@ -106,12 +107,6 @@ def _called(reader: Reader, names: Names) -> str:
     """A reader as `for` in a claim names them."""
     found = names.get(_named_by(reader))
     return reader if found is None else found.name
-
-
-def _in_its_calendar(desk: Desk, row: Row) -> Row:
-    """The row with its times in the words of the calendar that the space has declared."""
-    times: Row = {name: desk.spoken(parse_instant(row[name])) for name in _TIMES if name in row}
-    return {**row, **times}
 
 
 def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:

@@ -4,7 +4,6 @@ from typing import Final
 
 from canonry.assistant import (
     FACE,
-    briefing,
     explaining,
     finding,
     proposing,
@@ -40,7 +39,6 @@ CANON: Final = Toolset(
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
-        *briefing.TOOLS,
     ),
     remedies={
         "name.unknown": "find looks by words",

@@ -28,8 +28,7 @@ from typing_extensions import override
 from canonry.canon.session.caller import LastUsed
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import Offer
-from canonry.gateway.contract import described
+from canonry.gateway.catalogue import Offer, described
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset

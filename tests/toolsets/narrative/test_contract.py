@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
-from canonry.gateway.contract import outline
+from canonry.gateway.catalogue import outline
 from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed

@@ -13,7 +13,7 @@ from canonry.canon.canonization.decide_proposals import (
     Undecided,
     decide_proposals,
     foretell,
-    partial,
+    partly_decided,
     verdict_on,
 )
 from canonry.canon.judging.candidates import (
@@ -256,7 +256,7 @@ async def canonize_scene(
             )
         if undecided:
             left = await proposals_of(canon, scene.space, scene.id)
-            raise partial(undecided, left, scene_id=scene.id)
+            raise partly_decided(undecided, left, scene_id=scene.id)
         done = await complete_scene(canon, caller, scene, summary=summary)
         return _report(scene, done or await _completion(canon, caller, scene))
 
@@ -411,7 +411,7 @@ async def canonize_proposals(
     if waiting:
         decided = await require_all(canon, caller, Proposal, wanted)
     if undecided:
-        raise partial(undecided, decided)
+        raise partly_decided(undecided, decided)
     found: list[SceneOutcome] = []
     for space in dict.fromkeys(each.space for each in decided):
         decisions = [each.decision for each in decided if each.space == space and each.decision]

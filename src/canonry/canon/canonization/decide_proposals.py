@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial as partial_of_functools
+from functools import partial
 from typing import Final, TypeAlias
 
 from canonry.canon.canonization.acceptance import Acceptance, accept
@@ -276,7 +276,7 @@ def _settled(
     accepted = verdict.status is ProposalStatus.ACCEPTED
     if not known.secrets or not accepted or judgement.wanted:
         return judgement
-    more = settled(known, view.policy, entries, partial_of_functools(derived_id, commit_id))
+    more = settled(known, view.policy, entries, partial(derived_id, commit_id))
     return replace(
         judgement,
         entries=() if more.wanted else (*entries, *more.entries),
@@ -643,7 +643,7 @@ def verdict_on(proposal: Proposal) -> ProposalVerdict:
     )
 
 
-def partial(
+def partly_decided(
     undecided: Undecided, proposals: Sequence[Proposal], *, scene_id: str | None = None
 ) -> Unavailable:
     """The error that tells which proposals could not be decided, and how the others fared."""

@@ -349,8 +349,7 @@ async def merge_entities(
     """
     space = (await require(canon, caller, Entity, kept_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # a merge makes nothing
+    async def prepare(_: NewId) -> Change:
         kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
         require_mergeable(kept, merged)
         entry = EntitiesMerged(
@@ -397,8 +396,7 @@ async def unmerge_entities(
     """
     root = await require(canon, caller, Entity, separated_id)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+    async def prepare(_: NewId) -> Change:
         found = await require_itself(canon, caller, separated_id)
         if found.merged_into is None:
             message = "this entity was not merged into another; name the one that was"

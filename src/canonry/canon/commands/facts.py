@@ -265,8 +265,7 @@ async def link_evidence(
     """
     space = (await _require_supported(canon, caller, canonical_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # a reference has no id of its own
+    async def prepare(_: NewId) -> Change:
         thing = await _require_supported(canon, caller, canonical_id)
         reads = await require_evidence(canon, caller, space, (evidence,), path="/evidence_ref")
         if evidence in thing.evidence:
@@ -304,8 +303,7 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
     """
     space = (await require(canon, caller, Event, cause_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # an edge has no id of its own
+    async def prepare(_: NewId) -> Change:
         cause, effect = await require_all(canon, caller, Event, (cause_id, effect_id))
         require_same_space(space, [effect], path="/effect_event_id")
         require_standing(cause, effect)

@@ -277,8 +277,7 @@ async def end_relation(
     """
     space = (await require(canon, caller, Relation, relation_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+    async def prepare(_: NewId) -> Change:
         seen = await require(canon, caller, Relation, relation_id)
         relation = await known_to(canon, seen, seen.audience)
         require_standing(relation)

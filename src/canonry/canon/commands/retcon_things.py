@@ -379,8 +379,7 @@ async def _retcon_alone(
 ) -> Receipt:
     """Retcon what stands in no line of its like."""
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+    async def prepare(_: NewId) -> Change:
         now = await require(canon, caller, type(thing), thing.id)
         require_standing(now)
         entry: Entry

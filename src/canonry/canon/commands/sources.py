@@ -241,8 +241,7 @@ class _Ingestion:
     async def _keep(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
         settled = self.first
 
-        async def prepare(new_id: NewId) -> Change:
-            del new_id  # the ids follow from the document
+        async def prepare(_: NewId) -> Change:
             source = await require(self.canon, self.caller, Source, self.source.id)
             known = await self.canon.within(self.source.space).things(each.id for each in batch)
             reads = {thing_key(source.id), *(thing_key(each.id) for each in batch)}

@@ -91,8 +91,7 @@ async def create_universe(
             raise unknown("multiverse", parent)
     space_id = space_opened_by(canon, caller)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # the space has its id before its first commit
+    async def prepare(_: NewId) -> Change:
         space = SpaceDraft(
             id=space_id,
             kind=kind,
@@ -254,8 +253,7 @@ async def accept_upkeep(canon: Canon, caller: Caller, proposal_id: str, reason: 
     """
     proposal = await require(canon, caller, Proposal, proposal_id)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+    async def prepare(_: NewId) -> Change:
         now = await require(canon, caller, Proposal, proposal_id)
         _require_pending(now)
         decision = DecisionDraft(

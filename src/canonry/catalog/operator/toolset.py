@@ -13,7 +13,7 @@ from canonry.catalog.usecases.rows import (
     save_catalog_row,
     withdraw_catalog_relation,
 )
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.replies import (
     COUNT,
     INSTANT,

@@ -15,8 +15,7 @@ from canonry.catalog.usecases.rows import (
     require_project,
     search_catalog,
 )
-from canonry.gateway.catalogue import beginning
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile, beginning
 from canonry.gateway.replies import (
     INTEGER,
     INTERNAL_ERROR,

@@ -1,24 +1,242 @@
-"""Frames: what a clause says of whom, and the phrases that it is made of."""
+"""Frames: the tokens of a clause, and what a clause says of whom."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from math import inf
-from typing import Final
+from functools import lru_cache
+from math import inf, isfinite
+from operator import methodcaller
+from typing import Final, TypeAlias
 
-from canonry.language.clauses.tokens import Quantity, Token, is_coin, number_of, scale_of, unit_of
+from canonry.language.texts.stems import stem_of
 from canonry.language.words.frame_words import (
     APPROXIMATE,
     AT_LEAST,
     AT_MOST,
+    BASES,
+    COINS,
     DETERMINERS,
     FEWER_THAN,
     INDEFINITE,
+    IRREGULAR,
     MORE_THAN,
+    NOT_PARTICIPLES,
+    NOT_PASTS,
+    NUMBERS,
     PREPOSITIONS,
     QUANTIFIERS,
     REFLEXIVES,
+    SCALES,
+    UNITS,
 )
+from canonry.values.json_values import plain_signs
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as it stands, folded; its stem, which all forms of it share; whether a name."""
+
+    word: str
+    stem: str
+    name: bool = False
+
+
+Tokens: TypeAlias = tuple[Token, ...]
+
+_QUOTES: Final = str.maketrans({"\u201c": " ", "\u201d": " ", '"': " ", "\u2026": ".",
+                                "\u2014": ", ", "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
+_REWRITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), methodcaller("expand", to) if "\\" in to else to)
+    for pattern, to in (
+        (r"\([^()]*\)", ""),
+        (r"\bcan(?:no|')t\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"n't\b", " not"),
+        (r"\b(it|he|she|that|there|who)'s\b", r"\1 is"),
+        (r"'(?:re)\b", " are"),
+        (r"'ll\b", " will"),
+        (r"'ve\b", " have"),
+        (r"\bnot any(?:\s*|-)(?:more|longer)\b|\bno (?:longer|more)\b(?! than)", "nolonger"),
+        (r"\bnot (.{0,60}?)\bany(?:\s*|-)(?:more|longer)\b", r"nolonger \1"),
+        (r"\bnot (?:a|one) single\b|\bnot one\b(?= )|\bnone of\b", "no"),
+        (r"\ba single \w+", " "),
+        (r"\bw(?:as|ere) (?:once )?([^,]{1,60}), and (it|he|she|they) still (is|are)\b", r"\3 \1"),
+        (
+            (
+                r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
+                r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))"
+            ),
+            r"\1 ",
+        ),
+        (r"\bha(s|ve|d) (not )?got\b(?= (?:a|an|no|any|the|two|three|\d))", r"ha\1 \2"),
+        (r"\b(has|have) not (any|a|an)\b", r"\1 no"),
+        (r"\bnobody (?:but|except|other than)\b|\bno one (?:but|except|other than)\b", "only"),
+        (r"\bno one\b", "nobody"),
+        (r"\bnobody else\b|\bno others?\b|\bnothing else\b", "exclusively"),
+        (r"\b(\d{1,9})(?:st|nd|rd|th)\b", r"\1"),
+        (r"\b(\d{1,3}),(\d{3})\b", r"\1\2"),
+        (r"\bsquare (?=metre|meter|kilomet|foot|feet|mile)", "square_"),
+        (r"\b(blood|birth) (group|type|date|place)\b", r"\1_\2"),
+        (r"\bused to be\b", "was"),
+        (r"\bused to\b", "did"),
+        (r"\b(?:has|have) to (?=[a-z])", "must "),
+    )
+)
+_SENTENCE: Final = re.compile(
+    r"[^.;:!?]*(?:(?:(?<=\d)[.:](?=\d)|\b(?:Mr|Mrs|Dr|St)\.)[^.;:!?]*)*[.;:!?]*"
+)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-_:.][^\W_]+)*(?:'s?(?!\w))?|[,]")
+_LONG: Final = 600
+"""Characters of a statement that are looked at: nobody states more in one breath."""
+
+
+@lru_cache(maxsize=16_384)
+def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
+    """The sentences that state something, as tokens; questions state nothing."""
+    text = plain_signs(statement[:_LONG]).translate(_QUOTES)
+    for pattern, to in _REWRITES:
+        text = pattern.sub(to, text)
+    found = (part for part in _SENTENCE.findall(text) if part.strip() and not part.endswith("?"))
+    tokens = (_tokens(part) for part in found)
+    return tuple(one for one in tokens if one)
+
+
+def _tokens(sentence: str) -> tuple[Token, ...]:
+    cut = []
+    for place, found in enumerate(_WORD.findall(sentence)):
+        owns = found.endswith(("'s", "'"))
+        plain = found.removesuffix("'s").removesuffix("'")
+        word = plain.casefold()
+        for part in word.split("-") if "-" in word and not plain.isupper() else (word,):
+            name = plain[:1].isupper() and (place > 0 or word not in PREPOSITIONS)
+            name = name and not (plain.isupper() and len(plain) > 1)
+            cut.append(Token(part, lemma(part), name))
+        if owns:
+            cut.append(Token("'s", "'s"))
+    return tuple(cut)
+
+
+def _table() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for base, *others in IRREGULAR:
+        for form in others:
+            forms.setdefault(form.rstrip("_"), base)
+    return forms
+
+
+_FORMS: Final = _table()
+_PASTS: Final = frozenset(_FORMS) - NOT_PASTS
+
+
+@lru_cache(maxsize=32_768)
+def lemma(word: str) -> str:
+    """The stem that all forms of a word share."""
+    if word.isdigit():
+        return word
+    return stem_of("english", _FORMS.get(word, word))
+
+
+@lru_cache(maxsize=16_384)
+def is_participle(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what was done."""
+    if word in NOT_PARTICIPLES:
+        return False
+    return word in _PASTS or word in BASES or (word.endswith("ed") and len(word) > len("used"))
+
+
+@lru_cache(maxsize=16_384)
+def is_progressive(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what is being done."""
+    return word.endswith("ing") and len(word) > len("sing") and word not in NOT_PARTICIPLES
+
+
+def is_past(word: str) -> bool:
+    """Whether the word can only tell what was."""
+    return is_participle(word) and word not in BASES
+
+
+ROUNDING: Final = 0.02
+"""How far two measures may be apart after conversion and be the same; a share of the larger."""
+NEAR: Final = 0.08
+"""How far they may be apart and be rounded."""
+ABOUT: Final = 0.06
+"""How far what is not exact may be apart; a share of the smaller."""
+EXACT: Final = 1e-9
+
+
+class Measured(StrEnum):
+    """How two quantities stand to each other."""
+
+    SAME = "same"
+    UNCLEAR = "unclear"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """What is counted or measured, from a least to a most; `about` where it is not exact."""
+
+    low: float
+    high: float
+    about: bool = False
+    unit: str = ""
+
+
+_UNITS: Final = {lemma(unit): of for unit, of in UNITS.items()} | UNITS
+_PLAIN: Final = ("", 1.0)
+_COINS: Final = frozenset(map(lemma, COINS))
+
+
+def unit_of(word: str) -> str:
+    """The unit that a word or a stem names, empty where it names none."""
+    stem = lemma(word)
+    return word if word in _UNITS else stem if stem in _UNITS else ""
+
+
+@lru_cache(maxsize=4096)
+def is_coin(word: str) -> bool:
+    """Whether the word names money, which has rates and no conversions."""
+    return lemma(word) in _COINS
+
+
+@lru_cache(maxsize=4096)
+def number_of(word: str) -> float | None:
+    """The number that a word says; None for another word."""
+    if word in NUMBERS:
+        return float(NUMBERS[word])
+    if word[:1].isdigit():
+        try:
+            return float(Decimal(word.replace(":", ".").rstrip(".")))
+        except InvalidOperation:
+            return None
+    return None
+
+
+def scale_of(word: str) -> int | None:
+    """By how much the word multiplies the number before it."""
+    return SCALES.get(word)
+
+
+def compared(one: Quantity, other: Quantity) -> Measured:
+    """How two quantities of the same thing stand to each other."""
+    first, second = _UNITS.get(one.unit, _PLAIN), _UNITS.get(other.unit, _PLAIN)
+    if first[0] != second[0]:
+        return Measured.UNCLEAR
+    ends = [one.low * first[1], one.high * first[1], other.low * second[1], other.high * second[1]]
+    gap = max(ends[2] - ends[1], ends[0] - ends[3])
+    sizes = [abs(end) for end in ends if isfinite(end)]
+    if gap <= EXACT * max(sizes):
+        return Measured.SAME
+    if one.about or other.about:
+        return Measured.SAME if gap <= ABOUT * min(sizes) else Measured.UNCLEAR
+    if one.unit == other.unit:
+        return Measured.OTHER
+    if gap <= ROUNDING * max(sizes):
+        return Measured.SAME
+    near = gap <= NEAR * max(sizes) or first[0] == "mile"
+    return Measured.UNCLEAR if near else Measured.OTHER
 
 
 class Standing(StrEnum):

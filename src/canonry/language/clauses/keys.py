@@ -6,9 +6,16 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from canonry.language.clauses.frames import Standing, words_of
+from canonry.language.clauses.frames import (
+    Standing,
+    Token,
+    is_coin,
+    lemma,
+    number_of,
+    sentences_in,
+    words_of,
+)
 from canonry.language.clauses.reading import frames_of
-from canonry.language.clauses.tokens import Token, is_coin, lemma, number_of, sentences_in
 from canonry.language.texts.stems import DEFAULT, STOP_WORDS, languages_of, stem_of, terms_of
 from canonry.language.words.frame_words import (
     CLOSING,

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from canonry.language.clauses.frames import Frame, Phrase, Standing, phrases_of
-from canonry.language.clauses.tokens import (
+from canonry.language.clauses.frames import (
+    Frame,
+    Phrase,
+    Standing,
     Token,
     Tokens,
     is_participle,
@@ -14,6 +16,7 @@ from canonry.language.clauses.tokens import (
     is_progressive,
     lemma,
     number_of,
+    phrases_of,
     scale_of,
     sentences_in,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from canonry.gateway.contract import ContractFile, outlined
+from canonry.gateway.catalogue import ContractFile, outlined
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tool import ANYONE, Prompt, PromptArgument, Tool, Toolset
 from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search, shapes

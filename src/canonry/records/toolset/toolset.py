@@ -8,8 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, require_account
-from canonry.gateway.catalogue import beginning, through
-from canonry.gateway.contract import ContractFile, brief
+from canonry.gateway.catalogue import ContractFile, beginning, brief, through
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
 from canonry.readmodels.ports.state import EntityQuery

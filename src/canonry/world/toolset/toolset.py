@@ -15,7 +15,7 @@ from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine, CallCounter
-from canonry.gateway.contract import ContractFile, eased
+from canonry.gateway.catalogue import ContractFile, eased
 from canonry.gateway.limits import PublishedRate
 from canonry.gateway.replies import (
     BOOLEAN,

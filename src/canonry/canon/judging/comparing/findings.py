@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from canonry.language.clauses.frames import Frame, Phrase, words_of
+from canonry.language.clauses.frames import Frame, Phrase, lemma, words_of
 from canonry.language.clauses.keys import Gist
-from canonry.language.clauses.tokens import lemma
 from canonry.language.words.frame_words import PRONOUNS
 from canonry.log.items.proposals import Grade
 

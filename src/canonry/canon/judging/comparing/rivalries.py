@@ -16,8 +16,17 @@ from canonry.canon.judging.comparing.findings import (
     possible,
     subjects_of,
 )
-from canonry.language.clauses.frames import Frame, Phrase, phrases_of, words_of
-from canonry.language.clauses.tokens import Measured, Quantity, compared, lemma, sentences_in
+from canonry.language.clauses.frames import (
+    Frame,
+    Measured,
+    Phrase,
+    Quantity,
+    compared,
+    lemma,
+    phrases_of,
+    sentences_in,
+    words_of,
+)
 from canonry.language.words.frame_words import (
     BOUND,
     DEPOSED,

@@ -10,10 +10,9 @@ from canonry.canon.judging.known_things import retold
 from canonry.canon.judging.relation_lines import PLACE, standing_line
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import authority_of, conflicts_of, held_at, tag_held
-from canonry.language.clauses.frames import Standing, words_of
+from canonry.language.clauses.frames import Standing, lemma, words_of
 from canonry.language.clauses.keys import stems_in
 from canonry.language.clauses.reading import frames_of
-from canonry.language.clauses.tokens import lemma
 from canonry.language.words.frame_words import RESTING
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, Run, Tool
 

@@ -10,7 +10,7 @@ from canonry.canon.judging.contents import CONTENT_SHAPES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import pointer
 from canonry.gateway.replies import UUID, Field, obj
 from canonry.gateway.tool import (

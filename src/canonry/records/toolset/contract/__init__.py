@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.gateway.contract import ContractFile
+from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
 

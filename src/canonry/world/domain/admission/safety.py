@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from zlib import crc32
 
 from canonry.canon.canonization.proposals import StagedContent
-from canonry.language.clauses.tokens import number_of
+from canonry.language.clauses.frames import number_of
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.words.frame_words import NEGATIONS
 from canonry.readmodels.edges import Direction

@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from canonry.language.clauses.tokens import lemma
+from canonry.language.clauses.frames import lemma
 from canonry.language.texts.sentences import sentence_starts
 from canonry.readmodels.edges import Direction
 from canonry.values.ids import EntityId

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from canonry.language.clauses.tokens import lemma
+from canonry.language.clauses.frames import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.language.texts.visible import marked
 from canonry.readmodels.edges import Direction

@@ -10,7 +10,7 @@ from typing import Final
 
 from jellyfish import damerau_levenshtein_distance
 
-from canonry.language.clauses.tokens import lemma
+from canonry.language.clauses.frames import lemma
 from canonry.readmodels.edges import Direction
 
 # The words of players: verbs with their particles, directions, numbers.

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from canonry.language.clauses.tokens import lemma
+from canonry.language.clauses.frames import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
 from canonry.values.json_values import plain_signs, signs_in_place
