@@ -76,11 +76,11 @@ from canonry.recall.usecases.find_passages import (
     MEANING_MISSING,
     WORDS_MISSING,
     FoundPassage,
+    FoundPassages,
     when_said,
 )
 from canonry.recall.usecases.search import (
     CanonKind,
-    FoundPassages,
     SearchRequest,
     search_canon,
     search_passages,
