@@ -642,7 +642,12 @@ async def _characters(
             labelled = lambda label, number=number: new_id(f"{number}:{label}")  # noqa: E731
             entity_id, made = make_entity(
                 labelled,
-                _backing(space, present),
+                Backing(
+                    space=space,
+                    authority=Authority.SOURCE,
+                    confidence=1.0,
+                    evidence=tuple(plan.entries.source for plan in present),
+                ),
                 entity_class=EntityClass.INSTANCE,
                 entity_type=EntityType.CHARACTER,
                 name=name,
@@ -657,15 +662,6 @@ async def _characters(
     # Found by their names, they need no key: whoever is there already is not made again.
     named = replace(caller, idempotency_key=None)
     return (await commit_change(canon, named, space, prepare)).prepared()
-
-
-def _backing(space: SpaceId, present: Sequence[_Plan]) -> Backing:
-    return Backing(
-        space=space,
-        authority=Authority.SOURCE,
-        confidence=1.0,
-        evidence=tuple(plan.entries.source for plan in present),
-    )
 
 
 async def _import_one(

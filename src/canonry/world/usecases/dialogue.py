@@ -288,23 +288,20 @@ async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, mode
             return spoken.text
         if not left:
             break
-        turn.messages.append(_asking(spoken.text, spoken.asked))
+        calls = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": encode_json(call.arguments).decode()},
+            }
+            for call in spoken.asked
+        ]
+        asking = {"role": "assistant", "content": spoken.text or None, "tool_calls": calls}
+        turn.messages.append(asking)
         for call in spoken.asked:
             result = await _looked_up(call, voices, turn)
             turn.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
     raise _FellBackError("tools.budget")
-
-
-def _asking(text: str, asked: Sequence[ToolAsked]) -> Mapping[str, Any]:
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": encode_json(call.arguments).decode()},
-        }
-        for call in asked
-    ]
-    return {"role": "assistant", "content": text or None, "tool_calls": calls}
 
 
 async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:

@@ -264,8 +264,18 @@ async def find_route(
         return None
     search = _Search(then=then, held=held, seen=seen)
     came, complete = await _quickest(search, start, target)
-    steps = _traced(came, start, target)
-    return TimedRoute(tick=then.tick, start=start, target=target, steps=steps, complete=complete)
+    steps: list[KnownWay] = []
+    place = target
+    while place != start and place in came:
+        place, step = came[place]
+        steps.append(step)
+    return TimedRoute(
+        tick=then.tick,
+        start=start,
+        target=target,
+        steps=tuple(reversed(steps)) if place == start else None,
+        complete=complete,
+    )
 
 
 async def _quickest(
@@ -289,19 +299,6 @@ async def _quickest(
                 came[step.to] = (place, step)
                 heappush(waiting, (arrival, step.to))
     return came, not waiting
-
-
-def _traced(
-    came: Mapping[EntityId, tuple[EntityId, KnownWay]], start: EntityId, target: EntityId
-) -> tuple[KnownWay, ...] | None:
-    if target != start and target not in came:
-        return None
-    steps: list[KnownWay] = []
-    place = target
-    while place != start:
-        place, step = came[place]
-        steps.append(step)
-    return tuple(reversed(steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
