@@ -134,10 +134,9 @@ class Connection:
             Unavailable: `interpretation.failed`.
         """
         url, endpoint = f"{self.endpoint.base_url.rstrip('/')}{path}", self.endpoint
-        least = min(endpoint.timeout, PROBE_SECONDS)
         return await self._service.ask(
             lambda: self._in_time(url, body, endpoint.attempts, endpoint.timeout),
-            lambda: self._in_time(url, probe, 1, least),
+            lambda: self._in_time(url, probe, 1, min(endpoint.timeout, PROBE_SECONDS)),
         )
 
     async def _in_time(
@@ -241,10 +240,9 @@ def _spoken(answer: Any, model: str) -> ModelSpeech:
     text = message.get("content") or ""
     if not isinstance(text, str):
         raise TypeError(text)
-    asked = tuple(_asked(each) for each in (message.get("tool_calls") or ())[:_ASKED_MAX])
     return ModelSpeech(
         text=text[:_TEXT_MAX],
-        asked=asked,
+        asked=tuple(map(_asked, (message.get("tool_calls") or ())[:_ASKED_MAX])),
         model=model,
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),

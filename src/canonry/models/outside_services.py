@@ -1,4 +1,9 @@
-"""Services outside: how each fares, and the language model that speaks."""
+"""Services outside, and the language model that speaks, which is one of them.
+
+A service is asked while it answers, and left alone while it does not. A call that finds it away
+fails at once, with the error that it failed with last. Meanwhile a task in the background asks the
+service again, so that no call pays for finding out.
+"""
 
 import asyncio
 from abc import abstractmethod
@@ -8,11 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 from canonry.values.errors import Unavailable
-
-# Services beyond this process: each is asked while it answers, and left alone while it does not.
-#
-# A call that finds a service away fails at once, with the error that the service failed with last.
-# Meanwhile a task in the background asks the service again, so that no call pays for finding out.
 
 T = TypeVar("T")
 

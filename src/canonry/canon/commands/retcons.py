@@ -164,11 +164,9 @@ async def retcon_fact(
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
         before = await taken_over_by(canon, fact)
-        said = fact.properties
-        told = (said.get("tag"), said.get("holds"))
-        again = ((old.properties.get("tag"), old.properties.get("holds")) for old in before)
-        if "tag" in said and told in again:
-            undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
+        tags = [(e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)]
+        if "tag" in fact.properties and tags[0] in tags[1:]:  # what came before says the same
+            undone = _Undone(tags=dict(tags[:1]))
         else:
             undone = await _tag_undone(
                 canon, caller, new_id, backing, fallen, fact=fact, instead=replacement
@@ -180,9 +178,8 @@ async def retcon_fact(
             made = _replacement(new_id, backing, fact, replacement)
             fallen = replace(fallen, replaced_by=FactId(made.thing.id))
             entries += (made,)
-        back: tuple[Entry, ...] = ()
-        if not undone.settled:
-            back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
+        instead = fallen.replaced_by
+        back = () if undone.settled else give_back(fact, before, tags=undone.tags, instead=instead)
         reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
         audience = None if evidence and not fact.audience else fact.audience
         return Change(entries=(*entries, fallen, *back), reads=reads, audience=audience)
