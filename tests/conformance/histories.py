@@ -42,7 +42,6 @@ from canonry.log.entries import (
 from canonry.log.folding import ANY, facts_key, relations_key, thing_key
 from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, StoryStatus
-from canonry.testing import strategies as some
 from canonry.testing.things import (
     a_decision,
     a_run,
@@ -56,6 +55,7 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.values.ids import EntityId, EventId, FactId, ProposalId, RelationId
+from tests import strategies as some
 
 STORY: Final = ident("story")
 SCENES: Final = (ident("scene"), ident("later"))

@@ -11,7 +11,7 @@ from canonry.app.compose import compose_memory
 from canonry.log.commits import Append, Outcome
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.conformance.histories import Fate, Lists, Transaction, anomalies, found_in
-from canonry.testing.simulation import Faults, FaultyLedger
+from tests.simulation.loops import Faults, FaultyLedger
 
 pytestmark = pytest.mark.anyio
 

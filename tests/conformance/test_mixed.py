@@ -21,10 +21,10 @@ from canonry.testing.conformance import (
     StateContract,
     TextContract,
 )
-from canonry.testing.simulation import Faults, FaultyLedger
 from canonry.values.ids import SpaceId
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory
+from tests.simulation.loops import Faults, FaultyLedger
 
 FAULTS = Faults(delay=0.0, refused=0.1, lost=0.15, twice=0.15)
 

@@ -22,12 +22,12 @@ from canonry.log.sealing import (
     kind_of,
     upcast,
 )
-from canonry.testing.strategies import json_values
 from canonry.values.errors import BrokenInvariant
 from canonry.values.json_values import decode_json, encode_json
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
+from tests.strategies import json_values
 
 GOLDEN = Path(__file__).parent / "golden"
 NEWER: Mapping[int, frozenset[str]] = {

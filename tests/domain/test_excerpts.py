@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.language.texts.sentences import Cut, Excerpt, Part, cut, tokens_in
-from canonry.testing.strategies import texts
+from tests.strategies import texts
 
 SMALL = Cut(tokens=25, overlap=5)
 SENTENCE = "The dragon sleeps on gold. "

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.testing.strategies import texts
 from canonry.testing.things import ident
 from canonry.values.ids import CommitId, derived_id, is_uuid, keyed_commit_id
+from tests.strategies import texts
 
 COMMIT = CommitId(ident("commit"))
 

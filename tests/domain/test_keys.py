@@ -26,7 +26,6 @@ from canonry.log.folding import (
 )
 from canonry.log.items.facts import Fact
 from canonry.log.observing import beside
-from canonry.testing.strategies import texts
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -46,6 +45,7 @@ from canonry.testing.worlds import ACTOR
 from canonry.values.ids import CommitId, EntityId
 from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
+from tests.strategies import texts
 
 
 def a_commit(step: HistoryStep, position: int) -> Commit:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from canonry.log.observing import seen_also
 from canonry.log.schemas.narrative import policy_of
-from canonry.testing.strategies import fields
 from canonry.testing.things import an_entity, an_observation, ident
 from canonry.values import merge
 from canonry.values.ids import ObservationId
@@ -27,6 +26,7 @@ from canonry.values.merge import (
 )
 from canonry.values.moments import Instant
 from canonry.values.observations import ITEM, Accumulator, Elements, Observation
+from tests.strategies import fields
 
 
 @st.composite

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.testing.strategies import instants
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_instant
+from tests.strategies import instants
 
 
 @given(instant=instants)

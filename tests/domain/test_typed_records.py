@@ -15,11 +15,11 @@ from canonry.log.schemas.typed_records import (
     event_type_of,
 )
 from canonry.records.domain.assertions import assertion_of
-from canonry.testing.strategies import json_values
 from canonry.testing.things import a_schema, ident
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment
+from tests.strategies import json_values
 
 SPACE = SpaceId(ident("account"))
 

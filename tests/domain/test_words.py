@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 
 from canonry.language.texts.stems import terms_of
-from canonry.testing.strategies import texts
+from tests.strategies import texts
 
 
 @pytest.mark.parametrize(

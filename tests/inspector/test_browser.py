@@ -10,15 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.inspector.browser import (
-    SEEN,
-    Watched,
-    a_browser,
-    barriers,
-    hosted,
-    pages_of,
-    watched,
-)
+from tests.inspector.browser import SEEN, Watched, a_browser, barriers, hosted, pages_of, watched
 from tests.inspector.kit import Harbour, a_harbour, run_apart
 from tests.inspector.test_hostile import a_hostile_harbour
 from tests.toolsets.canon.kit import a_desk

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.servers.processes import (
-    PORT,
-    ROOT,
-    SECONDS,
-    STARTED,
-    is_running,
-    process_in,
-    stopped,
-)
+from tests.servers.processes import PORT, ROOT, SECONDS, STARTED, is_running, process_in, stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

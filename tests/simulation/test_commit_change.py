@@ -15,11 +15,11 @@ from canonry.log.items.facts import FactDraft
 from canonry.log.schemas.narrative import EntityType
 from canonry.log.sealing import GENESIS, fault_in
 from canonry.readmodels.ports.state import FactQuery
-from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId, FactId, NewId
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
 
 SEEDS = range(120)
 CALLERS = 6

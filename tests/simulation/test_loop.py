@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from canonry.testing.simulation import Simulation, simulate
+from tests.simulation.loops import Simulation, simulate
 
 
 def trace(seed: int) -> tuple[str, ...]:

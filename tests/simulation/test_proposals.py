@@ -17,7 +17,6 @@ from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Direction
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.world.domain.atlas import thing_id_of
@@ -27,6 +26,7 @@ from canonry.world.usecases.proposals.admission import propose
 from canonry.world.usecases.proposals.settling import settle
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
 from tests.simulation.test_world_moves import ITEMS, PLACES, PLAYERS, assert_sound
 
 SEEDS = range(25)

@@ -26,7 +26,6 @@ from canonry.log.schemas.world_types import (
 )
 from canonry.readmodels.edges import OPPOSITE, Direction, holds_at, kind_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
-from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId
@@ -45,6 +44,7 @@ from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer
 from canonry.world.usecases.proposals.settling import advance_clock
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9

@@ -28,15 +28,7 @@ from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import CountingIdentities
 from tests.inspector.reader import Reader
-from tests.toolsets.planted import (
-    EVERY,
-    KNOWING,
-    Planted,
-    a_role_of,
-    asked_of,
-    planted,
-    tells,
-)
+from tests.toolsets.planted import EVERY, KNOWING, Planted, a_role_of, asked_of, planted, tells
 
 pytestmark = pytest.mark.anyio
 TOOLSETS = pytest.mark.parametrize("toolset", EVERY, ids=lambda each: each.name)

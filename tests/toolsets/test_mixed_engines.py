@@ -13,8 +13,8 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.testing.simulation import Faults
 from tests.conformance.test_mixed import mixed
+from tests.simulation.loops import Faults
 
 pytestmark = pytest.mark.anyio
 KITS = ("narrative.kit", "truth.kit", "world.kit", "catalog.kit")

@@ -12,14 +12,7 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.scenes import SceneStatus
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_decision,
-    a_proposal,
-    a_turn,
-    an_event,
-    ident,
-)
+from canonry.testing.things import MIDDLE_EARTH, a_decision, a_proposal, a_turn, an_event, ident
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import ProposalId, SceneId

@@ -26,12 +26,7 @@ from canonry.recall.usecases.find_passages import FoundPassages, find_passages
 from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_memory,
-    a_turn,
-    ident,
-)
+from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock, Scribe
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, SceneId, SpaceId

@@ -18,12 +18,7 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import VectorHit, VectorQuery
 from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
-from canonry.recall.usecases.search import (
-    CanonKind,
-    SearchRequest,
-    search_canon,
-    search_passages,
-)
+from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller

@@ -13,13 +13,7 @@ from typing import Final
 
 from canonry.app.file_modes import close_to_others, open_to_others
 from canonry.app.packages import load_toolsets
-from canonry.app.recalling import (
-    MANY_VECTORS,
-    RECALL_FILE,
-    SEARCHED_WELL,
-    origin_of,
-    recall_folder,
-)
+from canonry.app.recalling import MANY_VECTORS, RECALL_FILE, SEARCHED_WELL, origin_of, recall_folder
 from canonry.app.serving import advice_on, served
 from canonry.app.setting_table import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_kept_store, open_store_to_look

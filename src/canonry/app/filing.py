@@ -14,11 +14,7 @@ from canonry.app.packages import is_installed, require_package
 from canonry.app.setting_table import Settings
 from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
-from canonry.language.texts.sentences import (
-    Box,
-    DocumentType,
-    Part,
-)
+from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
@@ -203,11 +199,7 @@ def _interpreter(
 
         return ClientInterpreter(filing.client)
     # Only a model needs a client for endpoints.
-    from canonry.documents.interpreters.answering import (  # noqa: PLC0415 - only for a model
-        ANTHROPIC,
-        OPENAI,
-        EndpointInterpreter,
-    )
+    from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, EndpointInterpreter  # noqa: PLC0415 - only for a model
     from canonry.models.endpoint import ModelEndpoint  # noqa: PLC0415
 
     endpoint = ModelEndpoint(

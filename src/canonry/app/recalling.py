@@ -225,10 +225,7 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     if url is None:
         return canon
     # Only a model needs a client for endpoints.
-    from canonry.models.endpoint import (  # noqa: PLC0415 - only a model needs it
-        EndpointSpeaker,
-        ModelEndpoint,
-    )
+    from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint  # noqa: PLC0415 - only a model needs it
     from canonry.world.moderators.endpoint import EndpointModerator  # noqa: PLC0415
 
     key = os.environ.get(DIALOGUE_KEY_VARIABLE) or None

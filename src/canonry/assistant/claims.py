@@ -42,10 +42,7 @@ from canonry.records.usecases.asking import excerpt_of, own_records
 from canonry.records.usecases.corrections import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.record_source import (
-    GivenRecords,
-    ingest_records,
-)
+from canonry.records.usecases.record_source import GivenRecords, ingest_records
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for

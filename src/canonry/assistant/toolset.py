@@ -2,15 +2,7 @@
 
 from typing import Final
 
-from canonry.assistant import (
-    FACE,
-    explaining,
-    finding,
-    proposing,
-    reviewing,
-    spaces,
-    telling,
-)
+from canonry.assistant import FACE, explaining, finding, proposing, reviewing, spaces, telling
 from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
 from canonry.assistant.finding import RESOURCES, SHELVES
 from canonry.gateway.replies import DialectTable

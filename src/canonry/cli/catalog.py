@@ -14,11 +14,7 @@ from typing import Any, Final, NoReturn, TextIO, TypeAlias, cast
 import click
 
 from canonry.app.stores import open_kept_store, open_store_to_try
-from canonry.catalog.usecases.exchange import (
-    CatalogImported,
-    export_catalog,
-    import_catalog,
-)
+from canonry.catalog.usecases.exchange import CatalogImported, export_catalog, import_catalog
 from canonry.cli.entry import complain
 from canonry.cli.options import (
     IN_FILE,

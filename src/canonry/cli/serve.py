@@ -171,11 +171,7 @@ async def _stdio(settings: Settings, options: ServerOptions) -> None:
 
 async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
     with importing():
-        from canonry.server.http import (  # noqa: PLC0415 - the web stack takes a second
-            http_app,
-            require_protection,
-            serve_app,
-        )
+        from canonry.server.http import http_app, require_protection, serve_app  # noqa: PLC0415 - the web stack takes a second
 
     require_protection(host, options)
     shown = is_installed("inspector") and settings.http_inspector and "canon" in settings.toolsets

@@ -10,13 +10,7 @@ from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
 from canonry.values.moments import parse_instant
 from canonry.values.policy import ContextLimits, Policy
 from tests.toolsets.narrative.kit import NOWHERE
-from tests.toolsets.narrative.stage import (
-    CONTEXT_TOOL,
-    a_stage,
-    assemble,
-    names,
-    statements,
-)
+from tests.toolsets.narrative.stage import CONTEXT_TOOL, a_stage, assemble, names, statements
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
 from tests.toolsets.narrative.kit import World, a_world
 
 SEEDS = pytest.mark.parametrize("seed", range(15))

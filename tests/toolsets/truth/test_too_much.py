@@ -6,15 +6,9 @@ from typing import Any
 import pytest
 
 from canonry.records.domain import interpretations as record_bounds
-from canonry.records.usecases import (
-    relationships as read_relationships,
-)
-from canonry.records.usecases import (
-    relationships as relate_entities,
-)
-from canonry.records.usecases import (
-    snapshots as read_snapshot,
-)
+from canonry.records.usecases import relationships as read_relationships
+from canonry.records.usecases import relationships as relate_entities
+from canonry.records.usecases import snapshots as read_snapshot
 from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio

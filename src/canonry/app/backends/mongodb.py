@@ -4,11 +4,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.app.backends.servers import (
-    BesideServers,
-    ServerStore,
-    open_on_server,
-)
+from canonry.app.backends.servers import BesideServers, ServerStore, open_on_server
 from canonry.app.filing import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.log.ports.world import Clock, Identities

@@ -7,11 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.app.backends.servers import (
-    BesideServers,
-    ServerStore,
-    open_on_server,
-)
+from canonry.app.backends.servers import BesideServers, ServerStore, open_on_server
 from canonry.app.filing import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.canon.session.canon import Canon

@@ -163,8 +163,9 @@ async def retcon_fact(
             scene_id=fact.scene_id,
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
-        before = await taken_over_by(canon, fact)
-        tags = [(e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)]
+        tags: list[tuple[Any, Any]] = [
+            (e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)
+        ]
         if "tag" in fact.properties and tags[0] in tags[1:]:  # what came before says the same
             undone = _Undone(tags=dict(tags[:1]))
         else:

@@ -13,13 +13,7 @@ from canonry.canon.ports.files import Cell, Record, Table
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import FILED_MAX, Found, Unread
 from canonry.records.notation.labels import plain
-from canonry.records.notation.numbers import (
-    CURRENCIES,
-    currency_in,
-    mark_in,
-    number_in,
-    unit_in,
-)
+from canonry.records.notation.numbers import CURRENCIES, currency_in, mark_in, number_in, unit_in
 from canonry.values.calendar_dates import DayOrder, date_in, order_in
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json

@@ -10,13 +10,7 @@ from typing import Any, Final
 
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import LabelledLine, plain
-from canonry.records.notation.numbers import (
-    SeenNumber,
-    currency_in,
-    dollar_in,
-    mark_in,
-    number_in,
-)
+from canonry.records.notation.numbers import SeenNumber, currency_in, dollar_in, mark_in, number_in
 from canonry.records.notation.parties import is_name, named_in, parties_in, party_type
 from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, order_in
 from canonry.values.languages import languages, written_in

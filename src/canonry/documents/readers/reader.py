@@ -22,13 +22,7 @@ from canonry.canon.ports.files import (
     Table,
 )
 from canonry.documents.readers.kinds import declared, kind_of
-from canonry.documents.readers.structured import (
-    decoded,
-    guessed,
-    records_of,
-    sections,
-    table_of,
-)
+from canonry.documents.readers.structured import decoded, guessed, records_of, sections, table_of
 from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 

@@ -79,12 +79,7 @@ from canonry.recall.usecases.find_passages import (
     FoundPassages,
     when_said,
 )
-from canonry.recall.usecases.search import (
-    CanonKind,
-    SearchRequest,
-    search_canon,
-    search_passages,
-)
+from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
 from canonry.values.errors import NotFound
 from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import Instant, render_instant

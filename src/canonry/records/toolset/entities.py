@@ -76,11 +76,7 @@ from canonry.records.usecases.identity import (
     merge_records,
     unmerge_records,
 )
-from canonry.records.usecases.records import (
-    list_entities,
-    list_timeline,
-    survivors_of,
-)
+from canonry.records.usecases.records import list_entities, list_timeline, survivors_of
 from canonry.records.usecases.relationships import (
     Neighbourhood,
     list_relationships,

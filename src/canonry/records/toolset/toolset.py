@@ -12,12 +12,7 @@ from canonry.gateway.catalogue import ContractFile, beginning, brief, through
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.records.toolset import (
-    FACE,
-    asking,
-    entities,
-    ingestion,
-)
+from canonry.records.toolset import FACE, asking, entities, ingestion
 from canonry.records.toolset.asking import list_types
 from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.records.toolset.entities import get_snapshot

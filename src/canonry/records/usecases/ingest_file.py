@@ -53,10 +53,7 @@ from canonry.records.usecases.records import Statement
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import EntityId, NewId, RunId, SourceId
 from canonry.values.json_values import canonical_json
-from canonry.values.observations import (
-    PRIORITY_INTERPRETED,
-    SPECIFICITY_INTERPRETED,
-)
+from canonry.values.observations import PRIORITY_INTERPRETED, SPECIFICITY_INTERPRETED
 from canonry.values.provenance import CanonLevel
 
 _GIVEN: Final = "properties"

@@ -38,13 +38,7 @@ from canonry.records.usecases.records import (
     is_news,
     last_words_of,
 )
-from canonry.records.usecases.relationships import (
-    FIELD,
-    edge,
-    edges_following,
-    retellings,
-    stands,
-)
+from canonry.records.usecases.relationships import FIELD, edge, edges_following, retellings, stands
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.values.merge import join_all
 from canonry.values.observations import ObservationDraft

@@ -44,12 +44,7 @@ from canonry.values.fields import revised
 from canonry.values.ids import EntityId, RunId, SourceId, SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant
-from canonry.values.observations import (
-    LAST,
-    PRIORITY_STRUCTURED,
-    SPECIFICITY_STATED,
-    Fragment,
-)
+from canonry.values.observations import LAST, PRIORITY_STRUCTURED, SPECIFICITY_STATED, Fragment
 
 
 async def list_entities(

@@ -11,16 +11,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 from typing_extensions import override
 
 from canonry.log.canon import fold, needs
-from canonry.log.commits import (
-    ORIGIN,
-    Append,
-    Appended,
-    Commit,
-    Foreseen,
-    Outcome,
-    Position,
-    Stale,
-)
+from canonry.log.commits import ORIGIN, Append, Appended, Commit, Foreseen, Outcome, Position, Stale
 from canonry.log.entries import Entry, Erased, Thing
 from canonry.log.folding import ANY, thing_key
 from canonry.log.observing import BESIDE_ROUNDS, beside

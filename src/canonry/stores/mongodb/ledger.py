@@ -21,14 +21,7 @@ from canonry.log.group_appends import (
 )
 from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
 from canonry.log.ports.world import Call, Clock, Identities, Turns, scope
-from canonry.log.sealing import (
-    ErasablePart,
-    Sealed,
-    altered,
-    fault_in,
-    require_unaltered,
-    unseal,
-)
+from canonry.log.sealing import ErasablePart, Sealed, altered, fault_in, require_unaltered, unseal
 from canonry.stores.mongodb.database import (
     BsonDocument,
     Looks,

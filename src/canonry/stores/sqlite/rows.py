@@ -18,13 +18,7 @@ from canonry.log.sealing import decode_thing, encode_thing
 from canonry.readmodels import listing
 from canonry.readmodels.listing import MERGED, NOBODY, TAG, List, Owner, storable
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
-from canonry.readmodels.ports.state import (
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    RelationQuery,
-    Spaces,
-)
+from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery, Spaces
 from canonry.readmodels.ports.view import Page
 from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import SpaceId, SpaceKind

@@ -11,11 +11,11 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.log.commits import Append, Outcome
 from canonry.log.ports.ledger import Ledger
-from canonry.testing.simulation import Faults, FaultyLedger
 from canonry.testing.worlds import HandClock
 from canonry.values.errors import Unavailable
 from canonry.values.moments import SECOND
 from canonry.world.toolset import WORLD
+from tests.simulation.loops import Faults, FaultyLedger
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
 from tests.toolsets.world.proposals.kit import fresh, propose, the_isle

@@ -14,14 +14,7 @@ from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Posit
 from canonry.log.ports.ledger import Head, Ledger, Touched
 from canonry.log.ports.world import WorkUnderWay
 from canonry.log.sealing import GENESIS, Sealed, fault_in
-from canonry.stores.postgres.database import (
-    MOVED,
-    Database,
-    PgConnection,
-    fetched,
-    moved,
-    run,
-)
+from canonry.stores.postgres.database import MOVED, Database, PgConnection, fetched, moved, run
 from canonry.stores.postgres.store import PostgresStore
 from canonry.values.audience import space_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
