@@ -44,7 +44,7 @@ async def test_the_same_text_has_the_same_bytes_alone_and_in_any_batch(
     words = ("dragon", "gold", "bell", "tower", "sails", "dawn", "the", "beneath", "mountain")
     lengths = (0, 1, 2, 7, 40, 250, 253, 254, 255, 400, 700)
     texts = [" ".join(lots.choices(words, k=length)) for length in lengths] * 2
-    alone = {text: (await embedder.embed([text], Purpose.QUERY))[0] for text in texts}
+    alone = {text: (await embedder.embed([text], Purpose.QUERY))[0] for text in set(texts)}
     other = OnnxEmbedder(threads=threads)
 
     for _ in range(3):
