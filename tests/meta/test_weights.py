@@ -6,7 +6,7 @@ import pytest
 
 from tests.meta.weights import JITTER, recorded, risen, sizes, stale, ways
 
-TOTAL_LINES_MOST = 120_900
+TOTAL_LINES_MOST = 119_000
 """Lines of code; a later change lowers this, and says so in its note."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Any
 
 from canonry.canon.judging.known_things import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
@@ -163,6 +164,7 @@ async def retcon_fact(
             scene_id=fact.scene_id,
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
+        before = await taken_over_by(canon, fact)
         tags: list[tuple[Any, Any]] = [
             (e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)
         ]
