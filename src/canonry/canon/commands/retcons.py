@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any
 
 from canonry.canon.judging.known_things import Backing, make_fact, make_observation
 from canonry.canon.judging.relation_lines import line_of, written
@@ -165,11 +164,9 @@ async def retcon_fact(
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
         before = await taken_over_by(canon, fact)
-        tags: list[tuple[Any, Any]] = [
-            (e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)
-        ]
+        tags = [(e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)]
         if "tag" in fact.properties and tags[0] in tags[1:]:  # what came before says the same
-            undone = _Undone(tags=dict(tags[:1]))
+            undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
         else:
             undone = await _tag_undone(
                 canon, caller, new_id, backing, fallen, fact=fact, instead=replacement
