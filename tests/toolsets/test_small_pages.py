@@ -41,8 +41,7 @@ BOUNDS = frozenset(
     f"canonry.{name}"
     for name in (
         "narrative.usecases.context",
-        "narrative.usecases.gather_narrative",
-        "narrative.usecases.memories",
+        "narrative.usecases.scenes",
         "world.usecases.lore",
     )
 )
