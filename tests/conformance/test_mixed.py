@@ -30,7 +30,7 @@ FAULTS = Faults(delay=0.0, refused=0.1, lost=0.15, twice=0.15)
 
 
 async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
-    """What was erased from the record is erased from a copy by its upkeep, which is not here."""
+    """Upkeep erases from a copy what was erased from the record, and there is none here."""
     del space, targets
     return 0
 

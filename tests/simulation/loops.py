@@ -169,7 +169,7 @@ class SeededLoop(asyncio.BaseEventLoop):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What a simulated test may use instead of the real world."""
+    """The parts that a simulated test uses instead of the real world."""
 
     seed: int
     lots: random.Random

@@ -399,7 +399,7 @@ def raw_fields(shown: Shown) -> dict[str, Any]:
 
 
 def described(shown: Shown) -> str:
-    """What a record says of itself in words, whether or not its schema has a field for that."""
+    """The words of a record about itself, whether or not its schema has a field for them."""
     raw = shown.fragments.get(DESCRIPTION)
     said = shown.fields.get(DESCRIPTION, None if raw is None else raw.value)
     return said if isinstance(said, str) else ""
@@ -494,7 +494,7 @@ async def record_claims(
 async def _told_by(
     desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], *, dry: bool
 ) -> Row:
-    """What the claims rest on, which the source of their records keeps."""
+    """The evidence of the claims, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
     if (said := arguments.get("said")) is not None and not dry:
@@ -590,7 +590,7 @@ def _unread(warnings: Sequence[Warned], path: str) -> Row:
 async def _own(
     desk: Desk, claim: Mapping[str, Any], number: int, told_by: Row, *, dry: bool
 ) -> Row:
-    """What became of a relation or a correction; a wrong one undoes none of the others."""
+    """The outcome of a relation or a correction; a wrong one undoes none of the others."""
     row: Row = {"claim": briefly(claim), "verdict": "accepted"}
     try:
         return row if dry else {**row, "id": await _said_so(desk, claim, told_by, number)}

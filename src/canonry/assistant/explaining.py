@@ -457,7 +457,7 @@ TOKENS: Final = 800
 TOKENS_MAX: Final = 8_000
 _FOUND: Final = 30
 _ENTITIES: Final = 3
-"""What is said of so many of the entities found is told along with them."""
+"""A brief gives the facts about at most so many of the entities that it found."""
 _EACH: Final = 200
 _LEANER: Final = 4
 _TRIES: Final = 8
@@ -523,7 +523,7 @@ async def _sections(
     question: str | None,
     results: list[FoundThings],
 ) -> dict[str, list[str]]:
-    """What is found by the question, and what is said of the entity, or of those found."""
+    """The hits for the question, and the facts about the entity or about those found."""
     found: list[Thing] = []
     if question is not None:
         search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
@@ -555,7 +555,7 @@ async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing
 
 
 async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:
-    """What is said of an entity, now or at a time; who asks leaves out what did not hold then."""
+    """The facts about an entity, now or at a time; callers drop those that did not hold then."""
     canon, caller = desk.canon, desk.caller
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     facts = FactQuery(level=CanonLevel.CANON, start=at, end=at, limit=_EACH)

@@ -74,7 +74,7 @@ def _entries(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
     return {tool["name"]: tool for tool in contract.published()["tools"]}
 
 
-# What each property is, in a few words, put into schemas as they are listed.
+# A few words on each property, put into schemas as they are listed.
 #
 # A toolset says it once for each name; a schema that has words of its own keeps them.
 
@@ -112,7 +112,7 @@ def _with_words(schema: Schema, word: str | None, words: Words) -> Schema:
 # Outlines: tools as they are listed, with their arguments in full and their replies in outline.
 #
 # A client reads all schemas before its first call, and what a reply is like it sees in the reply.
-# Whatever satisfies the exact schema of a reply satisfies its outline.
+# A value that satisfies the exact schema of a reply satisfies its outline.
 
 _MANY, _MUCH = 100, 10**9
 _CLOSED: Final = ("additionalProperties", False)

@@ -295,7 +295,7 @@ class DialectTable:
     numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
 
     def word(self, error: CanonryError) -> str:
-        """What the contract calls the error."""
+        """The contract's name of the error."""
         kind, _ = _KINDS.get(type(error), _OTHER)
         return self.codes.get(error.code) or getattr(self, kind) or self.internal
 

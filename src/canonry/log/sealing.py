@@ -88,7 +88,7 @@ _FIRST: Final[dict[type, tuple[str, ...]]] = {
     ),
     Turn: ("id", "space", "scene_id", "index"),
 }
-"""What is stored first of a thing that has a stamp amid what its author knows."""
+"""The first stored field of a thing that carries a stamp among what its author knows."""
 
 _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}

@@ -183,7 +183,7 @@ class ToolAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpeech:
-    """What the model says: words, or tools that it asks for, and what that cost in tokens."""
+    """An answer of the model: words, or calls of tools, and its cost in tokens."""
 
     text: str = field(repr=False)
     asked: tuple[ToolAsked, ...] = ()
@@ -221,7 +221,7 @@ ASKED: Final = "interpretation.asked"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAnswer:
-    """What the model said, and its name as the client tells it."""
+    """The words of the model, and its name as the client gives it."""
 
     text: str = field(repr=False)
     model: str

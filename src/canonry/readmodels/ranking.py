@@ -363,7 +363,7 @@ K1: Final = 0.9
 B: Final = 0.4
 """With the usual 0.75 a long turn, which has more to say, is punished for its length."""
 CORRECTED: Final = 0.7
-"""What a term counts that stands for another one, misspelled."""
+"""The weight of a term that stands for another one, misspelled."""
 SOUGHT_MAX: Final = 1_024
 """So many terms of a query are looked up, from its beginning."""
 WEIGHED_MAX: Final = 256
@@ -387,7 +387,7 @@ of all passages, within these bounds; the rarest always does."""
 _ASKED_MAX: Final = 32
 
 Shares: TypeAlias = dict[str, float]
-"""What each term of the query adds to the score of a passage."""
+"""The share of each term of the query in the score of a passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -437,7 +437,7 @@ class Measure:
     said: Sequence[str] = ()
 
     def shares(self, stems: Sequence[str]) -> Shares:
-        """What each term of the query adds to the score of a passage with these stems."""
+        """The share of each term of the query in the score of a passage with these stems."""
         meant = self.meant
         held = list(filter(meant.__contains__, stems))
         shares: Shares = {}
@@ -457,14 +457,14 @@ class Measure:
         return shares
 
     def asked(self, best: Mapping[str, float]) -> Asked:
-        """What ranking needs to know of the query; `best` has the shares of the best passage."""
+        """The query as ranking needs it; `best` has the shares of the best passage."""
         itself = sum(self.shares(self.said).values())
         return Asked(terms=self.most, strongest=sum(best.values()), itself=itself)
 
 
 @lru_cache(maxsize=_ASKED_MAX)
 def sought_in(text: str) -> Sought:
-    """What a query text looks for; cached, because one search asks several times."""
+    """The terms that a query text looks for; cached, because one search asks several times."""
     begun = prefixes_in(text)
     covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
     stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
@@ -584,7 +584,7 @@ def figures_of(
 
 
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
-    """What words are worth among these passages, each given by its stems."""
+    """The worth of words among these passages, each given by its stems."""
     figures = figures_of(passages)
     found_in = figures.found_in
     return measure(

@@ -56,7 +56,7 @@ _RELATED: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a scene was closed with: its proposals as they were decided, and what is canon."""
+    """The outcome of a closed scene: its proposals as they were decided, and what is canon."""
 
     proposals: Sequence[Proposal]
     outcomes: Sequence[SceneOutcome]
@@ -115,7 +115,7 @@ async def outcomes_among(
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
-    """What became canon, in the order of the stories; where nothing did, the scene's title.
+    """The new canon, in the order of the stories; where there is none, the scene's title.
 
     Everybody may read it, so that it tells no secret.
     """
@@ -134,7 +134,7 @@ async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome])
 
 
 def _said(thing: Relation | Event | Fact, names: Mapping[str, str]) -> Said:
-    """What happened counts by its severity, of at most 10; what is so counts half of that."""
+    """Events count by their severity, of at most 10; states count half of that."""
     match thing:
         case Event():
             return Said(thing.title, thing.severity)

@@ -94,7 +94,7 @@ def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
 
 
 def foreseen(candidate: Candidate) -> set[Lookup]:
-    """What a judgement surely looks at, to be loaded at once; the rest is loaded as it is asked."""
+    """The lookups that a judgement surely makes, loaded at once; others are loaded on demand."""
     found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
     found |= {ThingLookup(evidence.ref) for evidence in candidate.evidence}
     content = candidate.content
@@ -116,7 +116,7 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
 
 
 def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterator[Lookup]:
-    """What it surely looks at beside that, once the things that it names are known."""
+    """The lookups that it surely makes as well, once the things that it names are known."""
     content = candidate.content
     if isinstance(content, EventContent):
         yield from EVENT_TOLD_BEFORE.looking(candidate, known, policy).wanted
@@ -196,7 +196,7 @@ def overrule(
 def _written(
     candidate: Candidate, acceptance: Acceptance | None, decision: DecisionDraft, audience: Audience
 ) -> tuple[Entry, ...]:
-    """What a decision writes; a scene that is closed already gets what it became as well."""
+    """The entries of a decision; a scene that is closed already also gets the outcome."""
     decided = ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
     if acceptance is None:
         return (decided,)
@@ -209,7 +209,7 @@ def _written(
 
 
 def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
-    """What becomes of a proposal, what is said to end by it, and each word that falls with it."""
+    """The outcome of a proposal, the ends that it causes, and each word that falls with it."""
     ends = {_says(one, view) for one in (*verdict.supersedes, *verdict.ends)}
     falls: set[object] = set()
     for one in verdict.retcons:
@@ -221,7 +221,7 @@ def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
 
 
 def _says(rival: Rival, view: SliceView) -> object:
-    """What ends: a tag, or what a relation says; whoever said it, it ends for all."""
+    """A tag or a relation that ends; it ends for everybody, whoever said it."""
     if not isinstance(rival, str):
         return rival.entity_id, rival.tag
     thing = view.thing(rival)
@@ -231,7 +231,7 @@ def _says(rival: Rival, view: SliceView) -> object:
 
 
 def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict:
-    """What everybody may know decides; what stands against it in secret makes it wait for review.
+    """Open statements decide; a secret one that stands against the proposal sends it to review.
 
     Why it waits, and what it perhaps conflicts with in secret, is for the game masters alone.
     """
@@ -288,7 +288,7 @@ def _settled(
 def foretold(
     draft: Draft, things: Mapping[str, Thing], position: Position, now: Instant
 ) -> Changes:
-    """What `draft` changes once it is in the log, for the proposals judged after it."""
+    """The changes of `draft` once it is in the log, for the proposals judged after it."""
     commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
     return fold(commit, things)
 

@@ -37,7 +37,7 @@ _NEAR: Final = 0.6
 
 
 class Holding(Enum):
-    """What a member holds: in words, and as a JSON schema."""
+    """The values of a member: in words, and as a JSON schema."""
 
     TEXT = ("a text", {"type": "string"})
     TEXTS = ("a list of texts", {"type": "array", "items": {"type": "string"}})
@@ -81,12 +81,12 @@ class ContentMember:
 
     @property
     def said(self) -> str:
-        """What it holds, in words."""
+        """The values that it holds, in words."""
         return f"one of {', '.join(self.words)}" if self.words else self.kind.said
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """What it holds, as a JSON schema."""
+        """The values that it holds, as a JSON schema."""
         also = f" Also taken as {', '.join(self.aliases)}." if self.aliases else ""
         words = {"enum": list(self.words)} if self.words else {}
         return {**self.kind.schema, **words, "description": self.means + also}
@@ -107,14 +107,14 @@ class ContentShape:
 
     @property
     def takes(self) -> str:
-        """What it takes, as one sentence; what must be there is told apart."""
+        """The members that it takes, as one sentence; required ones are listed apart."""
         must = [one.name for one in self.members if one.required]
         may = [one.name for one in self.members if not one.required]
         return f"{self.type} takes {', '.join(must)} (required), {', '.join(may)}"
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """What it takes, as a JSON schema."""
+        """The members that it takes, as a JSON schema."""
         return {
             "type": "object",
             "description": f"{self.takes}.{self.note and ' '}{self.note}",
@@ -340,7 +340,7 @@ TAG_CHANGES: Final = ContentShape(
         one for one in _STATE_CHANGE.members if one.name in {"add", "remove", "tag", "action"}
     ),
 )
-"""What may stand in the `state_tag_changes` of a state change."""
+"""The members of `state_tag_changes` of a state change."""
 
 
 def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:

@@ -137,7 +137,7 @@ class SpokenTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """What supports a new thing: authority, confidence, evidence, where and when it was told.
+    """The support of a new thing: authority, confidence, evidence, where and when it was told.
 
     `audience` is who may know of it; None: whoever may know of the evidence.
     """

@@ -187,7 +187,7 @@ def together(one: Moment, other: Moment) -> bool:
 
 # Statements of tags: what a sentence says of a state.
 #
-# Who says in words that somebody is dead says the same as who changes their state.
+# A statement that somebody is dead says the same as a change of their state.
 
 _ANEW: Final = frozenset({"again", "now", "still"})
 """Words that say of a state when, and not which."""

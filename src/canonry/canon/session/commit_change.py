@@ -507,7 +507,7 @@ async def standing_beside(
     involved: Sequence[str],
     look: Callable[[SliceView], tuple[str, ...]],
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """What `look` warns of, as far as all may know it who know of the word; what that rests on."""
+    """The warnings of `look` that all readers of the word may know, and the keys behind them."""
     cited = () if backing.audience is not None else tuple(one.ref for one in backing.evidence)
     audience = await audience_for(canon, (*involved, *cited), backing.audience)
     return await judged_by(canon, backing.space, look, audience)

@@ -31,7 +31,7 @@ ServerEntry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What decides where programs keep their settings; a value, so that any system can be tried."""
+    """The system, as it decides where programs keep settings; a value, so that tests try any."""
 
     platform: str
     home: Path

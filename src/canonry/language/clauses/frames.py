@@ -176,7 +176,7 @@ class Measured(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """What is counted or measured, from a least to a most; `about` where it is not exact."""
+    """A count or a measure, from a least to a most; `about` where it is not exact."""
 
     low: float
     high: float

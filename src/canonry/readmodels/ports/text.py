@@ -23,7 +23,7 @@ NUMBER_BYTES: Final = 4
 
 
 class Purpose(StrEnum):
-    """What a text is embedded for; some models tell a question from what may answer it."""
+    """The use of an embedded text; some models tell a question from a passage that answers it."""
 
     QUERY = "query"
     PASSAGE = "passage"
@@ -201,7 +201,7 @@ class Vectors(Protocol):
 
     @abstractmethod
     async def status(self) -> Sequence[VectorStatus]:
-        """What is there of each model, in order of their first batches."""
+        """The cursor of each model, in the order of their first batches."""
 
     @abstractmethod
     async def cursors(self) -> Mapping[EmbeddingModel, str]:

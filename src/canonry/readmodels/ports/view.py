@@ -25,7 +25,7 @@ class Page(Generic[T_co]):
     total: int
 
 
-# What every view is: it shows what commits made of things, up to a cursor.
+# Every view shows what commits made of things, up to a cursor.
 #
 # A ledger writes its own views with each commit. A projection is kept by another engine than the
 # ledger's, in another process, on another machine, and may lag behind: the projector of

@@ -133,7 +133,7 @@ _Encode: TypeAlias = Callable[[Sequence[str], Purpose], Sequence[Sequence[float]
 
 
 class Library(StrEnum):
-    """Who runs the model, by the name of its package."""
+    """The name of the package that runs the model."""
 
     FASTEMBED = "fastembed"
     SENTENCE_TRANSFORMERS = "sentence_transformers"

@@ -116,7 +116,7 @@ def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimesMeant:
-    """What a question says of when, by which calendar, and the times of the events it names."""
+    """The times that a question names, their calendar, and the times of the events it names."""
 
     text: str
     calendar: Calendar
@@ -124,7 +124,7 @@ class TimesMeant:
 
 
 async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
-    """What the question says of when; None where it does not, or beside nothing that is known."""
+    """The times that the question names; None where it names none, or no known event."""
     calendar = await _calendar(canon, query.spaces)
     asked = read_times(query.text, calendar, Instant(0))
     events = [await _anchored(canon, query, anchor) for anchor in asked.anchors]

@@ -87,7 +87,7 @@ class Block:
         for start in range(0, len(found), _COMPARED_AT_ONCE):
             some = found[start : start + _COMPARED_AT_ONCE]
             first, end = int(some[0]), int(some[-1]) + 1
-            # What lies side by side is read where it is; the rest has to be copied together.
+            # Rows that lie side by side are read where they are; others have to be copied together.
             vectors = self.vectors[first : end if end - first == len(some) else 0]
             if len(vectors) != len(some):
                 vectors = self.vectors[some]

@@ -223,7 +223,7 @@ class Projector:
                 if isinstance(view, Following):
                     await view.reach(space, position)
                     continue
-                # What was appended past that meanwhile may not be in the state yet.
+                # The state may not show yet what was appended past that meanwhile.
                 limit, log = min(PAGE, position - cursor), self.copied or self.ledger
                 commits = await log.read(space, after=cursor, limit=limit)
                 await view.apply(await self.as_they_are(commits))

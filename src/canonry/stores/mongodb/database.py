@@ -296,7 +296,7 @@ class MongoDatabase:
 T = TypeVar("T")
 
 _SETTLES: Final = 60_000
-"""What is written is seen by everybody after so many milliseconds of the server's clock."""
+"""Everybody sees a write after so many milliseconds of the server's clock."""
 
 _ALONGSIDE: Final = 4096
 _CURSORS: Final = 64
@@ -442,7 +442,7 @@ _BELIEVED: Final = 2.0
 
 
 class WriterGate:
-    """Who may append."""
+    """Decides which process may append."""
 
     def __init__(self, database: MongoDatabase, identities: Identities) -> None:
         """Share `database` with the ledger."""
@@ -516,7 +516,7 @@ class WriterGate:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _held(self) -> BsonDocument | None:
-        """Who keeps others out; whoever did not say so for long does not any more."""
+        """The process that keeps others out; it loses that right when it is silent for long."""
         turns = self._database.latest("writers")
         found = await turns.find_one({"_id": _NAME})
         if found is None or found["until"] >= await self._database.now():

@@ -600,7 +600,7 @@ class Checkpoints:
             self._anchor.look()
             self._own.set_busy_timeout(0)
             try:
-                # What takes time goes first, because only the other one keeps writers out.
+                # The long part goes first, because only the other one keeps writers out.
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:

@@ -122,7 +122,7 @@ SOUGHT: Final = {
 
 
 async def titles(backend: Backend, text: str, **more: Any) -> list[str]:
-    """What is found, in order."""
+    """The hits, in order."""
     query = CatalogQuery(**{"project": PROJECT, "text": text, "limit": 50, **more})
     return [entity.name for entity in (await backend.canon.catalog.search(query)).entities]
 

@@ -116,13 +116,13 @@ def a_lamp_schema(version: str) -> RegisteredSchema:
 
 
 def said(lamp: str, name: str, **fields: Any) -> Made:
-    """What a record says of a lamp."""
+    """The fields of a record about a lamp."""
     told = {f"properties.{field}": value for field, value in fields.items()}
     return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
 
 
 async def found(backend: Backend, *texts: str) -> dict[str, list[str]]:
-    """Who is found under each text, by id."""
+    """The entities found under each text, by id."""
     pages = await backend.canon.state.entities_identified(IdentifierQuery(keys=texts))
     return {text: [each.id for each in page.items] for text, page in pages.items()}
 

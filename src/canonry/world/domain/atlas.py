@@ -390,7 +390,7 @@ class MergedAtlas:
 
 
 def differences(before: Atlas, after: Atlas) -> list[Difference]:
-    """What one world says otherwise than another, in the order of the paths."""
+    """The differences between two worlds, in the order of the paths."""
     found = _different(_tree(before), _tree(after), "")
     return sorted(found, key=lambda each: each.path)
 

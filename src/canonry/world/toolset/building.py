@@ -349,7 +349,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 PROPOSERS: Final = frozenset({"Narrative", "Encounter", "World", "Planner"})
 ENQUEUERS: Final = frozenset({"World", "Encounter"})
 OVERSEERS: Final = frozenset({"World", "Canonicality"})
-"""Who sees every proposal; others see their own."""
+"""The agent types that see every proposal; others see their own."""
 PAGE: Final = 20
 PAGE_MAX: Final = 100
 

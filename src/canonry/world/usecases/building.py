@@ -80,7 +80,7 @@ from canonry.world.usecases.worlds import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieBetween:
-    """What ties the realm or location `start` to a realm; both are named by key or id."""
+    """The tie of the realm or location `start` to a realm; both are named by key or id."""
 
     start: str
     kind: Tie

@@ -224,7 +224,7 @@ class _Search:
     async def ways(
         self, place: EntityId, waiting: Sequence[tuple[int, EntityId]]
     ) -> Sequence[KnownWay]:
-        """What leads out of a place; those that will be asked for next are read along."""
+        """The ways out of a place; those that will be asked for next are read along."""
         if place not in self.exits:
             group = dict.fromkeys([place, *(each for _, each in waiting[:_GROUP])])
             wanted = [each for each in group if each not in self.exits]

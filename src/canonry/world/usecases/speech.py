@@ -335,7 +335,7 @@ _ATTEMPTS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedArc:
-    """What an arc is to have: places, factions by their lore, themes in words, so many beats."""
+    """The wished parts of an arc: places, factions by their lore, themes, number of beats."""
 
     seed: str
     locations: tuple[str, ...] = ()

@@ -359,7 +359,7 @@ class WorldDraft:
 
     @property
     def backing(self) -> Backing:
-        """What stands behind all that is written."""
+        """The backing of all that is written."""
         return Backing(
             space=self.space,
             authority=Authority.GM,

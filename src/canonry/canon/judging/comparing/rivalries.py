@@ -49,7 +49,7 @@ _SAYS: Final = "one says what the other denies"
 
 
 def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """What one frame says and the other of the same verb denies."""
+    """The claim of one frame that the other of the same verb denies."""
     if one.negative == other.negative:
         return None
     said, denial = (other, one) if one.negative else (one, other)
@@ -114,7 +114,7 @@ def _same_time(said: Frame, denial: Frame) -> bool:
 
 
 def _again(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | None:
-    """What is told as holding after it was said to have ended."""
+    """A claim that something holds after it was said to have ended."""
     first = When.LATER if denial is one else When.EARLIER
     again = denial.ends and setting.when is first and not said.past and said.when == denial.when
     return possible("what had ended is told again as holding") if again else None
@@ -163,7 +163,7 @@ def tells_an_end(frame: Frame) -> bool:
 
 
 def ended(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
-    """What one frame says has ended, and the other says holds."""
+    """The state that one frame ends and the other says holds."""
     if one.negative or other.negative:
         return None
     if _ending(one) is not None:
@@ -223,7 +223,7 @@ _CALL: Final = frozenset(map(lemma, ("call", "name")))
 
 
 class Attribute(NamedTuple):
-    """What something has: which attribute, whose, its value, and how it is introduced."""
+    """An attribute of something: its name, owner and value, and the word that introduces it."""
 
     name: str
     extras: frozenset[str]

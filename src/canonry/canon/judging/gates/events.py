@@ -153,7 +153,7 @@ DEPTH_MAX: Final = 8
 
 
 def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Who acts at a place is there, or in a place within it, at that time.
+    """The actors of an event are at its place, or in a place within it, at that time.
 
     Only an event that names its place can contradict; a participant of a scene is where it is set.
     """

@@ -35,7 +35,7 @@ CONTENT_READABLE: Final = Gate(id="gate:content-readable", examine=_examine_cont
 
 
 def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """What a proposal builds on has become canon itself."""
+    """A proposal builds only on proposals that have become canon."""
     waiting: list[str] = []
     for needed in sorted(dependencies_of(candidate)):
         proposal = view.thing(needed)
@@ -67,7 +67,7 @@ DEPENDENCY_ACCEPTED: Final = Gate(
 
 
 def _examine_references_exist(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Whatever a proposal names exists in its own universe."""
+    """Everything that a proposal names exists in its own universe."""
     if isinstance(candidate.content, Unreadable):
         return
     for reference in references_of(candidate.content):
@@ -84,7 +84,7 @@ REFERENCES_EXIST: Final = Gate(id="gate:references-exist", examine=_examine_refe
 
 
 def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Whatever a proposal names is of the kind that its place asks for."""
+    """Everything that a proposal names is of the kind that its place asks for."""
     match candidate.content:
         case EntityContent(derives_from=archetype) as content if archetype is not None:
             yield from _archetype(content, archetype, view)

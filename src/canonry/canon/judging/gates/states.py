@@ -152,9 +152,9 @@ STATE_TAGS_EXCLUSIVE: Final = Gate(
 
 
 def _examine_entity_restated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """What is said anew of a known entity is written as from a word that may.
+    """A new value for a known entity replaces the old one if its authority is not lower.
 
-    What a lower word says otherwise than a higher one stays for review.
+    A value of lower authority than the one that stands waits for review.
     """
     content = candidate.content
     if not isinstance(content, EntityContent):
@@ -177,9 +177,9 @@ ENTITY_RESTATED: Final = Gate(id="gate:entity-restated", examine=_examine_entity
 
 
 def _examine_functional_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Who can be at one place only, or have one owner only, does.
+    """An entity is at one place and has one owner, where the type of relation allows one only.
 
-    Nor has one relation two values of a property. A later relation takes over from the one that
+    A relation has one value for each property. A later relation takes over from the one that
     held until then, and an earlier one holds until the next; two that were told with the same time
     contradict each other.
     """

@@ -259,7 +259,7 @@ async def _mended(shards: Shards, space: SpaceId) -> None:
 
 @dataclass(slots=True)
 class _Digests:
-    """What both sides hold, each commit as a `line` of an export."""
+    """The commits that both sides hold, each as a `line` of an export."""
 
     line: Callable[[Sealed], bytes]
     mine: Any = field(default_factory=sha256)

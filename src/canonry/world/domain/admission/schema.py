@@ -293,7 +293,7 @@ _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
 def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
-    """What a text says is so and the world does not, if it says such a thing."""
+    """A claim of the text that the world does not hold, if there is one."""
     known = frozenset(exits)
     for sentence in _SENTENCE.findall(text):
         if _UNREAL.search(sentence):

@@ -231,7 +231,7 @@ def _ways_to_say(thing: Nameable) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 def _named(words: Sequence[SpokenWord], names: NamesByStem) -> Iterator[Named]:
-    """What is named, the longest names first, so that no word belongs to two."""
+    """The named things, the longest names first, so that no word belongs to two."""
     stems = [lemma(word.text) for word in words]
     taken: set[int] = set()
     found: list[Named] = []
@@ -284,7 +284,7 @@ class NarratedScene:
     lore: tuple[ToldOfWorld, ...] = ()
 
     def gone(self, person: Person) -> Rejection | None:
-        """What keeps somebody from taking part in what happens there."""
+        """The reason that keeps somebody from taking part in an event there."""
         place = EntityId(self.place.id)
         return missing(person, place, f"{person.name} is not there")
 
@@ -297,7 +297,7 @@ class NarratedScene:
 
     @property
     def present(self) -> tuple[Person, ...]:
-        """Who is there and lives."""
+        """The living who are there."""
         return tuple(person for person in self.people if self.gone(person) is None)
 
     @property

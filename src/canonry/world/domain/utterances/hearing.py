@@ -653,7 +653,7 @@ class UtteranceQuestion:
 def question_about(
     text: str, subject: Nameable, known: Sequence[Nameable], previous: Iterable[str] = ()
 ) -> UtteranceQuestion:
-    """What is asked, within the bounds of what a model is told."""
+    """The question, within the bounds of what a model is given."""
     said = text[:UTTERANCE_MAX]
     stems = {lemma(word) for word in terms_of(said)}
     near = sorted(known, key=lambda each: stems.isdisjoint(map(lemma, terms_of(each.name))))

@@ -47,7 +47,7 @@ class SpokenWord:
 
 
 class ClauseKind(StrEnum):
-    """What a clause is."""
+    """The kind of a clause."""
 
     DOING = "doing"
     SAYING = "saying"

@@ -595,7 +595,7 @@ async def _judged(
 
 
 async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
-    """What was staged within a day, as far as whoever proposes may know of it."""
+    """The proposals staged within a day, as far as the proposer may know of them."""
     spaces = frozenset((space,))
     total = (await canon.documents.proposals(ProposalQuery(spaces=spaces, limit=1))).total
     query = ProposalQuery(spaces=spaces, limit=STAGED_MAX, offset=max(0, total - STAGED_MAX))
