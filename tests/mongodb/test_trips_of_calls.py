@@ -7,7 +7,7 @@ for more, and how many at most. Whoever brings one down corrects the table; nobo
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from functools import partial
@@ -26,7 +26,7 @@ from typing_extensions import override
 from canonry.canon.session.canon import Canon
 from canonry.stores.mongodb import MongoDatabase, database
 from tests.conformance.mongodb_store import require_server
-from tests.postgres.test_trips_of_calls import most_of, require
+from tests.postgres.test_trips_of_calls import fits, most_of, require
 from tests.toolsets.test_on_mongodb import composer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
@@ -35,6 +35,10 @@ ASIDE = frozenset(("hello", "endSessions"))
 
 FAR = 0.02
 """So many seconds further away is the server, so that what goes out together is seen to."""
+
+ROUNDS = 3
+"""On a busy machine commands that go out together can go out one after the other, which adds waits
+and never takes one away: the least of so many rounds counts."""
 
 COMMANDS = {
     "canon open": 4,
@@ -128,7 +132,14 @@ async def test_no_call_sends_more_commands_than_is_said(
 async def test_no_call_waits_more_often_than_is_said(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require(await most_of(compose, monkeypatch, Waits(monkeypatch)), WAITS)
+    waits, played = Waits(monkeypatch), list[Mapping[str, int]]()
+    while len(played) < ROUNDS and not (played and fits(least_of(played), WAITS)):
+        played.append(await most_of(compose, monkeypatch, waits))
+    require(least_of(played), WAITS)
+
+
+def least_of(played: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
+    return {name: min(each[name] for each in played) for name in played[0]}
 
 
 def heard_by(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:

@@ -107,6 +107,34 @@ async def test_a_statement_that_takes_too_long_is_stopped_by_the_server(
     assert caught.value.code == "store.deadline"
 
 
+async def test_statements_that_the_server_forgot_are_sent_anew(database: Database) -> None:
+    async def forget(db: PgConnection) -> None:
+        await db.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+
+    async def write(db: PgConnection) -> list[tuple[object, ...]]:
+        return await fetched(db, "SELECT %s::int", (1,))
+
+    for ask in (database.attempt, database.writing):
+        for _ in range(10):  # so often that the driver has them prepared
+            assert await ask(write) == [(1,)]
+        await database.attempt(forget)
+
+        assert await ask(write) == [(1,)]
+
+
+async def test_a_cancelled_block_leaves_no_connection_in_doubt(database: Database) -> None:
+    async def wait(db: PgConnection) -> None:
+        used.append(db)
+        await fetched(db, "SELECT pg_sleep(100)")
+
+    used: list[PgConnection] = []
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.ensure_future(database.writing(wait)), 0.2)
+
+    assert [each.closed for each in used] == [True]
+    assert await database.rows("SELECT 1") == [(1,)]
+
+
 async def test_a_text_with_nul_is_refused_and_the_connection_goes_on(database: Database) -> None:
     with pytest.raises(InvalidInput) as caught:
         await database.rows("SELECT %s::text", ("a\0b",))

@@ -226,13 +226,17 @@ class Database:
             db: PgConnection | None = None
             try:
                 with _left_alone():
-                    async with self._pool.connection() as db:
+                    async with self._pool.connection() as db, _dropped_if_it_forgets(db):
                         self._follow(db)
                         return await work(db)
             except CONTENDED as error:
                 if not left:
                     raise as_canonry(error) from error
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except (
+                psycopg.OperationalError,
+                psycopg.InterfaceError,
+                psycopg.errors.InvalidSqlStatementName,
+            ) as error:
                 lost = db is None or db.closed or db.broken
                 if not left or not lost or self._work.is_closed or time.monotonic() > ends:
                     raise await self._told(error) from error
@@ -276,6 +280,20 @@ class Database:
         return await self.attempt(lambda db: written(db, work))
 
 
+@asynccontextmanager
+async def _dropped_if_it_forgets(db: PgConnection) -> AsyncIterator[None]:
+    """Close a connection whose server has not prepared a statement that the driver counts on.
+
+    The driver counts on what it sent, also where a cancelled or failed statement before it made
+    the server skip it. The server refused the whole block, so that it may be sent again.
+    """
+    try:
+        yield
+    except psycopg.errors.InvalidSqlStatementName:
+        await db.close()
+        raise
+
+
 @contextmanager
 def _left_alone() -> Iterator[None]:
     """Let nobody wait for a server that says nothing, not even to a call that has ended.
@@ -315,6 +333,10 @@ async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], A
                 await run(db, statement)
             result = await work(db)
             await run(db, "COMMIT")
+    except asyncio.CancelledError:
+        # Nobody knows which of the statements the server has seen.
+        await db.close()
+        raise
     except BaseException:
         if untold is not None:
             _UNTOLD[db] = untold  # it is taken back as well
