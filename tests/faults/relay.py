@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 
@@ -29,12 +29,19 @@ class Relay:
         except OSError:  # the server is away, and whoever asks sees that
             writer.transport.abort()
             return
-        self._lines |= {writer, server}
-        with suppress(ConnectionError):
-            await asyncio.gather(
-                self._pass(client, server, asks=True), self._pass(answers, writer, asks=False)
-            )
-        self._lines -= {writer, server}
+        both = {writer, server}
+        self._lines |= both
+        passing = [
+            asyncio.ensure_future(self._pass(client, server, asks=True)),
+            asyncio.ensure_future(self._pass(answers, writer, asks=False)),
+        ]
+        try:
+            await asyncio.gather(*passing)
+        except ConnectionError:
+            for each in both:
+                each.transport.abort()
+            await asyncio.gather(*passing, return_exceptions=True)
+        self._lines -= both
 
     async def cut(self) -> None:
         """Drop every line, whatever is under way on it; who comes next is let through."""
@@ -59,10 +66,16 @@ async def relayed_url(url: str) -> AsyncIterator[tuple[Relay, str]]:
     """A relay, and the address of the server behind it."""
     relay, port = Relay(), urlsplit(url).port
     assert port is not None
-    server = await asyncio.start_server(
-        lambda reader, writer: relay.carry(reader, writer, port), "127.0.0.1", 0
-    )
+    carrying: set[asyncio.Task[None]] = set()
+
+    def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        carrying.add(asyncio.ensure_future(relay.carry(reader, writer, port)))
+
+    server = await asyncio.start_server(carry, "127.0.0.1", 0)
     here = server.sockets[0].getsockname()[1]
     yield relay, url.replace(f":{port}", f":{here}")
-    await relay.cut()
     server.close()
+    relay.away = True
+    while any(not each.done() for each in carrying):
+        await relay.cut()
+        await asyncio.wait(carrying, timeout=0.05)
