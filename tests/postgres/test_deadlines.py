@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,10 +12,11 @@ from canonry.gateway.limits import within
 from canonry.log.commits import Appended
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection, fetched
+from canonry.stores.postgres.ledger import PostgresLedger
 from canonry.stores.postgres.store import prepare
 from canonry.testing.conformance.kit import present
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.conformance.postgres_store import URL, dropped, schemas
 from tests.server.recall_world import becomes
@@ -120,6 +122,29 @@ async def test_statements_that_the_server_forgot_are_sent_anew(database: Databas
         await database.attempt(forget)
 
         assert await ask(write) == [(1,)]
+
+
+async def test_a_lock_is_let_go_of_where_the_server_forgot_the_statement() -> None:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    name, ledgers = f"test_{uuid4().hex}", list[PostgresLedger]()
+    async with AsyncExitStack() as closing:
+        for n in range(2):
+            database = Database(URL, name, connections=1)
+            closing.push_async_callback(database.close)
+            await database.open()
+            ledgers.append(PostgresLedger(database, HandClock(), CountingIdentities(prefix=n)))
+        first, second = ledgers
+        for _ in range(10):  # so often that the driver has its statements prepared
+            async with first.exclusive():
+                pass
+
+        async with first.exclusive():
+            assert first._own is not None
+            await first._own.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+
+        async with asyncio.timeout(5), second.exclusive():
+            pass
 
 
 async def test_a_cancelled_block_leaves_no_connection_in_doubt(database: Database) -> None:

@@ -189,8 +189,22 @@ class Database:
             Unavailable: as `canonry.stores.postgres.database` says.
         """
         with self.begun(), translated():
-            async with self._pool.connection() as db:
+            async with self._pooled() as db:
                 yield db
+
+    @asynccontextmanager
+    async def _pooled(self) -> AsyncIterator[PgConnection]:
+        """A connection of the pool, closed where its server forgot what the driver prepared.
+
+        The driver counts on what it sent, also where a cancelled or failed statement before it made
+        the server skip it. The server refused the whole block, so that it may be sent again.
+        """
+        async with self._pool.connection() as db:
+            try:
+                yield db
+            except psycopg.errors.InvalidSqlStatementName:
+                await db.close()
+                raise
 
     async def _told(self, error: psycopg.Error) -> CanonryError:
         """What a failure means; a pool that waits in vain does not say that the server is away."""
@@ -226,7 +240,7 @@ class Database:
             db: PgConnection | None = None
             try:
                 with _left_alone():
-                    async with self._pool.connection() as db, _dropped_if_it_forgets(db):
+                    async with self._pooled() as db:
                         self._follow(db)
                         return await work(db)
             except CONTENDED as error:
@@ -278,20 +292,6 @@ class Database:
     async def writing(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """What `work` writes, all or nothing; durable on return."""
         return await self.attempt(lambda db: written(db, work))
-
-
-@asynccontextmanager
-async def _dropped_if_it_forgets(db: PgConnection) -> AsyncIterator[None]:
-    """Close a connection whose server has not prepared a statement that the driver counts on.
-
-    The driver counts on what it sent, also where a cancelled or failed statement before it made
-    the server skip it. The server refused the whole block, so that it may be sent again.
-    """
-    try:
-        yield
-    except psycopg.errors.InvalidSqlStatementName:
-        await db.close()
-        raise
 
 
 @contextmanager

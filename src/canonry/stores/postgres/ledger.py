@@ -504,5 +504,9 @@ class PostgresLedger(Ledger):
                 yield
             finally:
                 self._owner = self._own = None
-                with suppress(psycopg.Error):  # a connection that is lost has let go of its locks
+                try:
                     await run(db, _NO_LONGER, (self._database.name,))
+                except BaseException as error:
+                    await db.close()  # a connection that is closed has let go of its locks
+                    if not isinstance(error, psycopg.Error):
+                        raise
