@@ -23,7 +23,7 @@ from canonry.values.errors import Unavailable
 #
 # Uvicorn bounds neither the head of a request nor the time in which it or its body arrives, and
 # counts connections only in order to refuse requests; see
-# `0023-connections-are-bounded-below-asgi`.
+# `0023-bound-connections-below-asgi`.
 
 _IDLE: Final = 0
 _HEAD: Final = 1
