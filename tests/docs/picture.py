@@ -1,19 +1,15 @@
 """The picture of a session on the front page, drawn from a session that was really played."""
 
 import json
-import re
 from collections.abc import Iterator
 from html import escape
 from textwrap import wrap
 from typing import Any
 
 from tests.docs.markdown import ROOT
+from tests.docs.tutorials import CALL
 
 SESSION = ROOT / "docs" / "tutorials" / "game-master.md"
-CALL = re.compile(
-    r"^`(?P<tool>\w+) (?P<given>\{[^\n]*\})`\n\n```json\n(?P<reply>.*?)\n```",
-    re.MULTILINE | re.DOTALL,
-)
 WIDTH, LINE, TOP, LEFT = 860, 20, 44, 22
 COLUMNS = 84
 STYLE = (
@@ -47,7 +43,7 @@ def _lines() -> Iterator[tuple[str, str]]:
         (found["tool"], json.loads(found["given"]), json.loads(found["reply"]))
         for found in CALL.finditer(SESSION.read_text(encoding="utf-8"))
     ]
-    refused = next(each for each in played if each[0] == "propose" and each[2]["accepted"] == 0)
+    refused = next(each for each in played if each[2].get("accepted") == 0)
     stands = refused[2]["verdicts"][0]["against"][0]["id"]
     died = next(each for each in played if stands in json.dumps(each[2]))
     why = next(each for each in played if each[0] == "why" and each[1]["of"] == stands)

@@ -2,7 +2,6 @@
 
 from tests.toolsets.canon.playing import Session
 
-TITLE = "Keep your own records: a personal assistant"
 INVOICE = """Invoice
 Invoice number: INV-2041
 Vendor: Acme Tools Ltd
@@ -20,7 +19,7 @@ My new number is +49 30 1234567.
 
 
 async def play(s: Session) -> None:
-    s.say("A person's own documents and records need no space to be opened: they have 'account'.")
+    # A person's own documents and records belong to the space 'account', which always exists.
     await s.done("spaces")
     await s.done("tell", title="invoice.txt", text=INVOICE)
     await s.done("tell", title="mail.eml", text=MAIL, mime_type="message/rfc822")
@@ -37,23 +36,23 @@ async def play(s: Session) -> None:
             {"type": "task", "title": "Pay INV-2041", "due_date": "2026-02-11"},
         ],
     )
-    s.say("From now on the account is the only space that holds anything, so it is meant.")
+    # Only the account holds anything, so calls that name no space use it.
     await s.done("find", text="who is at acme?")
     await s.done("get", of="INV-2041")
     await s.done("get", of="ann.lee@acme.example")
-    s.say("The same invoice again changes nothing; another source says another total.")
+    # The same invoice again changes nothing; another source gives another total.
     await s.done("tell", title="invoice.txt", text=INVOICE)
     await s.done(
         "tell", records=[{"type": "invoice", "invoice_number": "INV-2041", "amount_due": 450.0}]
     )
     await s.done("why", of="INV-2041", limit=3)
-    s.say("The user looks at the paper and says what is right. That stands, whatever sources say.")
+    # The user corrects the total. The correction outranks all sources.
     await s.done(
         "propose",
         claims=[{"kind": "correction", "of": "INV-2041", "field": "amount_due", "value": 470.0}],
     )
     await s.done("why", of="INV-2041", field="amount_due")
-    s.say("A relation between records, and a claim that has no place among them.")
+    # The account takes a relation between records and refuses a plain fact.
     await s.done(
         "propose",
         claims=[
@@ -61,7 +60,7 @@ async def play(s: Session) -> None:
         ],
     )
     await s.call("propose", claims=[{"kind": "fact", "says": "Ann likes tea"}])
-    s.say("Two records of one person are told apart until somebody says that they are one.")
+    # Two records of one person stay apart until somebody merges them.
     await s.done("tell", records=[{"type": "person", "name": "Ann Lee", "phone": "+49 30 1234567"}])
     await s.call("get", of="Ann Lee")
     pairs = await s.done("review", what="duplicates")
@@ -70,7 +69,7 @@ async def play(s: Session) -> None:
         "decide", verdict="merge", of=[pair["id"], pair["and"]], reason="The user says so."
     )
     await s.done("get", of="Ann Lee", full=True)
-    s.say("What the dates say, what was kept of late, and a brief.")
+    # Read the dates, the latest changes and a brief.
     await s.done("timeline")
     await s.done("changes", limit=3)
     await s.done("context", question="What do I owe Acme?", tokens=250)

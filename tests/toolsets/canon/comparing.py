@@ -1,4 +1,4 @@
-"""The sessions of the tutorials by the plain verbs, and the same by the contracts' toolsets.
+"""The sessions of three agents by the plain verbs, and the same by the contracts' toolsets.
 
 Both make the same truth in one store each; what is compared is what an agent has to say and read.
 """
@@ -34,9 +34,6 @@ class Counted:
     def tokens(self) -> int:
         """About how many, of four characters each."""
         return self.characters // 4
-
-    def say(self, words: str) -> None:
-        """What a script tells its readers costs nothing."""
 
     async def call(self, tool_: str, agent: str | None = None, **arguments: Any) -> Any:
         """The reply, which may be an error."""

@@ -4,7 +4,6 @@ from typing import Any
 
 from tests.toolsets.canon.playing import Session
 
-TITLE = "Keep a game's world: a game master's assistant"
 BOOK = """Saltmere is a harbour town in the fog. Odo Brand keeps the light at Marrow Lighthouse.
 Ilsa Vane sails the Petrel. The silver lantern belongs to Odo Brand.
 Captain Roke leads the Harbour Watch from the Customs House."""
@@ -83,11 +82,11 @@ async def play(s: Session) -> None:
 
 
 async def prepare(s: Session) -> None:
-    s.say("Nothing is kept yet. The assistant opens a space and tells it the setting.")
+    # Open a space in an empty store and add the setting.
     await s.done("spaces")
     await s.done("open", name="Saltmere", about="A harbour town in the fog")
     await s.done("tell", title="The Harbour Book", text=BOOK)
-    s.say("What the book says is proposed in one call. Claims name each other's entities.")
+    # Propose everything in one call; claims name entities of the same call.
     await s.done(
         "propose",
         evidence=["The Harbour Book"],
@@ -113,10 +112,10 @@ async def prepare(s: Session) -> None:
 
 
 async def scene_one(s: Session) -> dict[str, Any]:
-    s.say("The first scene. A new title opens it; each turn gets an id.")
+    # A new title opens a scene; each turn gets an id.
     told = await s.done("tell", scene="Night at the lighthouse", place="Marrow", turns=turns(NIGHT))
     ids = [each["id"] for each in told["turns"]]
-    s.say("What the game master said becomes true, with the turns as evidence.")
+    # Propose what the game master said, with the turns as evidence.
     await s.done(
         "propose",
         claims=[
@@ -146,11 +145,11 @@ async def scene_one(s: Session) -> dict[str, Any]:
 
 
 async def scene_two(s: Session) -> None:
-    s.say("Before the next scene: a brief, and who holds what now and held it before.")
+    # Before the next scene, read a brief and the present and former owners.
     await s.done("context", question="What does Ilsa Vane know and have?", tokens=300)
     await s.done("find", text="who owns the lantern?", kinds=["relation"])
     told = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[:2]))
-    s.say("Somebody new appears, so the entity comes before the turns that it speaks.")
+    # Propose a new character before recording the turns that it speaks.
     await s.done(
         "propose",
         said="Captain Roke says that the man in the grey coat is Tam Wick, his lieutenant.",
@@ -168,7 +167,7 @@ async def scene_two(s: Session) -> None:
             {"kind": "fact", "says": "Tam Wick is suspected of murder", "about": ["Tam"]},
         ],
     )
-    s.say("The assistant slips: Odo is dead. The rules say so, and nothing is undone.")
+    # The assistant forgets that Odo is dead; a gate rejects the claim.
     await s.done(
         "propose",
         said="Odo Brand hands Ilsa the watch badge.",
@@ -178,7 +177,7 @@ async def scene_two(s: Session) -> None:
 
 
 async def scenes_three_and_four(s: Session) -> None:
-    s.say("Two more scenes. A dry run first, because the lantern may be needed later.")
+    # Two more scenes, the first with a dry run.
     told = await s.done(
         "tell", scene="In the Customs House", place="Customs House", turns=turns(CUSTOMS)
     )
@@ -214,7 +213,7 @@ async def scenes_three_and_four(s: Session) -> None:
 
 async def the_end(s: Session, night: dict[str, Any]) -> None:
     told = await s.done("tell", scene="Farewell at Marrow", turns=turns(FAREWELL))
-    s.say("The game master changes his mind: Roke has fled. Why was Odo's death so, again?")
+    # The game master adds that Roke has fled, and asks why Odo is dead.
     await s.done(
         "propose",
         evidence=[told["turns"][2]["id"]],
@@ -225,22 +224,22 @@ async def the_end(s: Session, night: dict[str, Any]) -> None:
     dead = next(each["id"] for each in odo["facts"] if each["says"].endswith("dead"))
     why = await s.done("why", of=dead)
     assert why["because"][0]["id"] == night["turns"][5]["id"]
-    s.say("A name was wrong from the start; the old one still leads there.")
+    # Correct a name; the old one still finds the entity.
     await s.done(
         "propose",
         said="The ship is called the Storm Petrel.",
         claims=[{"kind": "correction", "of": "Petrel", "field": "name", "value": "Storm Petrel"}],
     )
     await s.done("get", of="Petrel")
-    s.say("The wound was a mistake: it never was. What rests on it is told.")
+    # Retcon the wound; the reply lists what depends on it.
     found = await s.done("find", text="Ilsa Vane is wounded", kinds=["fact"])
     await s.done(
         "decide", verdict="retcon", of=[found["found"][0]["id"]], reason="The knife missed her."
     )
-    s.say("What happened, what waits, and what was written last.")
+    # Read the timeline, the queue and the latest changes.
     await s.done("timeline")
     await s.done("review")
     await s.done("changes", limit=5)
-    s.say("What nobody has said is not known.")
+    # Nothing is found where nothing was recorded.
     await s.done("find", text="dragon")
     await s.call("get", of="Captain Rook")

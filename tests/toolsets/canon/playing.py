@@ -1,4 +1,4 @@
-"""Playing a session: an agent's calls through a real client over stdio, written down as a page."""
+"""Play a session: an agent's calls through a real client over stdio."""
 
 import json
 import os
@@ -16,40 +16,27 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.cli.run import SOURCE
 from tests.said import said
 
-PAGES = Path(__file__).parents[3] / "docs" / "tutorials"
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NOW = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
-CHARACTERS = 4
-"""So many characters count as a token, of arguments and replies alike."""
 
 
 @dataclass
 class Session:
-    """A client at its server; every call and its reply goes into the transcript."""
+    """A client at its server; `shown` is the last reply as a page shows it."""
 
     client: Client
-    lines: list[str] = field(default_factory=list)
-    calls: int = 0
-    characters: int = 0
+    shown: str = ""
     longest: int = 0
     ids: dict[str, str] = field(default_factory=dict)
 
-    def say(self, words: str) -> None:
-        """What the agent does and why, in the page."""
-        self.lines += ["", words]
-
     async def call(self, tool_: str, **arguments: Any) -> dict[str, Any]:
-        """The reply, which may be an error; both sides are written down."""
+        """Return the reply, which may be an error."""
         result = await self.client.call_tool(tool_, arguments)
         assert result.structured_content is None, "the text says it all"
         reply = said(result)
-        given = json.dumps(arguments, ensure_ascii=False)
         text = json.dumps(reply, ensure_ascii=False)
-        self.calls += 1
-        self.characters += len(given) + len(text)
         self.longest = max(self.longest, len(text.encode()))
-        asked = f"`{tool_} {self._stable(given)}`"
-        self.lines += ["", asked, "", "```json", self._pretty(reply), "```"]
+        self.shown = self._pretty(reply)
         return dict(reply)
 
     async def done(self, tool_: str, **arguments: Any) -> dict[str, Any]:
@@ -72,7 +59,7 @@ class Session:
     def _stable(self, text: str) -> str:
         """The text with the same ids and instants whenever it is played."""
         text = _NOW.sub("NOW", text)
-        return _ID.sub(lambda found: self.ids.setdefault(found[0], f"#{len(self.ids) + 1}"), text)
+        return ID.sub(lambda found: self.ids.setdefault(found[0], f"#{len(self.ids) + 1}"), text)
 
 
 Script = Callable[[Session], Awaitable[None]]
@@ -96,14 +83,9 @@ async def at_the_desk(folder: Path, *more: str, mode: Any = "auto") -> AsyncIter
             yield client
 
 
-async def played(folder: Path, title: str, script: Script) -> tuple[str, Session]:
-    """The page that a session makes, and what it took."""
+async def played(folder: Path, script: Script) -> Session:
+    """Play a script on a new store in `folder`."""
     async with at_the_desk(folder) as client:
         session = Session(client)
         await script(session)
-    tokens = session.characters // CHARACTERS
-    tail = (
-        f"\n\nThese are {session.calls} calls with about {round(tokens, -2)} tokens of arguments "
-        f"and replies ({CHARACTERS} characters each).\n"
-    )
-    return f"# {title}\n" + "\n".join(session.lines).rstrip() + tail, session
+    return session

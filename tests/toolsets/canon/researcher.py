@@ -2,7 +2,6 @@
 
 from tests.toolsets.canon.playing import Session
 
-TITLE = "Keep a study: a researcher with contradicting sources"
 GAZETTE = """The Iron Bridge at Harrow was opened on 4 May 1931.
 Its engineer was Clara Holt. It is 212 metres long."""
 MEMOIR = """I remember the opening of the Iron Bridge well. The bridge at Harrow was opened in 1932.
@@ -12,11 +11,11 @@ Mrs Holt spoke well. Her health is good."""
 
 
 async def play(s: Session) -> None:
-    s.say("A study is a space of its own. Each source is told as it is.")
+    # A study has its own space. Each source is recorded as it is.
     await s.done("open", name="Harrow bridges", about="When they were built, and by whom")
     gazette = await s.done("tell", title="County Gazette 1931", text=GAZETTE)
     memoir = await s.done("tell", title="Memoir of J. Pike", text=MEMOIR)
-    s.say("What the Gazette says is proposed, then what the memoir says.")
+    # Propose what the Gazette says.
     await s.done(
         "propose",
         evidence=[gazette["passages"][0]["id"]],
@@ -44,7 +43,7 @@ async def play(s: Session) -> None:
             },
         ],
     )
-    s.say("The memoir contradicts it. Both are kept apart: the verdict names what it is against.")
+    # The memoir contradicts it; the verdict names the conflicting fact.
     said = await s.done(
         "propose",
         evidence=[memoir["passages"][0]["id"]],
@@ -62,11 +61,11 @@ async def play(s: Session) -> None:
             {"kind": "state", "of": "Clara Holt", "tags": ["dead"], "when": "1930-12-31"},
         ],
     )
-    s.say("What waits for a decision, and why the first claim was refused.")
+    # Read the queue and the reason of the first rejection.
     await s.done("review")
     refused = next(row for row in said["verdicts"] if row["verdict"] != "accepted")
     await s.done("why", of=refused["proposal"])
-    s.say("A third source, of the day itself, decides it. The researcher says so, with a reason.")
+    # A third source settles it; the researcher retcons with a reason.
     letter = await s.done("tell", title="Letter of 6 May 1931", text=LETTER)
     await s.done(
         "propose",
@@ -84,7 +83,7 @@ async def play(s: Session) -> None:
         reason="The letter has her speak at the opening; the memoir is wrong on both.",
     )
     await s.done("get", of="Clara")
-    s.say("What holds now, with all that it rests on; and what a reader may be told.")
+    # Read what holds now with its evidence.
     found = await s.done("find", text="when was the bridge opened?")
     fact = next(row["id"] for row in found["found"] if row["kind"] == "fact")
     await s.done("why", of=fact, full=True)

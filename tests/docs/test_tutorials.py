@@ -1,0 +1,30 @@
+"""Each tutorial shows what its calls return, and takes five minutes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.tutorials import CALL, PAGES, played
+
+WORDS_MAX = 750
+USERS = {"game-master", "personal-assistant", "development-team", "novelist"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+async def test_a_tutorial_shows_the_replies_to_its_calls(page: Path, tmp_path: Path) -> None:
+    again = "write them with `python -m tests.docs.tutorials`"
+
+    assert await played(page, tmp_path) == page.read_text(encoding="utf-8"), again
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_is_short_and_each_block_of_it_is_played(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert len(text.split()) <= WORDS_MAX
+    assert text.count("```json") == 2 * len(CALL.findall(text))
+
+
+def test_each_user_has_a_tutorial() -> None:
+    assert {page.stem for page in PAGES} == USERS
