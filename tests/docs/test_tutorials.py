@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.tutorials import CALL, PAGES, played
 
-WORDS_MAX = 750
+WORDS_MAX = 800
 USERS = {"game-master", "personal-assistant", "development-team", "novelist"}
 
 
