@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 from canonry.canon.session.caller import LastUsed
 from tests.docs.markdown import ROOT
@@ -23,7 +23,7 @@ from tests.toolsets.canon.playing import ID
 PICTURE: Final = ROOT / "docs" / "pictures" / "inspector.png"
 TUTORIAL: Final = ROOT / "docs" / "tutorials" / "game-master.md"
 SHOWN: Final = "Odo Brand is dead"
-SIZE: Final = {"width": 1000, "height": 720}
+SIZE: Final[ViewportSize] = {"width": 1000, "height": 720}
 
 
 async def a_played_store() -> tuple[Desk, str]:
