@@ -18,12 +18,17 @@ FACE: Final = Face(
     server_name="canonry",
     contract_version="1.0.0",
     instructions=(
-        "Before you state something, look: find by words, get by name, context for a brief. "
-        "When somebody says, writes or sends something, tell it: you get ids to cite. What you "
-        "want to be true from now on, propose with these ids as evidence: it is judged at once, "
-        "and the verdict says what stands against it. why shows what a thing rests on, changes "
-        "what is new. Names serve wherever ids do. Say where a truth comes from, and say so when "
-        "nothing is known."
+        "Canonry keeps canon: accepted facts with their evidence.\n"
+        "Before you state a fact, look it up: find searches, get reads one item, context writes a "
+        "brief.\n"
+        "Record messages, documents and dialogue with tell. It returns ids to cite.\n"
+        "Make a claim canon with propose, and cite those ids as evidence. Rules judge it at once, "
+        "and the verdict lists conflicts.\n"
+        "Correct a fact with propose and replaces. Undo a mistake with decide and retcon.\n"
+        'Keep a secret with for, such as ["gm"].\n'
+        "why explains a fact, and changes lists what is new.\n"
+        "You can use a name wherever an id is accepted.\n"
+        "Cite the source of each fact, and say so when nothing is known."
     ),
 )
 

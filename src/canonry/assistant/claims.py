@@ -139,35 +139,49 @@ _OTHERS: Final[Mapping[str, type]] = {"replaces": Fact, "caused_by": Event}
 
 CLAIM: Final = Field(
     takes(
-        {"kind": enum(*KINDS).but(description="What is claimed.")},
         {
-            "name": named("entity: what it is called."),
+            "kind": enum(*KINDS).but(
+                description="Kind of claim; it decides which other members apply."
+            )
+        },
+        {
+            "name": named("entity: its name."),
             "type": named(
-                "entity: character, faction, location, object, concept, organization (account: "
-                "any); relation: LOCATED_IN, OWNS or any."
+                "entity: character, faction, location, object, concept or organization (account: "
+                "any type); relation: LOCATED_IN, OWNS or any other type."
             ),
             "says": TEXT.but(
-                description="fact: the statement; event: what happened; else description, reason."
+                description="fact: the statement; event: its title; entity: a description; "
+                "correction, merge, retcon: the reason."
             ),
-            "more": TEXT.but(description="event: the same in full."),
-            "about": names("fact, event: whom it is about; else all named."),
-            "who": names("fact, event: who acts in it."),
-            "from": named("relation: whose; merge: who is the same as"),
-            "to": named("relation: to whom or what; merge: who is kept."),
-            "of": named("state, correction: of which entity; retcon: what never was."),
-            "tags": names("state: what begins to hold, like wounded; entity: what holds."),
-            "untags": names("state: what ceases."),
-            "where": named("event: the place."),
-            "when": named("When, in its world: date, RFC 3339 or words."),
-            "caused_by": names("event: ids of its causes."),
-            "replaces": named("fact: id of the fact that it corrects."),
-            "field": named("name, description or any field."),
-            "value": Field({}).but(description="correction: what is right."),
-            "for": names("Who alone may know: gm, names."),
-            "fields": ANYTHING.but(description="Whatever else is known."),
-            "evidence": names("Ids or titles of passages, turns, scenes, documents."),
+            "more": TEXT.but(description="event: a full description."),
+            "about": names("fact, event: entities it is about; default: all that its text names."),
+            "who": names("fact, event: entities that act in it."),
+            "from": named("relation: the entity it starts from; merge: the duplicate."),
+            "to": named("relation: the entity it leads to; merge: the entity to keep."),
+            "of": named("state, correction: the entity; retcon: the item that was never true."),
+            "tags": names("state: tags to add, such as wounded; entity: its first tags."),
+            "untags": names("state: tags to remove."),
+            "where": named("event: the location."),
+            "when": named("Valid time, from when it holds: a date, an RFC 3339 time or words."),
+            "caused_by": names("event: ids of the events that caused it."),
+            "replaces": named("fact: id of the older fact that it corrects."),
+            "field": named("correction: the field to change: name, description or any other."),
+            "value": Field({}).but(description="correction: the right value."),
+            "for": names(
+                "Keep it secret: only these may know it, as gm or names; default everyone."
+            ),
+            "fields": ANYTHING.but(description="Further fields as {name: value}."),
+            "evidence": names(
+                "Ids or titles of the passages, turns, scenes or documents that support it."
+            ),
             "confidence": Field(
-                {"type": "number", "minimum": 0, "maximum": 1, "description": "Default 0.9."}
+                {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                    "description": "0 to 1; default 0.9.",
+                }
             ),
         },
     )

@@ -28,14 +28,22 @@ PAGE_MAX: Final = 50
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 NAME_MAX: Final = 500
-SPACE: Final = TEXT.but(description="Space, if several.")
-AT: Final = TEXT.but(description="As of this time in its world.")
-KNOWN_AT: Final = TEXT.but(description="As known here at this time.")
-FULL: Final = BOOLEAN.but(description="Whole texts, all details.")
+SPACE: Final = TEXT.but(
+    description="Name or id of a space. Default: reads look in all, writes use the last one used."
+)
+AT: Final = TEXT.but(
+    description="Valid time of the state to show: a date, an RFC 3339 time or words; default now."
+)
+KNOWN_AT: Final = TEXT.but(
+    description="Transaction time: use only records made by this date or RFC 3339 time."
+)
+FULL: Final = BOOLEAN.but(description="true returns whole texts and all details; default false.")
 ANYTHING: Final = Field({"type": "object"})
 PAGING: Final[Mapping[str, Field]] = {
-    "limit": INTEGER.but(description="Rows, 1 to 50; else 10."),
-    "cursor": TEXT.but(description="next of the last reply."),
+    "limit": INTEGER.but(description="Number of rows, 1 to 50; default 10."),
+    "cursor": TEXT.but(
+        description="Value of `next` in the previous reply; omit for the first page."
+    ),
 }
 _NAMED_MAX: Final = 50
 _READERS: Final = frozenset({"gm", "everyone"})

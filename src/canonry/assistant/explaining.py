@@ -275,13 +275,14 @@ WHY: Final = Tool(
     name="why",
     title="Why",
     description=(
-        "Why something is so: the words that it rests on, the rule that let it in, who and when, "
-        "what ended it, and what rests on it. Of your own records: who said what of each field."
+        "Explain why an item is canon: its evidence, the rule that admitted it, the author "
+        "and time, what ended it, and what depends on it. For your own records, it shows "
+        'the source of each field. Example: {"of": "<fact id>"}.'
     ),
     input_schema=takes(
-        {"of": named("A fact, event, relation, entity or proposal.")},
+        {"of": named("Name or id of a fact, event, relation, entity or proposal.")},
         {
-            "field": named("Only this field of your record, with its place in the file."),
+            "field": named("Only this field of your record, with its position in the file."),
             "space": SPACE,
             "full": FULL,
             **PAGING,
@@ -295,13 +296,17 @@ WHY: Final = Tool(
 TIMELINE: Final = Tool(
     name="timeline",
     title="Timeline",
-    description="What happened and began to hold, in order; in your account, what dates say.",
+    description=(
+        "List events and the starts of facts in order of valid time; in your account, list "
+        'dated records. Use it to learn what happened in a period. Example: {"about": '
+        '"Hilde", "from": "2026-11-16", "to": "2026-11-22"}.'
+    ),
     input_schema=takes(
         {},
         {
-            "about": named("Only what concerns this entity."),
-            "from": named("Not before: date, RFC 3339 or words."),
-            "to": named("Not after."),
+            "about": named("Name or id of an entity; list only its entries."),
+            "from": named("Earliest valid time: a date, an RFC 3339 time or words."),
+            "to": named("Latest valid time, in the same format."),
             "space": SPACE,
             "full": FULL,
             **PAGING,
@@ -437,11 +442,14 @@ def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
 CHANGES: Final = Tool(
     name="changes",
     title="Changes",
-    description="What was written since you last looked, oldest first; else what is newest.",
+    description=(
+        "List what was recorded since a cursor or time, oldest first; without `since`, list "
+        'the newest records. Example: {"since": "2026-11-21"}.'
+    ),
     input_schema=takes(
         {},
         {
-            "since": named("A cursor of changes, a date or RFC 3339 time."),
+            "since": named("`cursor` of the last changes reply, a date or an RFC 3339 time."),
             "space": SPACE,
             "limit": PAGING["limit"],
         },
@@ -650,15 +658,22 @@ CONTEXT: Final = Tool(
     name="context",
     title="Context",
     description=(
-        "A brief for a model, within a token budget: of a scene with those present, of an entity, "
-        "or of a question. Lines end with ids to cite."
+        "Write a brief for a model within a token budget: about a scene and the entities "
+        "present, an entity, or a question. Each line ends with ids to cite. Example: "
+        '{"of": "Hilde", "question": "Does she own the lighthouse?", "tokens": 400}.'
     ),
     input_schema=takes(
         {},
         {
-            "of": named("Scene or entity."),
-            "question": TEXT.but(maxLength=1_000, description="What the brief is for."),
-            "tokens": COUNT.but(minimum=50, maximum=TOKENS_MAX, description="Budget; 800."),
+            "of": named("Name or id of a scene or entity."),
+            "question": TEXT.but(
+                maxLength=1_000, description="Question that the brief should help answer."
+            ),
+            "tokens": COUNT.but(
+                minimum=50,
+                maximum=TOKENS_MAX,
+                description="Token budget, at least 50; default 800.",
+            ),
             "at": AT,
             "space": SPACE,
         },

@@ -434,16 +434,22 @@ FIND: Final = Tool(
     name="find",
     title="Find",
     description=(
-        "Look by words and meaning for what there is, holds, happened, was said or written; "
-        "without text, list. Tells what holds now."
+        "Search entities, facts, events, relations and documents by words and meaning. Use "
+        "it before you state a fact or when you do not know a name. It returns what holds "
+        'now, or at `at`. Example: {"text": "who owns the lighthouse", "kinds": ["fact"]}.'
     ),
     input_schema=takes(
         {},
         {
-            "text": TEXT.but(maxLength=1_000, description="What to look for; leave out to list."),
-            "kinds": array(enum(*FoundKind)).but(description="Only these; else all."),
-            "about": named("Only what concerns this entity."),
-            "type": named("Only entities of this type."),
+            "text": TEXT.but(
+                maxLength=1_000,
+                description="Words or a question to search for; omit it to list everything.",
+            ),
+            "kinds": array(enum(*FoundKind)).but(
+                description="Return only these kinds; default all."
+            ),
+            "about": named("Name or id of an entity; return only what concerns it."),
+            "type": named("Return only entities of this type, such as character."),
             "at": AT,
             "as_known_at": KNOWN_AT,
             "space": SPACE,
@@ -460,8 +466,9 @@ GET: Final = Tool(
     name="get",
     title="Get",
     description=(
-        "One thing by name or id: an entity with fields, facts and relations, a scene with "
-        "turns, a document with passages, or anything else."
+        "Read one item by name or id: an entity with its fields, facts and relations, a "
+        "scene with its turns, or a document with its passages. Use `at` to read an earlier "
+        'state. Example: {"of": "Hilde", "at": "2026-11-21"}.'
     ),
     input_schema=takes(
         {"of": named("Name, beginning of a name, or id.")},
@@ -506,7 +513,7 @@ THING: Final = Resource(
     uri_template="canon://thing/{thing_id}",
     name="thing",
     title="Thing",
-    description="An entity, fact, event, scene, document or proposal, in full.",
+    description="One entity, fact, event, scene, document or proposal, with all details.",
     mime_type="application/json",
     roles=EVERYBODY,
     read=_thing,
@@ -516,7 +523,7 @@ RESOURCES: Final = (
         uri_template="canon://space/{space_id}",
         name="space",
         title="Space",
-        description="A space, and what it holds.",
+        description="One space and its contents.",
         mime_type="application/json",
         roles=EVERYBODY,
         read=_space,

@@ -423,19 +423,31 @@ PROPOSE: Final = Tool(
     name="propose",
     title="Propose",
     description=(
-        "Claim what is true, one claim or many, with evidence from tell. Rules judge each; the "
-        "verdict names what stands against it. Claims can name entities claimed along with them. "
-        "Keepers carry out corrections, merges, retcons."
+        "Propose claims to make them canon, or correct canon, with evidence from tell. "
+        "Rules judge each claim at once, and the verdict lists conflicts. To correct a "
+        "fact, propose the new fact with `replaces`; to correct a field, use kind "
+        "correction. A claim can name entities that other claims of the call add. Only "
+        'keepers can correct, merge and retcon. Example: {"claims": [{"kind": "fact", '
+        '"says": "Hilde owns the lighthouse."}], "evidence": ["Letter from Hilde"]}.'
     ),
     input_schema=takes(
-        {"claims": array(CLAIM).but(minItems=1, maxItems=CLAIMS_MAX, description="Any order.")},
         {
-            "evidence": names("What all rest on: ids or titles from tell."),
-            "said": TEXT.but(description="Or the words, kept and cited."),
-            "authority": enum(*Authority).but(
-                description="Whose word: source (document), gm (overrules), player, system."
+            "claims": array(CLAIM).but(
+                minItems=1, maxItems=CLAIMS_MAX, description="1 to 20 claims, in any order."
+            )
+        },
+        {
+            "evidence": names("Ids or titles from tell that support every claim."),
+            "said": TEXT.but(
+                description="The quoted words, instead of evidence; they are recorded and cited."
             ),
-            "dry_run": BOOLEAN.but(description="Foretell only."),
+            "authority": enum(*Authority).but(
+                description="Authority behind the claims: source (a document), gm (overrules the "
+                "others), player or system."
+            ),
+            "dry_run": BOOLEAN.but(
+                description="true predicts the verdicts and writes nothing; default false."
+            ),
             "space": SPACE,
         },
     ),

@@ -390,14 +390,17 @@ TOOLS: Final = (
         name="review",
         title="Review",
         description=(
-            "List what waits for somebody: proposals not judged yet or that need review, possible "
-            "conflicts, possible duplicates, unclear values."
+            "List open items that need a decision: proposals that wait or need review, "
+            "possible conflicts, possible duplicates and unclear values. Settle them with "
+            'decide. Example: {"limit": 20}.'
         ),
         input_schema=takes(
             {},
             {
-                "what": enum(*_WHAT).but(description="Else all but duplicates."),
-                "about": named("duplicates: only of this entity."),
+                "what": enum(*_WHAT).but(
+                    description="Kind of open item; default: all except duplicates."
+                ),
+                "about": named("duplicates: list only those of this entity."),
                 "space": SPACE,
                 **PAGING,
             },
@@ -414,22 +417,29 @@ TOOLS: Final = (
         name="decide",
         title="Decide",
         description=(
-            "Say what becomes of it. judge: let the rules decide a proposal. accept, reject: your "
-            "own word. waive: a possible conflict is meant so. merge: two are one; separate: they "
-            "are not. retcon: it never was so. reveal: all may know. end: a relation holds no "
-            "longer. read: an unclear field of a document, by the reading in other."
+            "Decide on an open item, or undo a mistake. judge: let the rules decide a "
+            "proposal. accept, reject: decide a proposal yourself. waive: allow a possible "
+            "conflict. merge: two entities are one. separate: they are not. retcon: the "
+            "item was never true. reveal: let everyone know a secret. end: a relation no "
+            "longer holds. read: set an unclear field of a document to the reading in "
+            '`other`. Example: {"verdict": "retcon", "of": ["<fact id>"], "reason": "Wrong '
+            'Hilde."}.'
         ),
         input_schema=takes(
             {
-                "verdict": enum(*_VERDICTS).but(description="Which."),
-                "of": names("What; merge: who is kept, then the other.").but(minItems=1),
+                "verdict": enum(*_VERDICTS).but(description="The decision to make."),
+                "of": names(
+                    "Names or ids to decide on; merge: the entity to keep, then the duplicate."
+                ).but(minItems=1),
             },
             {
-                "reason": TEXT.but(maxLength=2_000, description="Why."),
-                "other": named("waive: what it perhaps conflicts with."),
-                "along": BOOLEAN.but(description="retcon: what rests on it falls too."),
-                "when": named("end: when, in its world."),
-                "field": named("read: which."),
+                "reason": TEXT.but(maxLength=2_000, description="Reason for the decision."),
+                "other": named("waive: the item it may conflict with; read: the right reading."),
+                "along": BOOLEAN.but(
+                    description="retcon: true also retracts what depends on it; default false."
+                ),
+                "when": named("end: valid time of the end: a date, an RFC 3339 time or words."),
+                "field": named("read: the field of the document."),
                 "space": SPACE,
             },
         ),

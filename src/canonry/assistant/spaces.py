@@ -93,7 +93,10 @@ TOOLS: Final = (
     Tool(
         name="spaces",
         title="Spaces",
-        description="List the spaces that you may see: each keeps a truth of its own.",
+        description=(
+            "List the spaces that you can read, with their contents in a few words. Each "
+            'space has its own canon. Example: {"limit": 20}.'
+        ),
         input_schema=takes({}, dict(PAGING)),
         output_schema=reply_schema({"spaces": ROWS, "total": COUNT}, {}),
         roles=EVERYBODY,
@@ -104,15 +107,16 @@ TOOLS: Final = (
         name="open",
         title="Open a space",
         description=(
-            "Open a new space for what belongs together: a game's world, a study, a company. "
-            "Your own documents and records need none; they have the space 'account'."
+            "Open a new space for a game world, a study or a company. Your own documents "
+            "and records need no new space: use the space 'account'. Example: {\"name\": "
+            '"Saltmere", "about": "A harbour town in a fantasy game."}.'
         ),
         input_schema=takes(
-            {"name": named("What it is called.")},
+            {"name": named("Name of the space.")},
             {
-                "about": TEXT.but(description="What it is about."),
+                "about": TEXT.but(description="One or two sentences that describe it."),
                 "calendar": ANYTHING.but(
-                    description="How it counts days: months [{name, days}], week, eras."
+                    description="Its calendar: months [{name, days}], week, eras; default Gregorian."
                 ),
             },
         ),

@@ -128,8 +128,8 @@ _OPEN_MAX: Final = 500
 _TURN: Final = Field(
     takes(
         {
-            "by": named("Who speaks: gm, user, or a name."),
-            "text": TEXT.but(description="The words."),
+            "by": named("The speaker: gm, user or a name."),
+            "text": TEXT.but(description="The words spoken."),
         },
         {},
     )
@@ -373,26 +373,33 @@ TELL: Final = Tool(
     name="tell",
     title="Tell",
     description=(
-        "Keep what was said, seen or sent, as it came; this makes nothing canon. Text, turns of "
-        "a scene, a file; records in your account. Gives ids to cite in propose."
+        "Record a text, the turns of a scene, a file, or records of your account, "
+        "unchanged. Use it when someone says, writes or sends something. It returns ids to "
+        'cite in propose; it does not make anything canon. Example: {"title": "Letter from '
+        'Hilde", "text": "The lighthouse is mine."}.'
     ),
     input_schema=takes(
         {},
         {
-            "text": TEXT.but(description="A document, message, note."),
-            "title": named("Of the text or file."),
-            "turns": array(_TURN).but(maxItems=TURNS_MAX, description="What was said in a scene."),
-            "scene": named("Scene by title or id; a new title opens one."),
-            "place": named("Place of a new scene."),
-            "when": named("When a new scene plays, in its world."),
-            "for": names("Who alone may know."),
-            "end_scene": TEXT.but(description="Summary that closes it."),
-            "records": array(ANYTHING).but(
-                maxItems=RECORDS_MAX, description="Objects with type and fields as said."
+            "text": TEXT.but(description="Text of a document, message or note."),
+            "title": named("Title of the text or file."),
+            "turns": array(_TURN).but(
+                maxItems=TURNS_MAX, description="Turns of a scene, in order."
             ),
-            "file": TEXT.but(description="A file in base64, with mime_type."),
-            "path": TEXT.but(description="A file on the server, where allowed."),
-            "mime_type": named("Media type of file or text."),
+            "scene": named("Title or id of the scene; a new title opens a scene."),
+            "place": named("Location of a new scene."),
+            "when": named("Valid time of a new scene: a date, an RFC 3339 time or words."),
+            "for": names(
+                "Keep it secret: only these may know it, as gm or names; default everyone."
+            ),
+            "end_scene": TEXT.but(description="Summary of the scene; it closes the scene."),
+            "records": array(ANYTHING).but(
+                maxItems=RECORDS_MAX,
+                description="Account only: objects with a type and any fields.",
+            ),
+            "file": TEXT.but(description="File content in base64; give mime_type too."),
+            "path": TEXT.but(description="Path of a file on the server, if the server allows it."),
+            "mime_type": named("Media type of the file or text, such as application/pdf."),
             "space": SPACE,
         },
     ),
