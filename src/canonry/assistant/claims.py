@@ -165,11 +165,13 @@ CLAIM: Final = Field(
             "where": named("event: the location."),
             "when": named("Valid time, from when it holds: a date, an RFC 3339 time or words."),
             "caused_by": names("event: ids of the events that caused it."),
-            "replaces": named("fact: id of the older fact that it corrects."),
+            "replaces": named(
+                "fact: id of the wrong fact that it corrects; that fact is retconned."
+            ),
             "field": named("correction: the field to change: name, description or any other."),
             "value": Field({}).but(description="correction: the right value."),
             "for": names(
-                "Keep it secret: only these may know it, as gm or names; default everyone."
+                "Keep it secret: only these may know it, gm or names; evidence needs the same `for`."
             ),
             "fields": ANYTHING.but(description="Further fields as {name: value}."),
             "evidence": names(

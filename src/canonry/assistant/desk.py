@@ -32,7 +32,7 @@ SPACE: Final = TEXT.but(
     description="Name or id of a space. Default: reads look in all, writes use the last one used."
 )
 AT: Final = TEXT.but(
-    description="Valid time of the state to show: a date, an RFC 3339 time or words; default now."
+    description="Valid time of the state to show: a date or an RFC 3339 time; default now."
 )
 KNOWN_AT: Final = TEXT.but(
     description="Transaction time: use only records made by this date or RFC 3339 time."

@@ -116,7 +116,7 @@ TOOLS: Final = (
             {
                 "about": TEXT.but(description="One or two sentences that describe it."),
                 "calendar": ANYTHING.but(
-                    description="Its calendar: months [{name, days}], week, eras; default Gregorian."
+                    description="Calendar: months [{name, days}], week, eras; default Gregorian."
                 ),
             },
         ),
