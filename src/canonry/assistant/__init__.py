@@ -25,8 +25,8 @@ FACE: Final = Face(
         "Make a claim canon with propose, and cite those ids as evidence. Rules judge it at once, "
         "and the verdict lists conflicts.\n"
         "Correct a fact with propose and replaces. Undo a mistake with decide and retcon.\n"
-        'Keep a secret with for, such as ["gm"].\n'
-        "why explains a fact, and changes lists what is new.\n"
+        'Keep a secret with for, such as ["gm"], in tell and in each claim.\n'
+        "why explains a fact, and changes lists what is new. "
         "You can use a name wherever an id is accepted.\n"
         "Cite the source of each fact, and say so when nothing is known."
     ),
