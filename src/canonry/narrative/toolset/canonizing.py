@@ -164,8 +164,8 @@ _AUDIENCE: Final = Shape(
 
 @writing_tool(
     "neo4j_update_entity",
-    "Change an entity's name, description or properties. "
-    "What was said before is kept, and former names still find it.",
+    "Change an entity's name, description or properties. Earlier values are kept, and search "
+    "still finds former names.",
     takes=obj(
         {"entity_id": UUID, "authority": AUTHORITY, "evidence_refs": array(TEXT)},
         {"name": TEXT, "description": TEXT, "properties": OBJECT},
@@ -193,8 +193,9 @@ async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> 
 
 @writing_tool(
     "neo4j_retcon_thing",
-    "Say that a fact, event, relation or entity never was. Lists what rests on it; "
-    "dry_run only lists, along retcons what is certain, along_ids what is named.",
+    "Retract a fact, event, relation or entity that was never true, and list what depends on "
+    "it. dry_run only lists; along also retracts the certain dependents, along_ids the ones "
+    "you name.",
     takes=obj(
         {"id": UUID, "reason": TEXT},
         {
@@ -225,8 +226,8 @@ async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @writing_tool(
     "neo4j_transfer_quantity",
-    "Give a counted part of what somebody OWNS, like coins, to another. "
-    "Nobody gives more than they have.",
+    "Transfer a counted amount that one entity OWNS, like coins, to another. You cannot "
+    "transfer more than the owner has.",
     takes=obj(
         {
             "from_entity_id": UUID,
@@ -255,7 +256,7 @@ async def _transfer_quantity(canon: Canon, caller: Caller, arguments: Arguments)
 
 @writing_tool(
     "neo4j_update_story",
-    "Complete or abandon a story, or take it up again as active.",
+    "Complete or abandon a story, or make it active again.",
     takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
     gives=_MOVED,
     idempotent=True,
@@ -267,8 +268,8 @@ async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @writing_tool(
     "neo4j_set_audience",
-    "Reveal or hide a fact, event, relation, entity or source: 'everyone', 'gm', "
-    "'character:<id>', 'player:<user>'.",
+    "Change who may know a fact, event, relation, entity or source: everyone, gm, "
+    "character:<id> or player:<user>.",
     takes=obj(
         {"id": UUID, "audience": array(TEXT), "reason": TEXT},
         {"evidence_refs": array(TEXT)},
@@ -363,8 +364,8 @@ _query_sources: Final = listing_tool(
 
 @writing_tool(
     "mongodb_ingest_source",
-    "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
-    "and cited as snippet:<id>. The same document again adds nothing.",
+    "Split a source's document (plain text, Markdown or PDF) into snippets that you can search"
+    " and cite as snippet:<id>. Ingesting the same document again adds nothing.",
     takes=obj(
         {"source_id": UUID},
         {
@@ -391,7 +392,7 @@ async def _ingest_source(canon: Canon, caller: Caller, arguments: Arguments) -> 
 
 _query_snippets: Final = listing_tool(
     "mongodb_query_snippets",
-    "List a source's snippets in reading order, with the reference to cite each.",
+    "List a source's snippets in reading order, each with the reference to cite.",
     query_snippets,
     within="source_id",
     gives=Listing(
@@ -461,9 +462,8 @@ async def _canonize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "composite_canonize_proposals",
-    "Judge pending proposals that belong to no scene, such as an ingestion brings up, or that "
-    "their scene was closed without, and write what passes into canon; each verdict names its "
-    "rule.",
+    "Judge pending proposals that no open scene will judge (from documents, or left over by a "
+    "closed scene), and write the accepted ones to canon. Each verdict names its rule.",
     takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
     gives=_JUDGED,
     idempotent=True,
@@ -572,8 +572,8 @@ async def _get_pending_proposals(canon: Canon, caller: Caller, arguments: Argume
 
 @writing_tool(
     "mongodb_propose_change",
-    "Propose a change that a document brings up and no scene does, citing it; content is as "
-    "for mongodb_create_proposed_change.",
+    "Propose a change found in a document, outside any scene, and cite the document. content "
+    "is the same as for mongodb_create_proposed_change.",
     title="Propose a change without a scene",
     takes=obj(
         {
@@ -596,7 +596,7 @@ async def _propose_change(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @reading_tool(
     "mongodb_query_proposals",
-    "List proposals with their verdicts: what was accepted or refused, and why.",
+    "List proposals with their verdicts and reasons.",
     takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, status=PROPOSAL_STATUS),
     gives=_PROPOSALS.gives,
 )
@@ -615,8 +615,8 @@ _RETCONNED_REPLY: Final = Shape(
 
 @writing_tool(
     "composite_retcon_scene",
-    "Take back all that a scene made canon, and what rests on that for sure; what it had "
-    "ended holds again. dry_run only lists.",
+    "Retract everything that a scene made canon and everything that certainly depends on it. "
+    "What the scene had ended holds again. Preview it with dry_run.",
     takes=obj({"scene_id": UUID, "reason": TEXT}, {"dry_run": BOOLEAN.but(default=False)}),
     gives=_RETCONNED_REPLY,
     idempotent=True,
@@ -645,8 +645,7 @@ _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of(
 
 @reading_tool(
     "composite_get_verdicts",
-    "Tell the verdict that each pending proposal of a scene, or each of these proposals, "
-    "would get now; nothing is written.",
+    "Preview the verdicts of pending proposals, by scene or by ids. Nothing is written.",
     title="Preview canonization",
     takes=obj({}, {"scene_id": UUID, "proposal_ids": UUIDS.but(maxItems=PROPOSALS_MAX)}),
     gives=_FORESEEN,
@@ -667,8 +666,8 @@ async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "mongodb_query_reviews",
-    "List what somebody has to look at, with the rule, the reason and each conflict: what "
-    "needs review, what is not judged yet, and possible conflicts that nobody has waived.",
+    "List proposals that need a decision: those under review, those not yet judged, and "
+    "possible conflicts that nobody has waived. Each has its rule, reason and conflicts.",
     title="Review proposals",
     takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, asks=array(_ASKS)),
     gives=_TO_REVIEW.gives,
@@ -680,7 +679,8 @@ async def _query_reviews(canon: Canon, caller: Caller, arguments: Arguments) -> 
 
 @writing_tool(
     "mongodb_waive_conflict",
-    "Record that what a proposal perhaps conflicts with is meant so; nobody is asked again.",
+    "Record that a proposal's possible conflict is intended. It no longer appears in "
+    "mongodb_query_reviews.",
     title="Waive a possible conflict",
     takes=obj({"proposal_id": UUID, "conflict_id": UUID, "reason": TEXT}),
     gives=_WAIVED,

@@ -264,7 +264,8 @@ async def _query_entities(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "neo4j_merge_entities",
-    "Say that two entities are one: the kept one answers for both.",
+    "Merge a duplicate entity into another. Both ids then return the kept entity; "
+    "neo4j_unmerge_entities undoes it.",
     takes=obj({"kept_entity_id": UUID, "merged_entity_id": UUID, "reason": TEXT}),
     gives=_MERGED,
 )
@@ -281,7 +282,7 @@ async def _merge_entities(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "neo4j_unmerge_entities",
-    "Take back a merge: the entity is its own again, with its own observations.",
+    "Undo a merge. The entity gets its own observations back.",
     takes=obj({"entity_id": UUID, "reason": TEXT}),
     gives=_UNMERGED,
 )
@@ -324,7 +325,8 @@ def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
 
 @writing_tool(
     "neo4j_create_axiom",
-    "Lay down a law of the world. With a constraint, canonization refuses whatever breaks it.",
+    "Create a law of the world. If it has a constraint, canonization refuses every proposal "
+    "that breaks it.",
     takes=obj(
         {
             "universe_id": UUID,
@@ -364,7 +366,8 @@ _query_axioms: Final = listing_tool(
 
 @writing_tool(
     "neo4j_link_evidence",
-    "Support an entity, relation, fact, event or axiom with one more reference, written kind:uuid.",
+    "Add one evidence reference, like source:<id>, to an existing entity, relation, fact, "
+    "event or axiom.",
     takes=obj({"canonical_id": UUID, "evidence_ref": TEXT}),
     gives=_LINKED,
     idempotent=True,
@@ -401,7 +404,7 @@ async def _universes_create(
 
 @writing_tool(
     "neo4j_create_universe",
-    "Create a universe: begin here, everything else lies in one.",
+    "Create a universe, the container of all stories, entities and canon. Do this first.",
     takes=obj(
         {"name": TEXT},
         {
@@ -423,9 +426,9 @@ async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -
 
 @writing_tool(
     "neo4j_declare_calendar",
-    "Declare how a universe counts days; null: Gregorian. months [{name, days, "
-    "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
-    "month}; or counters [{name, seconds}].",
+    "Set the calendar of a universe; null is Gregorian. Give months [{name, days, "
+    "intercalary}], week, eras [{name, first_year, backwards}] and leap {every, except, but, "
+    "month}, or counters [{name, seconds}].",
     takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
     gives=_DECLARED,
     idempotent=True,
@@ -438,7 +441,7 @@ async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) 
 
 @writing_tool(
     "neo4j_create_multiverse",
-    "Create a multiverse, which groups universes, for example of one game system.",
+    "Create a multiverse, a group of universes, for example all those of one game system.",
     takes=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
     gives=_CREATED_MULTIVERSE,
 )
@@ -451,7 +454,7 @@ async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments)
 
 @reading_tool(
     "neo4j_get_universe",
-    "Retrieve a universe by ID.",
+    "Get a universe by its id.",
     takes=obj({"universe_id": UUID}),
     gives=SPACE,
 )

@@ -173,7 +173,8 @@ async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 @writing_tool(
     "neo4j_retcon_fact",
-    "Say that a fact never was true, and what is true instead; both are kept.",
+    "Retract a fact that was never true and, if you like, say what is true instead. Both stay "
+    "in the log.",
     takes=obj(
         {"fact_id": UUID, "reason": TEXT},
         {
@@ -241,7 +242,7 @@ async def _create_event(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "neo4j_query_events",
-    "Find events by entity, scene or level, in the order in which they happened.",
+    "List events by entity, scene or canon level, in story order.",
     takes=filters(
         universe_id=UUID,
         entity_id=UUID,
@@ -262,7 +263,7 @@ async def _query_events(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @writing_tool(
     "neo4j_create_causal_link",
-    "Say that one event caused another; a cycle is refused.",
+    "Record that one event caused another. Links that would form a cycle are refused.",
     takes=_LINK.schema,
     gives=_LINK,
 )
@@ -292,8 +293,8 @@ _RELATIONS: Final = Listing(
 
 @writing_tool(
     "neo4j_create_relationship",
-    "Relate two entities: LOCATED_IN, OWNS, MEMBER_OF, ALLY_OF, ENEMY_OF, KNOWS or others. "
-    "A place or an owner supersedes the one before.",
+    "Relate two entities by LOCATED_IN, OWNS, MEMBER_OF, ALLY_OF, ENEMY_OF, KNOWS or another "
+    "type. A new location or owner supersedes the earlier one.",
     takes=obj(
         {"from_entity_id": UUID, "to_entity_id": UUID, "rel_type": TEXT},
         {
@@ -325,7 +326,7 @@ async def _create_relationship(canon: Canon, caller: Caller, arguments: Argument
 
 @reading_tool(
     "neo4j_query_relationships",
-    "Find relations by entity, direction and type; current_only skips the past.",
+    "List relations by entity, direction and type. current_only leaves out ended relations.",
     takes=filters(
         universe_id=UUID,
         entity_id=UUID,
@@ -348,7 +349,8 @@ async def _query_relationships(canon: Canon, caller: Caller, arguments: Argument
 
 @writing_tool(
     "neo4j_end_relationship",
-    "Say that a relation holds no longer, from an instant on or from now.",
+    "End a relation that was true until a given time, or until now. If it was never true, use "
+    "neo4j_retcon_thing.",
     takes=obj({"relationship_id": UUID, "reason": TEXT}, {"until": INSTANT}),
     gives=RELATION,
 )
@@ -512,8 +514,8 @@ _TIMELINE: Final = Shape(items=given(Field(array(_ITEM).schema)), total=COUNT, t
 
 @reading_tool(
     "neo4j_explain",
-    "Explain why something is canon: its evidence down to the words of the turn or "
-    "source, the rule that judged it, who and when, and what ended it.",
+    "Explain why an item is canon: the quoted evidence, the rule that judged it, the author "
+    "and time, and what ended it.",
     takes=obj({"id": UUID}),
     gives=Field(_EXPLANATION),
 )
@@ -531,7 +533,7 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 @reading_tool(
     "neo4j_get_timeline",
-    "List events and dated facts of a universe in the order of the world's time.",
+    "List a universe's events and dated facts in order of story time.",
     takes=obj(
         {"universe_id": UUID},
         {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING, **DETAIL},
@@ -559,8 +561,8 @@ async def _get_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "neo4j_get_entity_at",
-    "Get an entity as the world had it at a time (at), or as canon knew it "
-    "(as_known_at: an instant, or a position of the log).",
+    "Get an entity as it was at a story time (at), or as canon knew it (as_known_at: a date-"
+    "time or a log position).",
     title="Get entity at a time",
     takes=obj(
         {"entity_id": UUID},

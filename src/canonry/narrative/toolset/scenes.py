@@ -228,9 +228,8 @@ async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "mongodb_update_scene",
-    "Set a scene's place, time, summary and game master notes, which only context assembly "
-    "tells (null clears), and let participants come and go. When it was played (said_at) is "
-    "told of closed scenes too.",
+    "Change a scene's location, story time, summary, participants or secret game master notes."
+    " null clears a value. said_at can also be set after the scene is closed.",
     takes=obj(
         {"scene_id": UUID},
         {
@@ -274,7 +273,7 @@ async def _update_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "mongodb_query_scenes",
-    "List scenes by universe, story or status, in the order of the story, each in a few words.",
+    "List scenes by universe, story or status, in story order, as short rows.",
     takes=filters(universe_id=UUID, story_id=UUID, status=SCENE_STATUS),
     gives=_SCENES.gives,
 )
@@ -373,7 +372,7 @@ async def _append_turn(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 @reading_tool(
     "mongodb_get_turns",
-    "Read a scene's transcript from the start, page by page.",
+    "Read a scene's transcript from the start, in pages.",
     takes=obj(
         {"scene_id": UUID},
         {

@@ -262,7 +262,7 @@ async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -
 
 @reading_tool(
     "qdrant_search_canon",
-    "Find what canon says that resembles a text: entities, facts and events, relations, axioms "
+    "Search canon for text with a similar meaning: entities, facts, events, relations, axioms "
     "and lore.",
     takes=obj(
         {"query_text": TEXT},

@@ -192,8 +192,8 @@ async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments)
 TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "get-realm-context",
-        "Tell about a realm: what lies around and in it, its members, and which realms it "
-        "borders, serves, is allied with or at war with. Null: there is no such realm.",
+        "Get a realm with the realms around it, its contents, its members and its ties "
+        "(borders, vassals, allies, wars). null: no such realm.",
         _get_realm_context,
         roles=READERS,
         takes=_ASKED,
@@ -203,35 +203,35 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "create-tie",
-        "Tie a realm to another by what it is to it, or make a place a member of a realm.",
+        "Tie a realm to another realm, or make a location a member of a realm.",
         _TIE_BETWEEN,
         create_tie,
         DONE,
     ),
     builders_tool(
         "remove-tie",
-        "End a tie of a realm or place; the past keeps it.",
+        "End a tie of a realm or location. Its history stays.",
         _TIE_BETWEEN,
         remove_tie,
         DONE,
     ),
     builders_tool(
         "create-route",
-        "Let a named route lead from stop to stop, in both directions unless it is one-way.",
+        "Create a named route through several locations, in both directions unless oneWay is true.",
         _ROUTE,
         create_route,
         DONE,
     ),
     builders_tool(
         "remove-route",
-        "End a named route from stop to stop; the past keeps it.",
+        "End a named route. Give the same stops as in create-route. Its history stays.",
         _ROUTE,
         end_route,
         DONE,
     ),
     _part_tool(
         "create-location",
-        "Create a place, with the realms that it lies in and exits to places that exist.",
+        "Create a location with its realms and its exits to existing locations.",
         Place,
         {"name": NAME, "description": PROSE},
         {
@@ -244,7 +244,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "create-exit",
-        "Create an exit, and the way back unless it leads one way only.",
+        "Create an exit between two locations, and the way back unless oneWay is true.",
         Request(
             lambda key, **way: {"key": key, "way": Exit(**way)},
             {**_FROM, **_EXIT.required},
@@ -255,14 +255,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "remove-exit",
-        "End an exit, and the way back that belongs to it; the past keeps them.",
+        "End an exit and its way back. Their history stays.",
         Request(dict, {**_FROM, "direction": word(Direction)}),
         lambda canon, caller, world, old: remove_exit(canon, caller, world, **old),
         DONE,
     ),
     _part_tool(
         "create-realm",
-        "Create a region, power, weather zone or network, and how it stands to other realms.",
+        "Create a realm (a region, power, weather zone or network) with its ties to other realms.",
         Realm,
         {
             "name": NAME,
@@ -282,7 +282,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     _part_tool(
         "create-layer",
-        "Lay weather, light, mood or another text upon a place or realm for a time.",
+        "Add weather, light, mood or other text to a location or realm for a span of time.",
         Layer,
         {
             "scopeId": KEY.of("scope"),
@@ -296,18 +296,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "lastingTicks": POSITIVE.of("lasting"),
         },
     ),
-    _part_tool("create-character", "Put a new character into a place.", Mover, *_MOVER),
+    _part_tool("create-character", "Create a character at a location.", Mover, *_MOVER),
     _part_tool(
         "create-player",
-        "Put a new player into a place.",
+        "Create a player at a location.",
         Mover,
         *_MOVER,
         create=partial(create_part, player=True),
     ),
     builders_tool(
         "set-status",
-        "Say how a player or character is from now on: alive, present, in which conditions until "
-        "which tick, and with which resources; what is not given stays.",
+        "Set whether a player or character is alive and present, and their conditions and "
+        "resources. Values that you leave out stay.",
         Request(
             lambda key, **status: {"key": key, "status": status},
             {"moverId": KEY.of("key")},
@@ -318,14 +318,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     _part_tool(
         "create-item",
-        "Create an item with a holder: a player, a character, or the place where it lies.",
+        "Create an item held by a player or character, or lying at a location.",
         Item,
         {"name": NAME, "itemType": NAME.of("item_type"), "holderId": KEY.of("holder")},
         {"quantity": POSITIVE, "description": PROSE},
     ),
     builders_tool(
         "record-event",
-        "Record that something happened at a place or to somebody.",
+        "Record an event at a location or with participants.",
         Request(
             dict,
             {"eventType": NAME.of("event_type")},
@@ -496,8 +496,8 @@ _NAMED: Final = {"proposalId": UUID}
 PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "propose-action",
-        "Propose what happens, on behalf of a player. Seven gates judge it: accepted, it is true; "
-        "rejected, nothing is written, and the rejection says which rule and what would pass.",
+        "Propose an action for a player. If all seven gates accept it, it happens. If one "
+        "rejects it, nothing is written, and the reply names the rule and what would pass.",
         _propose,
         roles=PROPOSERS,
         takes=_PROPOSED,
@@ -507,8 +507,8 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "enqueue-world-event",
-        "Have an event of the closed list come about, now or at a tick. The payload has the "
-        "parameters of its action and the scopeKey; it passes the same gates.",
+        "Schedule a world event now or at a tick. The payload has the parameters of the action"
+        " and scopeKey. It passes the same gates as propose-action.",
         _enqueue,
         roles=ENQUEUERS,
         takes=obj(
@@ -529,7 +529,7 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "get-proposal",
-        "Tell what became of a proposal. Null: there is none of yours.",
+        "Get the outcome of one of your proposals. null: you have no such proposal.",
         _get,
         roles=PROPOSERS | OVERSEERS,
         takes=obj(_NAMED),
@@ -538,7 +538,7 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "list-proposals",
-        "List proposals in the order in which they came, refused ones too.",
+        "List proposals, including rejected ones, oldest first.",
         _list,
         roles=PROPOSERS | OVERSEERS,
         takes=obj(
@@ -553,7 +553,7 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "withdraw-proposal",
-        "Take back what is scheduled and not due yet.",
+        "Withdraw a scheduled proposal that is not yet due.",
         _withdraw,
         roles=PROPOSERS | OVERSEERS,
         takes=obj({**_NAMED, "reason": PROSE.but(pattern=r"\S")}),

@@ -208,7 +208,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("search-lore", _search_lore),
     extension_tool(
         "get-fact-version",
-        "Read an older version of a fact of lore, also of an archived one.",
+        "Read an earlier version of a lore fact, including an archived one.",
         _get_version,
         roles=LORE_READERS,
         takes=obj({"factId": KEY, "version": POSITIVE}),
@@ -217,7 +217,8 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "record-lore",
-        "Write a fact of lore, or its next version; earlier ones stay readable.",
+        "Create a lore fact or write its next version. Earlier versions stay readable with "
+        "get-fact-version.",
         Request(
             NewLore,
             {
@@ -279,8 +280,8 @@ async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 ARCS_TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "generate-arc",
-        "Plan a quest of 3 to 12 beats from the world's own places, people and lore. The same "
-        "seed always plans the same; nothing is proposed or changed by it.",
+        "Plan a quest of 3 to 12 beats from the world's locations, characters and lore. The "
+        "same seed gives the same plan. Nothing is written or proposed.",
         _generate,
         roles=PLANNERS,
         takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS.schema)}),
@@ -429,8 +430,8 @@ async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "parse-to-action-frame",
-        "Read what a player says as what their character sets out to do, held against what is "
-        "there; nothing is done. Ask the player first where needsClarification is true.",
+        "Turn a player's words into an intended action, checked against the world. Nothing "
+        "happens yet. If needsClarification is true, ask the player first.",
         _parse,
         roles=PARSERS,
         takes=obj(
@@ -441,7 +442,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "classify-intent",
-        "Tell whether a player acts, speaks, asks or talks out of character.",
+        "Classify a player's words as action, speech, question or out-of-character talk.",
         _classify,
         roles=PARSERS,
         takes=obj({"utterance": _UTTERANCE}),
@@ -449,8 +450,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "moderate-content",
-        "Tell whether a text may stand in a shared world, and where it does not. Violence in "
-        "fiction stands.",
+        "Check whether a text is acceptable in a shared world, and mark what is not. Fictional"
+        " violence is allowed.",
         _moderate,
         roles=MODERATORS,
         takes=obj({"text": TEXT.but(maxLength=2 * DESCRIPTION_MAX)}),
@@ -458,9 +459,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "check-narration",
-        "Tell what of a narration the world would reject: where nobody can be, who is dead or "
-        "elsewhere, what lore, weather, time and pockets do not allow. What characters say or "
-        "dream claims nothing.",
+        "Find what contradicts the world in a narration: location, presence, death, lore, "
+        "weather, time and possessions. Characters' speech and dreams are not checked. Call it"
+        " before you show the text.",
         _check,
         roles=CHECKERS,
         takes=obj(
@@ -471,8 +472,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "lookup-rule",
-        "Read what the rules say of a spell, monster, piece of equipment, condition or rule. "
-        "Null: they say nothing. It knows nothing of the world.",
+        "Read the rules entry for a spell, monster, piece of equipment, condition or rule by "
+        "name. It ignores the state of the world. null: no entry.",
         _lookup,
         roles=PLAYERS_OF_RULES,
         takes=obj({"kind": _KIND, "name": KEY}),
@@ -481,7 +482,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "search-rules",
-        "Find entries of the rules by words.",
+        "Search the rules by words. Use it if lookup-rule finds nothing.",
         _search_rules,
         roles=PLAYERS_OF_RULES,
         takes=obj({"query": TEXT.but(maxLength=NAME_MAX)}, {"kind": _KIND, "limit": POSITIVE}),
@@ -489,7 +490,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "roll-dice",
-        "Roll dice such as 2d6+3 or 4d6kh3; the same seed always rolls the same.",
+        "Roll dice like 2d6+3 or 4d6kh3. The same seed gives the same result.",
         _roll,
         roles=PLAYERS_OF_RULES,
         takes=obj({"expression": TEXT.but(maxLength=EXPRESSION_MAX), "seed": KEY}),
@@ -497,8 +498,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "can-cast-here",
-        "Tell whether a player can cast a spell here and now: what the rules ask, what the world "
-        "is like, and why not.",
+        "Check whether a player can cast a spell here and now, with the rules' requirements "
+        "and the reasons against it.",
         _can_cast,
         roles=PLAYERS_OF_RULES,
         takes=obj({"playerId": KEY, "spell": KEY}, {"tick": TICK}),

@@ -367,8 +367,8 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
 MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
     builders_tool(
         "move",
-        "Let a player or character go through an exit; with teleportTo past all exits, for "
-        "what no exit explains.",
+        "Move a player or character through an exit. Use teleportTo only if no exit explains "
+        "the move.",
         Request(
             Move,
             {"moverId": KEY.of("mover")},
@@ -391,7 +391,7 @@ MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "transfer-item",
-        "Hand an item on to somebody at the same place, or leave it there.",
+        "Give an item to someone at the same location, or put it down there.",
         Request(
             Transfer,
             {"itemId": KEY.of("item"), "toHolderId": KEY.of("holder")},
@@ -406,7 +406,7 @@ MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     builders_tool(
         "advance-clock",
-        "Let time pass for the world, or with playerId for one player alone.",
+        "Advance the world's clock, or with playerId the clock of one player.",
         Request(
             dict,
             {"durationMs": INTEGER.of("duration")},
@@ -613,8 +613,7 @@ _AT: Final = {"tick": INTEGER.but(description="World time in milliseconds; witho
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     extension_tool(
         "get-character-context",
-        "Tell about a character or player: where they are, what they have, how they are, and what "
-        "they took part in.",
+        "Get a character's or player's location, items, status and past events.",
         _character,
         roles=READERS,
         takes=obj({"characterId": KEY}, _AT),
@@ -623,7 +622,8 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "get-player-view",
-        "Tell what a player is told of the place where they are: nothing hidden, nobody absent.",
+        "Get what a player can perceive at their location, without hidden exits or absent "
+        "characters.",
         _view,
         roles=READERS,
         takes=obj({"playerId": KEY}, _AT),
@@ -632,7 +632,7 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "get-surroundings",
-        "Tell which places lay around one at a tick, and by which way.",
+        "List the locations around a location at a tick, with the exits that lead there.",
         _surroundings,
         roles=READERS,
         takes=obj(
@@ -643,7 +643,8 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "find-route",
-        "Find the quickest way between two places, for a mover only where they can pass.",
+        "Find the quickest way between two locations. With moverId, use only exits that the "
+        "mover can pass.",
         _route,
         roles=READERS,
         takes=obj(
@@ -655,7 +656,7 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "get-changes",
-        "Tell what is otherwise at a place than at an earlier tick, and what happened since.",
+        "List what changed at a location since an earlier tick, and the events in between.",
         _changes,
         roles=READERS,
         takes=obj({"fromTick": INTEGER}, {"locationId": KEY, "toTick": INTEGER}),
@@ -664,7 +665,7 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     ),
     extension_tool(
         "search-events",
-        "Find events by words, kind, whom or what they involve, and time; the newest first.",
+        "Search events by words, type, participant or time, newest first.",
         _events,
         roles=READERS,
         takes=obj({}, {**_EVENTS.optional, "limit": INTEGER.but(minimum=1, maximum=LIMIT_MAX)}),
