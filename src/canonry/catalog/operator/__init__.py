@@ -18,8 +18,8 @@ FACE: Final = Face(
     server_name="canonry-operator",
     contract_version="1.0.0",
     instructions=(
-        "Every tool writes, and every write is kept in the log with its author. A new entity is a "
-        "draft; catalog_move_entity takes it further."
+        "Every tool writes, and the log keeps each write with its author. A new entity is a "
+        "draft. Publish or archive it with catalog_move_entity."
     ),
 )
 

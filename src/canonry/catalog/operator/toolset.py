@@ -128,24 +128,27 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 TOOLS: Final[tuple[Tool, ...]] = (
     _save_tool(
-        PROJECTS, "Open a project of the catalog, or change one by its id. Its slug is its own."
+        PROJECTS,
+        "Create a project of the catalog, or change one by its id. The slug must be unique.",
     ),
     _save_tool(
         ENTITIES,
-        "Make a guide, concept, project or news entry as a draft, or change one by its id.",
+        "Create a draft of a guide, concept, project or news entry, or change one by its id.",
     ),
-    _save_tool(SOURCE_ITEMS, "Keep where something was found, or change such an item by its id."),
+    _save_tool(SOURCE_ITEMS, "Record where something was found, or change the record by its id."),
     _save_tool(
-        DISTRIBUTION_EVENTS, "Keep where an entity was announced, or change such an item by its id."
+        DISTRIBUTION_EVENTS, "Record where an entity was announced, or change the record by its id."
     ),
-    _save_tool(VIDEOS, "Keep which video is about an entity, or change such an item by its id."),
-    _save_tool(RELATION_ROWS, "Relate two items of one project by a type that joins their kinds."),
+    _save_tool(VIDEOS, "Record a video about an entity, or change the record by its id."),
+    _save_tool(
+        RELATION_ROWS, "Relate two items of one project by a relation type that allows their types."
+    ),
     Tool(
         name="catalog_move_entity",
         title="Move an entity on",
         description=(
-            "Ask for an entity's publication, publish it, send it back to draft, or archive it. "
-            "What it lacks for publication is named."
+            "Request publication of an entity, publish it, return it to draft, or archive it. "
+            "If it is not ready, the error lists the missing fields."
         ),
         input_schema=obj(
             {"projectId": UUID, "entityId": UUID, "action": enum(*StatusMove)},
@@ -160,7 +163,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         name="catalog_withdraw_relation",
         title="Withdraw a relation",
-        description="End a relation that holds no longer. The log keeps that it did.",
+        description="End a relation that no longer holds. Its history stays in the log.",
         input_schema=obj({"projectId": UUID, "relationId": UUID}, {"reason": _REASON}),
         output_schema=obj({"id": UUID}),
         roles=ROLES,

@@ -18,8 +18,8 @@ FACE: Final = Face(
     server_name="psymetric",
     contract_version="1.0.0",
     instructions=(
-        "Begin with list_projects: every other tool needs the id of a project. Texts are matched "
-        "literally and without regard to case. Nothing can be changed here."
+        "Call list_projects first: every other tool needs the id of a project. Search matches "
+        "text literally and ignores case. All tools are read-only."
     ),
 )
 

@@ -14,13 +14,14 @@ __all__ = ["EXACT", "FACE", "NARRATIVE"]
 
 FACE: Final = Face(
     name="narrative",
-    purpose="Truth for game masters' agents: universes, scenes, proposals and what became canon",
+    purpose="Canon for game masters' agents: universes, scenes, proposals and canonized facts",
     server_name="monitor-data-layer",
     contract_version="1.0.0",
     instructions=(
-        "Read freely. What should become true is proposed in a scene and becomes canon when the "
-        "scene is canonized; only the CanonKeeper writes canon directly, and everything cites "
-        "evidence as kind:uuid, where kind is source, turn, scene, snippet or rule."
+        "To make something canon, propose it in a scene with mongodb_create_proposed_change. The "
+        "CanonKeeper then judges the proposals with composite_canonize_scene. Only the "
+        "CanonKeeper writes canon directly. Cite evidence as kind:uuid, where kind is source, "
+        "turn, scene, snippet or rule."
     ),
 )
 

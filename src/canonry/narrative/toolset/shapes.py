@@ -625,8 +625,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         name="batch_call",
         title="Batch call",
         description=(
-            "Call several tools in parallel; results come in order, each a reply or an error. "
-            "Use it only for calls that do not depend on each other."
+            "Run several independent calls in parallel. Results keep the order of the calls, "
+            "and each is a reply or an error."
         ),
         input_schema=obj({"calls": array(_CALL).but(minItems=1, maxItems=_CALLS_MAX)}),
         output_schema=obj({"results": array(Field({"type": "object"}))}),

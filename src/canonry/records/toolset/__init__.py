@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "FACE", "TRUTH"]
 
 _USE: Final = (
-    "Store what you read or hear with ingest: a file as file_content with mime_type, or records as "
-    "entities, each with entity_type and its fields as they were said. Records of one entity come "
-    "together by its identifiers (a number, an e-mail, a tax id), never by a guess; "
-    "possible_duplicates names near misses, and merge_entities joins them if they are one. Read "
-    "with get_entity_snapshot, retrieve_entities or get_entity_by_identifier; at gives an earlier "
-    "state."
+    "Store data with ingest: a file as file_content with mime_type, or records as entities, each "
+    "with entity_type and its fields exactly as stated. Records with the same identifier (a number, "
+    "an e-mail, a tax id) become one entity. possible_duplicates lists entities that may be the "
+    "same; join them with merge_entities. Read with get_entity_snapshot, retrieve_entities or "
+    "get_entity_by_identifier. Use at to read an earlier state."
 )
 _KEPT: Final = (
-    "Every field leads to its source with get_field_provenance. If a field is wrong, correct it: a "
+    "get_field_provenance shows the source of a field. If a field is wrong, call correct: a "
     "correction wins over every source. Nothing is ever overwritten."
 )
 _ERRORS: Final = "Errors are {error: {code, message, details, trace_id}}."
@@ -31,9 +30,9 @@ FACE: Final = Face(
     server_name="neotoma",
     contract_version="1.0.0",
     instructions=(
-        f"{_USE} search_records finds records by words and fields, and summarise_records adds "
-        f"them up: never add up a list yourself. {_KEPT} user_id may be left out: it is the user "
-        f"for whom the server speaks, and an error tells it in details.expected. {_ERRORS}"
+        f"{_USE} search_records finds records by words and fields. summarise_records adds them "
+        f"up: never add up a list yourself. {_KEPT} You can leave out user_id. If you give a "
+        f"wrong one, details.expected of the error has the right one. {_ERRORS}"
     ),
     contract_instructions=f"{_USE} {_KEPT} {_ERRORS}",
 )

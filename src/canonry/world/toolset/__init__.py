@@ -18,9 +18,9 @@ FACE: Final = Face(
     server_name="shifting-atlas",
     contract_version="2026-01-13",
     instructions=(
-        "Ask for the context before you tell of it: a place with its exits, layers and people, a "
-        "player with what they carry, the lore that bears on it. What a context does not say is "
-        "open; what it says must not be contradicted. Ticks are milliseconds of the world's time."
+        "Read the context before you narrate: get-location-context for a location, "
+        "get-player-context for a player, search-lore for lore. Do not contradict the context; "
+        "you may invent what it leaves open. Ticks are milliseconds of the world's time."
     ),
 )
 
