@@ -48,8 +48,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
         "How to judge proposals and write canon",
         """You alone decide what is canon. Cite evidence for everything you write.
 
-1. Check before you write: neo4j_query_entities finds entities with the same name, neo4j_query_facts
-   finds existing facts, and mongodb_get_pending_proposals lists pending proposals.
+1. Check before you write: neo4j_query_entities finds entities with the same name,
+   neo4j_query_facts finds existing facts, and mongodb_get_pending_proposals lists pending proposals.
 2. Canonize a finished scene with composite_canonize_scene. It judges every proposal, names the rule
    and conflicts of each refusal, and closes the scene. If it reports a partial failure, call it
    again: nothing is written twice.
@@ -80,14 +80,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
         "How to resolve an action and propose its consequences",
         """You decide the outcome of an action.
 
-1. Read the scene with mongodb_get_scene and the entities involved with neo4j_get_entity. Their state
-   tags show what they can do.
+1. Read the scene with mongodb_get_scene and the entities involved with neo4j_get_entity. Their
+   state tags show what they can do.
 2. Find the rule that applies with qdrant_semantic_search in snippet_chunks, and the laws of the
    world with neo4j_query_axioms.
 3. Propose each consequence with mongodb_create_proposed_change: state_change for tags, relationship
    for relations, event for what happened. Cite the turn, and the snippet or rule that decided it.
-4. Use authority system unless a game master made the decision. Give the turn that shows the outcome,
-   because a proposal without evidence counts half.""",
+4. Use authority system unless a game master made the decision. Give the turn that shows the
+   outcome, because a proposal without evidence counts half.""",
     ),
     "work_as_memory_manager": (
         "Work as MemoryManager",
@@ -98,7 +98,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
    noticed with mongodb_create_character_memory, in their words and from their point of view.
 2. Set importance (0 to 1: what they recall first), certainty (0 to 1: how sure they are) and
    emotional_valence (-1 to 1: how it feels). If the memory is about a fact, link that fact.
-3. Check mongodb_retrieve_character_memories first. Writing the same text twice creates two memories.
+3. Check mongodb_retrieve_character_memories first: writing a text twice creates two memories.
 4. Never copy a memory from one character to another. If a character was told something, write a
    memory of being told.""",
     ),
@@ -109,8 +109,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 1. Ask the CanonKeeper to register each document with neo4j_create_source.
 2. Add its text with mongodb_ingest_source. This creates snippets that you can cite.
-3. Propose each statement of the document with mongodb_propose_change, one statement a proposal. Cite
-   the source or snippet and use authority source.
+3. Propose each statement of the document with mongodb_propose_change, one statement a proposal.
+   Cite the source or snippet and use authority source.
 4. Check with qdrant_semantic_search that search finds the passages. Each hit lists the words that
    matched.
 5. See the verdicts on your proposals, with reasons, in mongodb_query_proposals.""",

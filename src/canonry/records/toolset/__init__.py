@@ -14,7 +14,7 @@ __all__ = ["EXACT", "FACE", "TRUTH"]
 
 _USE: Final = (
     "Store data with ingest: a file as file_content with mime_type, or records as entities, each "
-    "with entity_type and its fields exactly as stated. Records with the same identifier (a number, "
+    "with entity_type and its fields as stated. Records with the same identifier (a number, "
     "an e-mail, a tax id) become one entity. possible_duplicates lists entities that may be the "
     "same; join them with merge_entities. Read with get_entity_snapshot, retrieve_entities or "
     "get_entity_by_identifier. Use at to read an earlier state."
