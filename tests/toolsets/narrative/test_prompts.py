@@ -52,7 +52,7 @@ async def test_a_prompt_names_the_scene_at_hand_through_the_gateway() -> None:
         "work_as_narrator", {"scene_id": "s-1"}, a_principal("Narrator")
     )
     assert outcome.error is None
-    assert outcome.text.endswith(f"The scene at hand is s-1.\n\n{STORED_IS_DATA}")
+    assert outcome.text.endswith(f"Work on scene s-1.\n\n{STORED_IS_DATA}")
 
 
 @pytest.mark.anyio

@@ -445,8 +445,8 @@ PROPOSALS_MAX: Final = 100
 
 @contract_tool(
     "composite_canonize_scene",
-    "Judge all pending proposals of a scene, write what passes into canon, and complete "
-    "the scene; each verdict names its rule and the ids that it conflicts with.",
+    "Judge all pending proposals of a scene, write the accepted ones to canon, and complete "
+    "the scene. Each verdict names its rule and the ids of its conflicts.",
     gives=_CANONIZED,
     also={"summary": TEXT},
     destructive=True,
@@ -523,8 +523,8 @@ def _asked(arguments: Arguments, **more: Any) -> ProposalQuery:
 
 @contract_tool(
     "mongodb_create_proposed_change",
-    "Propose that something said in an active scene becomes canon; it is judged when the "
-    "scene is canonized." + CONTENTS_TOLD,
+    "Propose that a statement in an active scene becomes canon. It is judged when the scene is "
+    "canonized." + CONTENTS_TOLD,
     title="Propose a change in a scene",
     gives=_STAGED,
 )
@@ -541,9 +541,9 @@ async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Argum
 
 @contract_tool(
     "mongodb_evaluate_proposal",
-    "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
-    "say in rationale why it, even rejected, is to be written as it stands; then what stood "
-    "against it falls or ends.",
+    "Accept or reject a pending proposal. To accept one, give canonical_id (the item that you "
+    "wrote for it), or give a rationale to have it written as it stands; the latter also works"
+    " for a rejected proposal. Conflicting canon is then retracted or ended.",
     gives=_EVALUATED,
     idempotent=True,
 )
@@ -560,7 +560,7 @@ async def _evaluate_proposal(canon: Canon, caller: Caller, arguments: Arguments)
 
 @contract_tool(
     "mongodb_get_pending_proposals",
-    "List the proposals that wait for a decision, oldest first.",
+    "List the proposals that need a decision, oldest first.",
     gives=_PROPOSALS.gives,
     read_only=True,
     also=DETAIL,

@@ -173,8 +173,8 @@ def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
 
 @contract_tool(
     "neo4j_create_entity",
-    "Create an archetype or an instance in the canon, with evidence. "
-    "Warns of entities of the same type and name.",
+    "Create an archetype or an instance in the canon, with evidence. Warns of entities with "
+    "the same type and name.",
     gives=_CREATED,
     also={"audience": AUDIENCE},
 )
@@ -195,7 +195,7 @@ async def _create_entity(canon: Canon, caller: Caller, arguments: Arguments) -> 
 
 @contract_tool(
     "neo4j_get_entity",
-    "Retrieve an entity by ID, with its relations and state history if asked.",
+    "Get an entity by its id, with its relations and state history on request.",
     gives=_ENTITY_IN_FULL,
     read_only=True,
     cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
@@ -215,8 +215,7 @@ async def _get_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
 
 @contract_tool(
     "neo4j_update_entity_state",
-    "Add and remove state tags of an instance. "
-    "Each change that takes effect is documented by a fact.",
+    "Add and remove state tags of an instance. A fact records each change that takes effect.",
     gives=_UPDATED,
     idempotent=True,
 )

@@ -219,7 +219,7 @@ _LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
 
 @contract_tool(
     "neo4j_create_event",
-    "Create a canonical event with the entities that took part and the events that it caused.",
+    "Create a canonical event with its participants and the events that it caused.",
     gives=_EVENTS_CREATED,
     also={"audience": AUDIENCE},
 )

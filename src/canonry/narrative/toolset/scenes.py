@@ -167,7 +167,7 @@ def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
 
 @contract_tool(
     "mongodb_create_scene",
-    "Open a scene in a story, with its participants and place; turns follow.",
+    "Open a scene in a story, with its participants and location. Then add turns.",
     gives=_CREATED,
     also={"time_ref": INSTANT, "audience": AUDIENCE},
 )
@@ -190,7 +190,7 @@ async def _create_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @contract_tool(
     "mongodb_get_scene",
-    "Read a scene with its last turns, and with its proposals if asked.",
+    "Read a scene with its last turns, and with its proposals on request.",
     gives=_SCENE_IN_FULL,
     read_only=True,
     cached=Cached(seconds=_lifetime, depends_on=_dependencies),
@@ -210,8 +210,8 @@ async def _get_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
 
 @contract_tool(
     "mongodb_finalize_scene",
-    "Close a scene by hand with outcomes that already are canon. To judge its proposals "
-    "use composite_canonize_scene instead.",
+    "Close a scene by hand, with outcomes that are already canon. To judge its proposals, use "
+    "composite_canonize_scene instead.",
     gives=_FINALIZED,
 )
 async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -291,7 +291,7 @@ _STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=
 
 @contract_tool(
     "neo4j_create_story",
-    "Create a story to hold scenes; arcs and episodes lie in campaigns or arcs.",
+    "Create a story to hold scenes. Arcs and episodes belong to campaigns or arcs.",
     gives=_STORIES_CREATED,
 )
 async def _create_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -352,7 +352,7 @@ def _after_of(arguments: Arguments) -> int:
 
 @contract_tool(
     "mongodb_append_turn",
-    "Append what the user, the game master or an entity says in an active scene.",
+    "Append an utterance of the user, the game master or an entity to an active scene.",
     gives=_APPENDED,
     also={"audience": AUDIENCE},
 )
@@ -532,8 +532,8 @@ _CONTEXT: Final = Shape(
 
 @contract_tool(
     "composite_assemble_scene_context",
-    "Gather what a model should know before the next turn: who is there and what holds, "
-    "what was said, and what it recalls.",
+    "Gather what a model should know before the next turn: the participants, the canon about "
+    "them, the transcript and related passages.",
     gives=_CONTEXT,
     read_only=True,
     also={"tokens": COUNT.but(minimum=200, maximum=16_000)},

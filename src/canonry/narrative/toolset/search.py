@@ -237,9 +237,9 @@ async def _search_hits(
 
 @contract_tool(
     "qdrant_semantic_search",
-    "Find passages of scenes, sources or (for the memory roles) memories that resemble a "
-    'text; they suggest and prove nothing. A "phrase" in quotes counts more, and begun* '
-    "finds every word that begins so.",
+    "Search passages of scenes, sources or (for the memory roles) memories by meaning. "
+    'Passages are suggestions, not evidence. A "phrase" in quotes counts more, and begun* '
+    "matches every word with that beginning.",
     title="Search passages",
     gives=_FOUND,
     read_only=True,
@@ -310,7 +310,7 @@ def _searched_by(degraded: Sequence[str]) -> str | None:
 
 @contract_tool(
     "mongodb_create_character_memory",
-    "Keep what a character believes from now on; it may be wrong.",
+    "Record what a character believes from now on. It may be wrong.",
     gives=_CREATED,
 )
 async def _create_character_memory(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

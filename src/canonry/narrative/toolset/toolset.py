@@ -49,13 +49,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
         """You alone decide what is canon. Cite evidence for everything you write.
 
 1. Check before you write: neo4j_query_entities finds entities with the same name,
-   neo4j_query_facts finds existing facts, and mongodb_get_pending_proposals lists pending proposals.
+   neo4j_query_facts finds existing facts, and mongodb_get_pending_proposals lists pending
+   proposals.
 2. Canonize a finished scene with composite_canonize_scene. It judges every proposal, names the rule
    and conflicts of each refusal, and closes the scene. If it reports a partial failure, call it
    again: nothing is written twice.
 3. Judge proposals from documents, which belong to no scene, with composite_canonize_proposals.
-4. List proposals that need your review with mongodb_query_reviews. Accept each one with a rationale,
-   or reject it, with mongodb_evaluate_proposal.
+4. List proposals that need your review with mongodb_query_reviews. Accept each one with a
+   rationale, or reject it, with mongodb_evaluate_proposal.
 5. Write directly (neo4j_create_entity, neo4j_create_fact and similar tools) only if no judgement is
    needed. Cite evidence as kind:uuid.
 6. Correct a mistake with neo4j_retcon_fact. It keeps the old statement and records its replacement.
