@@ -541,9 +541,9 @@ async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Argum
 
 @contract_tool(
     "mongodb_evaluate_proposal",
-    "Accept or reject a pending proposal. To accept one, give canonical_id (the item that you "
-    "wrote for it), or give a rationale to have it written as it stands; the latter also works"
-    " for a rejected proposal. Conflicting canon is then retracted or ended.",
+    "Reject a pending proposal, or accept it with canonical_id (the item you wrote for it). "
+    "With a rationale, it is written as it stands, even if rejected before; conflicting canon "
+    "is retracted or ended.",
     gives=_EVALUATED,
     idempotent=True,
 )
@@ -615,8 +615,8 @@ _RETCONNED_REPLY: Final = Shape(
 
 @writing_tool(
     "composite_retcon_scene",
-    "Retract everything that a scene made canon and everything that certainly depends on it. "
-    "What the scene had ended holds again. Preview it with dry_run.",
+    "Retract all that a scene made canon and all that certainly depends on it; what the scene "
+    "had ended holds again. Preview it with dry_run.",
     takes=obj({"scene_id": UUID, "reason": TEXT}, {"dry_run": BOOLEAN.but(default=False)}),
     gives=_RETCONNED_REPLY,
     idempotent=True,

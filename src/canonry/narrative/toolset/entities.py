@@ -425,9 +425,9 @@ async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -
 
 @writing_tool(
     "neo4j_declare_calendar",
-    "Set the calendar of a universe; null is Gregorian. Give months [{name, days, "
-    "intercalary}], week, eras [{name, first_year, backwards}] and leap {every, except, but, "
-    "month}, or counters [{name, seconds}].",
+    "Set a universe's calendar; null is Gregorian. Give months [{name, days, intercalary}], "
+    "week, eras [{name, first_year, backwards}], leap {every, except, but, month}, or counters"
+    " [{name, seconds}].",
     takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
     gives=_DECLARED,
     idempotent=True,

@@ -228,8 +228,8 @@ async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "mongodb_update_scene",
-    "Change a scene's location, story time, summary, participants or secret game master notes."
-    " null clears a value. said_at can also be set after the scene is closed.",
+    "Change a scene's location, time, summary, participants or secret gm_notes (null clears). "
+    "said_at can also be set after the scene is closed.",
     takes=obj(
         {"scene_id": UUID},
         {

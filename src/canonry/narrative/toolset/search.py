@@ -237,9 +237,9 @@ async def _search_hits(
 
 @contract_tool(
     "qdrant_semantic_search",
-    "Search passages of scenes, sources or (for the memory roles) memories by meaning. "
-    'Passages are suggestions, not evidence. A "phrase" in quotes counts more, and begun* '
-    "matches every word with that beginning.",
+    "Search passages of scenes, sources or (memory roles) memories by meaning; they are hints,"
+    ' not evidence. A "phrase" in quotes counts more, and begun* matches every word that '
+    "begins so.",
     title="Search passages",
     gives=_FOUND,
     read_only=True,
