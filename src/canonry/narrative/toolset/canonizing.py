@@ -679,8 +679,7 @@ async def _query_reviews(canon: Canon, caller: Caller, arguments: Arguments) -> 
 
 @writing_tool(
     "mongodb_waive_conflict",
-    "Record that a proposal's possible conflict is intended. It no longer appears in "
-    "mongodb_query_reviews.",
+    "Record that a proposal's possible conflict is intended. Reviews then leave it out.",
     title="Waive a possible conflict",
     takes=obj({"proposal_id": UUID, "conflict_id": UUID, "reason": TEXT}),
     gives=_WAIVED,
