@@ -403,7 +403,7 @@ async def _universes_create(
 
 @writing_tool(
     "neo4j_create_universe",
-    "Create a universe, the container of all stories, entities and canon. Do this first.",
+    "Create a universe, which holds all stories, entities and canon. Do this first.",
     takes=obj(
         {"name": TEXT},
         {
@@ -453,7 +453,7 @@ async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments)
 
 @reading_tool(
     "neo4j_get_universe",
-    "Get a universe by its id.",
+    "Get a universe by id.",
     takes=obj({"universe_id": UUID}),
     gives=SPACE,
 )
