@@ -11,6 +11,8 @@ COPY src src
 RUN /opt/canonry/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM ${PYTHON}
+# Registries of MCP servers look for this name, to know that the image is ours.
+LABEL io.modelcontextprotocol.server.name="dev.canonry/canonry"
 RUN useradd --system --uid 10001 --home-dir /data canonry \
     && install --directory --owner canonry --mode 0700 /data
 COPY --from=build /opt/canonry /opt/canonry

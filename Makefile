@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-servers test-clients test-browser clients pictures servers scripts check coverage bench reference site lock changelog clean
+.PHONY: help demo test test-servers test-clients test-browser clients pictures servers scripts check coverage bench reference site lock changelog release clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -88,6 +88,9 @@ reference: $(VENV)/dev.done ## Write the generated pages of docs/reference anew
 
 changelog: $(VENV)/dev.done ## Move the fragments of changelog.d into CHANGELOG.md
 	@$(BIN)/towncrier build --yes
+
+release: $(VENV)/dev.done tests/clients/node_modules/done ## Build everything that a release publishes in dist/ (needs npm)
+	@$(BIN)/python deploy/release.py $(ARGS)
 
 site: $(VENV)-site/done ## Build the documentation as a site in site/, with every link checked
 	@$(VENV)-site/bin/zensical build --strict --clean

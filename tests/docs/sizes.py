@@ -14,7 +14,7 @@ from tests.toolsets.narrative.heavy import BEFORE, MANY, a_long_campaign, weight
 
 CHARACTERS_A_TOKEN = 4
 BUDGETS = {
-    "canon": 3_000,
+    "canon": 4_500,
     "narrative": 16_000,
     "truth": 10_000,
     "world": 12_000,
