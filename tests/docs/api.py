@@ -1,4 +1,4 @@
-"""The page of the programming interface: the ports, and what `canonry.testing` offers."""
+"""The page of the programming interface: the ports and `canonry.testing`."""
 
 import enum
 import inspect
@@ -19,8 +19,8 @@ def api_page(note: str) -> str:
     """Every public class and function of the ports and of the kit, with its own words."""
     return (
         f"# Programming interface\n\n{note}\n\n"
-        "What a backend implements, and what proves it; [how to add a backend]"
-        "(../how-to/add-a-backend.md) goes through it step by step.\n"
+        "A backend implements these ports, and the conformance kit tests it. [How to add a backend]"
+        "(../how-to/add-a-backend.md) shows both step by step.\n"
         + "".join(part for package in PACKAGES for part in _package(package))
     )
 
@@ -51,7 +51,7 @@ def _module(module: ModuleType) -> Iterator[str]:
 
 
 def _methods(owner: type[Any]) -> Iterator[str]:
-    """The methods that a class of its own declares; tests are told by the page of promises."""
+    """Yield the methods that a class declares; the page of promises lists the tests."""
     methods = [
         (name, method)
         for name, method in vars(owner).items()

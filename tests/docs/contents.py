@@ -1,4 +1,4 @@
-"""The generated page of contents: what the content of each type of proposal takes."""
+"""The generated page of contents: the members of the content of each type of proposal."""
 
 from canonry.canon.judging.contents import CONTENT_SHAPES, ContentShape
 
@@ -7,9 +7,9 @@ def contents_page(note: str) -> str:
     """Every member of every type of content, with its other names."""
     intro = (
         f"# Contents of proposals\n\n{note}\n"
-        "The `content` of a proposal takes these members and no others: what is unknown is\n"
-        "refused with the nearest that is known. A member comes under one of its names.\n"
-        "The resource `canonry://proposals/contents` tells the same as JSON schemas.\n"
+        "The `content` of a proposal takes these members and no others. The error about another\n"
+        "member names the nearest of these. Write a member under one of its names.\n"
+        "The resource `canonry://proposals/contents` holds the same as JSON schemas.\n"
     )
     return intro + "".join(map(_type, CONTENT_SHAPES.values()))
 

@@ -1,4 +1,4 @@
-"""The page of error codes: what each means and what to do, read from where it is raised."""
+"""The error codes: what each means and what to do, read from where it is raised."""
 
 import ast
 from collections import defaultdict
@@ -12,12 +12,12 @@ from tests.meta.tree import python_files
 CLASSES = {each.__name__: each for each in errors.CanonryError.__subclasses__()}
 WHAT_TO_DO = {
     "InvalidInput": "The request is wrong: change it, then send it again.",
-    "NotAllowed": "Ask as somebody who may, or ask whoever runs the server for the right to.",
-    "NotFound": "What is named is not there, or not for this caller: look it up first.",
-    "Conflict": "The canon stands against it: read what it names, then decide anew.",
-    "NotSupported": "This installation cannot do it: the message says what it lacks.",
+    "NotAllowed": "Use a role that may do this, or ask the operator of the server for the right.",
+    "NotFound": "The named item does not exist, or this caller may not see it: look it up first.",
+    "Conflict": "The canon contradicts the request: read the named items, then decide again.",
+    "NotSupported": "This installation cannot do this: the message says what it lacks.",
     "Unavailable": "Send the same request again, a little later.",
-    "BrokenInvariant": "Something that must hold does not: run `canonry verify`, and report it.",
+    "BrokenInvariant": "An invariant is broken: run `canonry verify`, and report its output.",
 }
 
 
@@ -108,15 +108,13 @@ def every_error() -> dict[str, list[Raised]]:
     return dict(sorted(found.items()))
 
 
-def errors_page(note: str) -> str:
-    """Every code under the class that says what a caller may do about it."""
+def errors_section() -> str:
+    """Return every code under the class that says what a caller may do about it."""
     found = every_error()
     intro = (
-        f"# Errors\n\n{note}\n\n"
         "An error has a stable code, a message that says what to do next, and details for a\n"
-        "program. Its class says what a caller may do about it; each toolset words it in its own\n"
-        "dialect. An … stands for a value that the message names. Other codes are put together\n"
-        "from a kind of thing and what became of it: `entity.unknown`, `fact.retconned`.\n"
+        "program. Its class says what a caller may do about it. Each toolset reports it as its\n"
+        "contract says. Other codes consist of a kind of item and its state, as `entity.unknown`.\n"
     )
     parts = [intro]
     for kind, error in CLASSES.items():
@@ -124,11 +122,14 @@ def errors_page(note: str) -> str:
         named = {code: places for code, places in codes.items() if "…" not in code}
         meaning = (error.__doc__ or "").split("\n")[0]
         parts.append(f"\n## {kind}\n\n{meaning} {WHAT_TO_DO[kind]}\n\n")
-        parts.append("| code | what it says |\n| --- | --- |\n")
+        parts.append("| code | message |\n| --- | --- |\n")
         parts += [f"| `{code}` | {_messages(places)} |\n" for code, places in named.items()]
     return "".join(parts)
 
 
 def _messages(places: list[Raised]) -> str:
     texts = dict.fromkeys(each.message for each in places if each.message.strip("…. :"))
-    return " · ".join(texts).replace("|", "\\|").replace("<", "&lt;") or "said where it happens"
+    return (
+        " · ".join(texts).replace("|", "\\|").replace("<", "&lt;")
+        or "composed where the error is raised"
+    )

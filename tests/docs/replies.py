@@ -9,13 +9,13 @@ from canonry.world import toolset as world
 
 
 def replies_page(note: str) -> str:
-    """What `tools/list` only outlines, in full; a list of one shape is named `property[]`."""
+    """Return every property of every reply; an item of a list is named `property[]`."""
     parts = [
         (
             f"# Replies\n\n{note}\n"
-            "`tools/list` names the properties of a reply (`narrative`, `world`), or gives the\n"
-            "first level with its types (`truth`). Here is all of it; a property with a question\n"
-            "mark may be missing.\n"
+            "`tools/list` names the properties of a reply (`narrative`, `world`) or gives its\n"
+            "first level with types (`truth`). This page lists every property. A property with a\n"
+            "question mark may be missing. `property[]` is an item of a list.\n"
         )
     ]
     for tool in (*narrative.EXACT, *truth.EXACT, *world.EXACT):
@@ -33,7 +33,7 @@ def _properties(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[s
 
 
 def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The objects in a value, with what their place adds to a path."""
+    """Yield the objects in a value, each with the end of its path."""
     if "anyOf" in schema:
         for each in schema["anyOf"]:
             yield from _inside(each)

@@ -1,0 +1,93 @@
+"""The page of every message: errors by their codes, and all other texts by where they are made."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from canonry.app.packages import TOOLSETS, load_toolsets
+from canonry.app.setting_table import SETTINGS
+from tests.docs.errors import errors_section, every_error
+from tests.meta.prose import messages
+from tests.meta.tree import PACKAGE
+
+# Tables of languages are input, not messages; only developers read the conformance kit's texts.
+LEFT_OUT = ("language", "testing")
+SECTIONS = {
+    "log": "Lines of the log",
+    "cli": "The command line",
+    "reply": "Replies, hints and reasons",
+}
+
+
+def messages_page(note: str) -> str:
+    """Return the page: errors, then replies, the command line, the log and the inspector."""
+    intro = (
+        f"# Messages\n\n{note}\n\n"
+        "Read here everything that Canonry says apart from the [tools](tools.md) and the\n"
+        "[settings](settings.md). An … stands for a value.\n\n"
+    )
+    parts = [intro, errors_section()]
+    found = _other_messages()
+    for kind in ("reply", "cli", "log"):
+        parts.append(f"\n## {SECTIONS[kind]}\n")
+        for module, texts in found[kind].items():
+            parts.append(f"\n### {module}\n\n")
+            parts += [f"- {_escape(text)}\n" for text in texts]
+    catalogue = PACKAGE / "inspector" / "catalogue" / "en.json"
+    parts.append("\n## The inspector\n\n| key | text |\n| --- | --- |\n")
+    texts = json.loads(catalogue.read_text(encoding="utf-8"))
+    parts += [f"| `{key}` | {_escape(text)} |\n" for key, text in texts.items()]
+    return "".join(parts)
+
+
+def _other_messages() -> Mapping[str, Mapping[str, list[str]]]:
+    """Kind of text -> module -> its texts in the order of the lines; no text twice in a module."""
+    known = {each.message for places in every_error().values() for each in places}
+    known |= {row.help for row in SETTINGS} | set(_descriptions(load_toolsets(TOOLSETS)))
+    found: Mapping[str, dict[str, list[str]]] = {kind: defaultdict(list) for kind in SECTIONS}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inner = path.relative_to(PACKAGE)
+        package = inner.parts[0]
+        if package in LEFT_OUT:
+            continue
+        for each in messages(path):
+            kind = "log" if each.is_log else "cli" if package == "cli" else "reply"
+            texts = found[kind][inner.with_suffix("").as_posix()]
+            if each.text not in known and each.text not in texts:
+                texts.append(each.text)
+    return {
+        kind: {module: texts for module, texts in by_module.items() if texts}
+        for kind, by_module in found.items()
+    }
+
+
+def _descriptions(given: Any) -> Iterator[str]:
+    """Yield the descriptions of tools and of what their schemas hold."""
+    for toolset in given:
+        yield toolset.purpose
+        yield from toolset.words.values()
+        for each in (*toolset.tools, *toolset.resources, *toolset.prompts):
+            yield each.description
+        for tool in toolset.tools:
+            yield from _texts(tool.input_schema)
+            yield from _texts(tool.output_schema)
+
+
+def _texts(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(text := schema.get("description"), str):
+            yield text
+        schema = list(schema.values())
+    if isinstance(schema, list | tuple):
+        for each in schema:
+            yield from _texts(each)
+
+
+def _escape(text: str) -> str:
+    """Show a text as one line of a list or cell: no markup of it takes effect."""
+    parts = " ".join(text.replace("\b", "").split()).split("`")
+    for outside in range(0, len(parts), 2):
+        parts[outside] = re.sub(r"[\\|*_\[~]", r"\\\g<0>", parts[outside]).replace("<", "&lt;")
+    return "`".join(parts)
