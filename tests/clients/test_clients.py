@@ -21,7 +21,7 @@ NODE = HERE / "node_modules" / "node" / "bin" / "node"
 PYTHONS = {line: ROOT / f".venv-clients-{line}" / "bin" / "python" for line in (1, 2)}
 SECONDS: Final = 120
 UNKNOWN: Final = "00000000-0000-4000-8000-000000000001"
-OWN_WORDS: Final = f"there is no entity with the id {UNKNOWN}"
+OWN_WORDS: Final = f"There is no entity with the id {UNKNOWN}."
 CALLS: Final = [
     ["neo4j_create_universe", {"name": "Saltmere", "description": "A harbour in the fog."}],
     ["neo4j_get_entity", {"entity_id": UNKNOWN}],

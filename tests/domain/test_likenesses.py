@@ -21,22 +21,22 @@ def of_ana(statement: str, *others: str) -> Stated:
         (
             "Ana keeps her gold in a cellar of the inn",
             "The cellar of the inn was walled up by Ana",
-            "both speak of cellar, and say not the same",
+            "both are about cellar but differ",
         ),
         (
             "Ana is a vegetarian",
             "Ana had the steak, as she does on feasts",
-            "vegetarian and steak may not go together",
+            "vegetarian and steak may exclude each other",
         ),
         (
             "Everybody who met Ana at the ford drowned",
             "Bo crossed the ford with Ana",
-            "both speak of ford, and say not the same",
+            "both are about ford but differ",
         ),
         (
             "All roads are safe",
             "The roads are mud",
-            "one leaves nothing open of what both speak of",
+            "one allows nothing else on their common subject",
         ),
     ],
 )

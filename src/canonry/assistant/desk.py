@@ -276,7 +276,7 @@ def _with_example(error: InvalidInput, tool: str, arguments: Arguments) -> Inval
     if not names:
         return error
     call = {"tool": tool, "arguments": {**_brief(arguments), "space": names[0]}}
-    message = f"{error.message}, for example {encode_json(call).decode()}"
+    message = f"{error.message.removesuffix('.')}, for example {encode_json(call).decode()}"
     details = {name: each for name, each in error.details.items() if name != "names"}
     return InvalidInput(error.code, message, **details, call=call)
 

@@ -76,7 +76,9 @@ def refused(
 ) -> Result:
     """The result of a call that ended in an error on purpose, with what helps in this toolset."""
     if (remedy := toolset.remedies.get(error.code)) is not None:
-        error = type(error)(error.code, f"{error.message}; {remedy}", **error.details)
+        error = type(error)(
+            error.code, f"{error.message.removesuffix('.')}; {remedy}", **error.details
+        )
     return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
 
 

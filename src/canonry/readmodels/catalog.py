@@ -228,10 +228,10 @@ def projects_in_order(spaces: Iterable[Space]) -> list[Space]:
 def require_project(thing: Thing | None) -> None:
     """Raise `project.unknown` unless this is a project."""
     if not is_project(thing):
-        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+        raise NotFound("project.unknown", "There is no project with this id.", path="/projectId")
 
 
 def no_entity() -> NotFound:
     """The error of whoever asks for an entity that a project has not."""
-    message = "there is no entity with this id in the project"
+    message = "The project has no entity with this id."
     return NotFound("entity.unknown", message, path="/entityId")

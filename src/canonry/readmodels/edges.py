@@ -42,7 +42,7 @@ def checked_tick(value: int, *, path: str) -> Tick:
         InvalidInput: `tick.out-of-range`.
     """
     if not TICK_MIN <= value <= TICK_MAX:
-        message = f"{path} lies outside the ticks from {TICK_MIN} to {TICK_MAX}"
+        message = f"{path} must be a tick from {TICK_MIN} to {TICK_MAX}."
         raise InvalidInput("tick.out-of-range", message, path=path)
     return Tick(value)
 

@@ -208,7 +208,7 @@ async def test_d4_what_is_only_alike_is_named_and_does_not_block() -> None:
 
     why = f"possible conflict: the fact {fact.id} says that Bo keeps his gold under the oak"
     assert verdict.status is ACCEPTED
-    assert f"{why} (both speak of oak, and say not the same)" in verdict.rationale
+    assert f"{why} (both are about oak but differ)" in verdict.rationale
 
 
 async def test_d4_a_possible_conflict_is_named_and_does_not_block() -> None:
@@ -343,8 +343,8 @@ async def test_what_is_compared_with_the_newest_only_says_so() -> None:
     of_odo = await stage.propose("fact", said("The guards hold a feast", "Odo"))
     report = await stage.canonize()
 
-    assert "more facts speak of the same" in verdict_on(report, of_nobody).rationale
-    assert "more facts speak of the same" not in verdict_on(report, of_odo).rationale
+    assert "compared with the newest facts" in verdict_on(report, of_nobody).rationale
+    assert "compared with the newest facts" not in verdict_on(report, of_odo).rationale
 
 
 async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
@@ -358,7 +358,7 @@ async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
     denial = await stage.propose("fact", said("Odo never held the bridge", "Odo"))
     report = await stage.canonize()
 
-    assert "more facts speak of the same" in verdict_on(report, feast).rationale
+    assert "compared with the newest facts" in verdict_on(report, feast).rationale
     assert ident("newest") in verdict_on(report, denial).conflicts
 
 

@@ -216,7 +216,7 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
         ({"kind": "fact", "says": "x", "tag": ["y"]}, "/claims/0/tag", "known are"),
         ({"kind": "fact", "says": "x", "tags": ["y"]}, "/claims/0/tags", "fact takes says"),
         ({"kind": "relation", "from": "Odo", "type": "KNOWS"}, "/claims/0/to", "missing"),
-        ({"kind": "fact", "says": "x", "about": ["Nobody"]}, "/claims/0/about/0", "names nothing"),
+        ({"kind": "fact", "says": "x", "about": ["Nobody"]}, "/claims/0/about/0", "matches no name"),
         ({"kind": "fact", "says": "x", "replaces": "Odo"}, "/claims/0/replaces", "nothing"),
         ({"kind": "fact", "says": "x", "evidence": ["Odo"]}, "/claims/0/evidence/0", "nothing"),
         ({"kind": "entity", "name": "x", "type": "ghost"}, "/claims/0/type", "concept"),

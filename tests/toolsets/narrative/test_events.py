@@ -74,8 +74,8 @@ async def test_an_event_that_canon_tells_already_is_written_and_told_of() -> Non
     rain = await world.event("Rain", ann, scene_id=here)
     (perhaps,) = await warned("Rain", ann, scene_id=there)
 
-    assert same == f"the event {first} tells the same already"
-    assert perhaps == f"perhaps this is the event {rain}, told elsewhere"
+    assert same == f"The event {first} already records this."
+    assert perhaps == f"This may be the event {rain}."
     assert await warned("war", ann, time_ref=T2) == []
     assert await warned("war", ben, time_ref=T1) == await warned("Peace", ann) == []
 

@@ -85,7 +85,7 @@ async def test_a_verdict_says_by_what_a_fact_has_ended() -> None:
 
     verdict = await tell(stage, CAPITALS[11], order=11)
 
-    said = f"until it was otherwise: the fact {later['canonical_id']} says that {CAPITALS[12]}"
+    said = f"ended by later canon: the fact {later['canonical_id']} says that {CAPITALS[12]}"
     assert (verdict["status"], verdict["conflicts"]) == ("accepted", [])
     assert said in str(verdict["rationale"])
 

@@ -89,5 +89,5 @@ async def test_d9_what_a_scene_was_said_to_be_is_no_longer_told_once_it_is_taken
     context = await stage.world.call(
         "composite_assemble_scene_context", "ContextAssembly", scene_id=later
     )
-    assert shown["summary"] == "Taken back, so that nothing of it ever was: we replay it"
+    assert shown["summary"] == "This scene was retconned: we replay it"
     assert "Frodo is dead" not in str(context)

@@ -101,7 +101,7 @@ class WritingDesk:
         """
         found = self.view.entity(reference)
         if found is None:
-            message = f"an accepted proposal names {reference}, which no gate has found"
+            message = f"An accepted proposal refers to {reference}, but no gate found it."
             raise BrokenInvariant("canonization.unresolved", message)
         return found
 
@@ -225,7 +225,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         case FactContent() as content:
             return _fact(desk, content)
         case Unreadable():
-            message = "an accepted proposal cannot be read"
+            message = "The content of an accepted proposal cannot be read."
             raise BrokenInvariant("canonization.unresolved", message)
 
 

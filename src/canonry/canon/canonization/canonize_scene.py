@@ -279,7 +279,7 @@ async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[Pr
 def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
     mark = (id(canon.ledger), scene_id)
     if mark in _RUNNING:
-        message = "this scene is being canonized by another call; wait for its reply"
+        message = "Another call is canonizing this scene. Wait for its reply."
         raise Conflict("scene.in-progress", message, scene_id=scene_id, conflicts=[scene_id])
     _RUNNING.add(mark)
     try:
@@ -299,7 +299,7 @@ async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
         return False
     if any(isinstance(e, SceneCompleted) and e.scene_id == scene.id for e in commit.entries):
         return True
-    message = "this idempotency key was used for something else; use a new one"
+    message = "This idempotency key was used for another request. Use a new key."
     raise Conflict("request.key-reused", message)
 
 
@@ -368,7 +368,7 @@ async def read_candidates(
     """
     told = list(proposals)
     if others := [one.id for one in told if one.type not in NARRATED]:
-        message = "no rule judges some of these; who decides accepts or rejects them by hand"
+        message = "No gate judges these proposals. Accept or reject each of them by hand."
         raise Conflict("proposal.not-judged", message, conflicts=others)
     loose = declared_names(one for one in (*told, *beside) if one.scene_id is None)
     around: dict[SceneId | None, tuple[Scene | None, Declared]] = {None: (None, loose)}
@@ -456,7 +456,7 @@ async def _read(
             or scene.status is not SceneStatus.COMPLETED
         ]
         if open_ones:
-            message = "some of these belong to scenes that are not closed; close each of them first"
+            message = "Some of these proposals belong to open scenes. Close those scenes first."
             raise Conflict(
                 "proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones
             )

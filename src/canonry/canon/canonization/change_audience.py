@@ -80,7 +80,7 @@ async def change_audience(
             changed what more know of; or `audience.too-wide`, too much would change along.
     """
     if not caller.viewer.masters:
-        message = "who may know of a thing is for the game masters to say"
+        message = "Only game masters may change the audience of an item."
         raise NotAllowed("audience.denied", message)
     space = (await _kept(canon, caller, thing_id)).space
 
@@ -96,7 +96,7 @@ async def change_audience(
             ids, told = await _about(canon, thing), ()
             await _require_untold(canon, thing)
         if len(ids) > ALONG_MAX:
-            message = f"more than {ALONG_MAX} things would change along; begin with those"
+            message = f"More than {ALONG_MAX} items depend on this one. Change those first."
             raise Conflict("audience.too-wide", message)
         found = await canon.store_of_all.state.things(ids)
         # An observation comes to be for others before the entity that it tells of does.
@@ -228,7 +228,7 @@ async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) 
     known = await audiences_of(canon, named - set(ids))
     if narrowest((audience, *known.values())) != audience:
         kept = sorted(one for one, its in known.items() if not covers(its, audience))
-        message = "it names what fewer may know of; reveal that first"
+        message = "This item refers to items with a narrower audience. Reveal those items first."
         raise Conflict("audience.names-secrets", message, conflicts=kept)
 
 
@@ -245,5 +245,5 @@ async def _require_untold(canon: Canon, thing: Kept) -> None:
         heirs |= {veil.superseded_by for one in near for veil in one.veils}
         changed = changed or thing.id in heirs
     if changed and not isinstance(thing, Entity | Source | Scene | Turn):
-        message = "it changed what others know of: end it, and tell it again to fewer"
+        message = "This changed items that more readers know. End it, then record it for fewer."
         raise Conflict("audience.told", message, conflicts=[thing.id])

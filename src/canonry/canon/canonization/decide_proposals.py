@@ -246,7 +246,7 @@ def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict
         verdict,
         status=ProposalStatus.PENDING,
         rule=KEPT_RULE,
-        rationale=f"needs review: a secret stands against it: {whole.rationale}",
+        rationale=f"needs review: secret canon contradicts it: {whole.rationale}",
         graded=(*(replace(one, audience=GAME_MASTERS) for one in verdict.graded), *more),
         retcons=(),
         supersedes=(),
@@ -391,9 +391,8 @@ class _Run:
         total = len(self.queue)
         while self.queue:
             if self.failures >= FAILURES_MAX or self.stale >= ROUNDS_MAX:
-                reason = (
-                    "others keep changing what it rests on" if self.stale else "the store is away"
-                )
+                reason = "other writers keep changing the canon that it depends on"
+                reason = reason if self.stale else "the store does not answer"
                 for candidate in self.queue:
                     self.undecided.setdefault(candidate.proposal.id, reason)
                 return
@@ -508,7 +507,7 @@ class _Run:
             if not _pending(known, candidate):
                 continue
             if blocked := dependencies_of(candidate) & self.undecided.keys():
-                reason = f"it waits for the proposal {min(blocked)}"
+                reason = f"it depends on the undecided proposal {min(blocked)}"
                 self.undecided[candidate.proposal.id] = reason
                 continue
             rests_on = self.judged[candidate.proposal.id].reads
@@ -627,7 +626,7 @@ def verdict_on(proposal: Proposal) -> ProposalVerdict:
             type=proposal.type,
             status=proposal.status,
             rule="",
-            rationale="it was not judged",
+            rationale="no gate has judged it",
         )
     return ProposalVerdict(
         proposal_id=proposal.id,
@@ -648,8 +647,8 @@ def partly_decided(
 ) -> Unavailable:
     """The error that tells which proposals could not be decided, and how the others fared."""
     message = (
-        f"{len(undecided)} proposals could not be decided and stay pending; "
-        "the others are; send the request again"
+        f"{len(undecided)} proposals could not be decided and stay pending. All others are "
+        "decided. Send the request again."
     )
     where = {} if scene_id is None else {"scene_id": scene_id}
     return Unavailable(
@@ -685,8 +684,8 @@ async def waive_conflict(
             return Change(entries=(), reads=frozenset())
         if conflict_id not in {one.id for one in proposal.doubts}:
             message = (
-                "the proposal has no possible conflict with this id; waive what its "
-                "conflict_details grade as possible"
+                "The proposal has no possible conflict with this id. Name one that its "
+                "conflict_details grade as possible."
             )
             raise Conflict(
                 "conflict.not-possible",

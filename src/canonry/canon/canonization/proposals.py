@@ -95,7 +95,7 @@ class StagingGuard:
             NotSupported: `package.missing`, a gate is open but the package `world` is not there.
         """
         if canon.policy.staging.opened:
-            message = "policy.staging needs the package canonry.world, which is not installed"
+            message = "policy.staging needs the package canonry.world, which is not installed."
             raise NotSupported("package.missing", message, path="policy.staging")
 
 
@@ -156,7 +156,7 @@ async def create_proposal(
         require_active(scene)
         turn = None if turn_id is None else await require(canon, caller, Turn, turn_id)
         if turn is not None and turn.scene_id != scene.id:
-            message = "/turn_id names a turn of another scene; name one of this scene or none"
+            message = "/turn_id names a turn of another scene. Name one of this scene, or none."
             raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
         reads = frozenset(thing_key(each.id) for each in (scene, turn) if each is not None)
         place = _origin(scene.space, scene, turn, reads=reads)
@@ -203,7 +203,7 @@ async def restate_proposal(
     former = await _undecided(canon, caller, proposal_id)
     shape = CONTENT_SHAPES.get(former.type)
     if shape is None:
-        message = "it asks for an act, which is no matter of words; reject it and ask anew"
+        message = "A proposed action cannot be reworded. Reject it and propose another one."
         raise Conflict("proposal.not-judged", message, conflicts=[former.id])
     told = {name: former.original[name] for name in ("audience",) if name in former.original}
     asked = Suggestion(
@@ -244,7 +244,7 @@ async def restate_proposal(
 async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
     proposal = await require(canon, caller, Proposal, proposal_id)
     if proposal.status is not ProposalStatus.PENDING:
-        message = f"this proposal is already {proposal.status}; propose it again"
+        message = f"This proposal is already {proposal.status}. Propose its content again."
         raise Conflict("proposal.decided", message, conflicts=[proposal.id])
     return proposal
 
@@ -372,7 +372,7 @@ async def evaluate_proposal(
             path, wanted = "/canonical_id", (verdict.canonical_id,)
             (outcome,) = await require_canonical(canon, caller, space, wanted, path=path)
             if outcome.level is CanonLevel.RETCONNED:
-                message = "/canonical_id names something retconned; name what holds instead"
+                message = "/canonical_id names a retconned item. Name an item that is canon."
                 raise Conflict(
                     "outcome.retconned", message, path=path, conflicts=[verdict.canonical_id]
                 )
@@ -417,7 +417,7 @@ async def _overruled(
     _, judgement = await extend_slice(canon, Slice(space=proposal.space), judge)
     if not judgement.entries:
         why = judgement.verdict
-        message = f"it cannot be written: {why.rationale}; change that first, or reject it"
+        message = f"The proposal cannot be written: {why.rationale}. Resolve that, or reject it."
         raise Conflict(
             "proposal.not-writable", message, rule=why.rule, conflicts=list(why.conflicts)
         )
@@ -437,8 +437,8 @@ def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     if decision.status is verdict.status and same_thing:
         return
     message = (
-        f"this proposal is already {decision.status}; say in rationale why it is accepted all the "
-        "same where it was rejected, or retcon what it became where it was accepted"
+        f"This proposal is already {decision.status}. If it was rejected, give a rationale for "
+        "accepting it. If it was accepted, retcon the item that it became."
     )
     raise Conflict(
         "proposal.decided",

@@ -98,10 +98,10 @@ async def create_entity(
         told: list[str] = []
         if namesakes:
             ids = ", ".join(entity.id for entity in namesakes)
-            told.append(f"entities of this type and name exist already: {ids}")
+            told.append(f"Entities of this type and name already exist: {ids}.")
         if twins:
             ids = ", ".join(entity.id for entity in twins)
-            told.append(f"names that look the same but for letters or accents exist already: {ids}")
+            told.append(f"Entities with a look-alike name already exist: {ids}.")
         return Change(entries=entries, reads=reads, warnings=tuple(told), audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
@@ -111,10 +111,10 @@ def _require_instance(new: EntityContent) -> None:
     if new.entity_class is EntityClass.INSTANCE:
         return
     if new.state_tags:
-        message = "an archetype has no state; leave state_tags out, or create an instance"
+        message = "An archetype has no state. Leave state_tags out, or create an instance."
         raise InvalidInput("entity.archetype-has-no-state", message, path="/state_tags")
     if new.derives_from is not None:
-        message = "an archetype derives from nothing; leave derives_from out"
+        message = "An archetype cannot derive from another one. Leave derives_from out."
         raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
 
 
@@ -137,7 +137,7 @@ async def _require_archetype(
     require_standing(archetype)
     fits = (EntityClass.ARCHETYPE, new.entity_type)
     if (archetype.entity_class, archetype.entity_type) != fits:
-        message = f"an instance derives from an archetype of its own type, {new.entity_type}"
+        message = f"This entity is a {new.entity_type}. Name an archetype of that type."
         raise Conflict(
             "entity.archetype-mismatch", message, path="/derives_from", conflicts=[archetype.id]
         )
@@ -183,7 +183,7 @@ async def update_entity(
             authority has established a field.
     """
     if not update.fields():
-        message = "name what changes: name, description or properties"
+        message = "The update is empty. Give name, description or properties."
         raise InvalidInput("entity.empty-update", message, path="")
     space = (await require(canon, caller, Entity, entity_id)).space
 
@@ -222,8 +222,8 @@ async def _require_rank(
             continue
         if not may_end(authority, said.authority):
             message = (
-                f"{name} was established by the authority {said.authority}; "
-                "let somebody of that authority change it"
+                f"The authority {said.authority} established {name}. "
+                "A caller with that authority can change it."
             )
             raise Conflict("entity.outranked", message, field=name, conflicts=[said.id])
 
@@ -257,11 +257,11 @@ async def update_entity_state(
         Conflict: `entity.retconned`, `space.foreign` or `axiom.forbids`.
     """
     if not add and not remove:
-        message = "name at least one tag in add or remove"
+        message = "The change is empty. Name at least one tag in add or remove."
         raise InvalidInput("state.empty-change", message, path="/state_tag_changes")
     both = set(add) & set(remove)
     if both:
-        message = "a tag cannot be added and removed at once; name it in one of the two"
+        message = "add and remove name the same tag. Name each tag in one of them."
         raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
     require_compatible(add, canon.policy, path="/state_tag_changes/add")
     before = await require(canon, caller, Entity, entity_id)
@@ -270,7 +270,7 @@ async def update_entity_state(
     async def prepare(new_id: NewId) -> Change:
         known = await require(canon, caller, Entity, entity_id)
         if known.entity_class is EntityClass.ARCHETYPE:
-            message = "an archetype has no state; update one of its instances"
+            message = "An archetype has no state. Update one of its instances."
             raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
         require_standing(known)
         reads = await require_evidence(canon, caller, known.space, evidence)
@@ -372,15 +372,15 @@ def require_mergeable(kept: Entity, merged: Entity) -> None:
     require_standing(kept, merged)
     ids = [kept.id, merged.id]
     if kept.id == merged.id:
-        message = "the two are one entity already"
+        message = "Both ids name the same entity. Name two entities."
         raise Conflict("entity.already-merged", message, conflicts=[kept.id])
     if (kept.entity_class, kept.entity_type) != (merged.entity_class, merged.entity_type):
-        message = "only entities of one class and type can be one"
+        message = "Only entities of the same class and type can be merged."
         raise Conflict("entity.kind-mismatch", message, conflicts=ids)
     if kept.audience != merged.audience:
         message = (
-            "these two are for different readers, and one entity is for the same; let both be for "
-            "the same readers first"
+            "The two entities have different audiences. Give both the same audience, then merge "
+            "them."
         )
         raise Conflict("entity.other-audience", message, conflicts=ids)
 
@@ -399,7 +399,7 @@ async def unmerge_entities(
     async def prepare(_: NewId) -> Change:
         found = await require_itself(canon, caller, separated_id)
         if found.merged_into is None:
-            message = "this entity was not merged into another; name the one that was"
+            message = "This entity was not merged into another one. Name one that was."
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
         kept = await require(canon, caller, Entity, found.merged_into)
         return separated(found, kept, reason)

@@ -80,7 +80,7 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
         stated = await canon.state.facts_stating(backing.space, {new.statement})
         standing = (one for one in stated if one.level is CanonLevel.CANON)
         same = [one.id for one in standing if set(one.involved) == set(ids)][:_NAMED_MAX]
-        told = (f"facts say the same already: {', '.join(same)}",) if same else ()
+        told = (f"Facts with this statement already exist: {', '.join(same)}.",) if same else ()
         rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
         return Change(
             entries=state or (made,),
@@ -150,7 +150,7 @@ async def create_event(
     """
     await require_universe(canon, caller, backing.space)
     if len(set(new.causes)) < len(new.causes):
-        message = "/causes_event_ids names an effect twice; name each once"
+        message = "/causes_event_ids names an event twice. Name each event once."
         raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
 
     async def prepare(new_id: NewId) -> Change:
@@ -191,8 +191,8 @@ def _told(
     """That canon tells this of the same entities already, or perhaps."""
     found = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
     if found.same is not None:
-        return (f"the event {found.same.id} tells the same already",)
-    return tuple(f"perhaps this is the event {one.id}, told elsewhere" for one in found.perhaps)
+        return (f"The event {found.same.id} already records this.",)
+    return tuple(f"This may be the event {one.id}." for one in found.perhaps)
 
 
 def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
@@ -207,7 +207,7 @@ def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
         if cause_at is not None and effect.time_ref is not None and effect.time_ref < cause_at
     ]
     if early:
-        message = "an effect cannot happen before its cause; check the dates"
+        message = "An effect cannot happen before its cause. Check the dates."
         raise Conflict("event.effect-before-cause", message, conflicts=early)
 
 
@@ -228,7 +228,7 @@ async def create_axiom(
         Conflict: `space.foreign`.
     """
     if backing.authority is Authority.PLAYER:
-        message = "a player's word is no law of the world; use source, gm or system"
+        message = "The authority player cannot state an axiom. Use source, gm or system."
         raise InvalidInput("axiom.players-word", message, path="/authority")
     await require_universe(canon, caller, backing.space)
 
@@ -308,10 +308,10 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
         require_same_space(space, [effect], path="/effect_event_id")
         require_standing(cause, effect)
         if cause.id == effect.id:
-            message = "an event cannot cause itself; name two events"
+            message = "An event cannot cause itself. Name two events."
             raise Conflict("event.causes-itself", message, conflicts=[cause.id])
         if effect.id in cause.causes:
-            message = "this effect is linked to its cause already"
+            message = "This effect is already linked to its cause."
             raise Conflict("event.repeated-effect", message, conflicts=[cause.id, effect.id])
         require_order(cause.time_ref, (effect,))
         seen: set[EventId] = {effect.id}
@@ -319,12 +319,12 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
         while ahead:
             if cause.id in ahead:
                 message = (
-                    "the cause is itself a consequence of the effect; this would close a cycle"
+                    "The cause is a consequence of the effect, so the link would close a cycle."
                 )
                 raise Conflict("event.causal-cycle", message, conflicts=[cause.id, effect.id])
             seen |= ahead
             if len(seen) > WALK_MAX:
-                message = f"more than {WALK_MAX} events follow from the effect; link closer ones"
+                message = f"More than {WALK_MAX} events follow from the effect. Link closer events."
                 raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
             found = await canon.within(cause.space).things(ahead)
             ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen

@@ -59,7 +59,7 @@ from canonry.values.provenance import Authority, Evidence, may_end
 # those of one type between the same two, the one that begins later takes over from the earlier one,
 # whichever was written first.
 
-_UNFOUNDED: Final = "nothing shows this: name what does in evidence_refs"
+_UNFOUNDED: Final = "This relation has no evidence. Cite some in evidence_refs."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +129,12 @@ async def _prepared(
     require_same_space(from_.space, [to], path="/to_entity_id")
     require_standing(from_, to)
     if from_.id == to.id:
-        message = "a relation joins two entities; these two are one"
+        message = "Both ids name the same entity. A relation joins two entities."
         raise Conflict("relation.to-itself", message, conflicts=[from_.id])
     if new.kind.name == "DERIVES_FROM" and (
         to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
     ):
-        message = "an entity derives from an archetype of its own type"
+        message = f"The entity is a {from_.entity_type}. Name an archetype of that type."
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
@@ -151,11 +151,12 @@ async def _prepared(
     rested_on |= looked_at
     require_lawful(broken)
     if misplaced is not None:
-        raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
+        message = f"The relation cannot hold: {misplaced[0]}."
+        raise Conflict("relation.misplaced", message, conflicts=list(misplaced[1]))
     opposed = [one for one in line.against if one.rel_type in new.kind.excludes]
     if opposed:
         conflicts = [relation.id for relation in opposed]
-        message = "an opposed relation began at that very time; give another since, or retcon it"
+        message = "An opposed relation began at this time. Give another since, or retcon it."
         raise Conflict("relation.opposed", message, conflicts=conflicts)
     same = line.same
     reads |= rested_on
@@ -209,8 +210,8 @@ def _require_rank(new: NewRelation, line: RelationLine) -> None:
     ]
     if higher:
         message = (
-            "a word of higher authority established what this would end; let such a word say it, "
-            "or propose it, so that somebody decides"
+            "A higher authority established the relation that this one would end. Use that "
+            "authority, or propose the relation for a decision."
         )
         raise Conflict("relation.outranked", message, path="/authority", conflicts=higher)
 
@@ -282,10 +283,10 @@ async def end_relation(
         relation = await known_to(canon, seen, seen.audience)
         require_standing(relation)
         if relation.ended:
-            message = "this relation has ended already"
+            message = "This relation has already ended."
             raise Conflict("relation.ended", message, conflicts=[relation.id])
         if until is not None and relation.since is not None and until < relation.since:
-            message = "a relation cannot end before it began; give a later until"
+            message = "A relation cannot end before it began. Give a later until."
             raise Conflict("relation.ends-before-start", message, path="/until")
         entry = RelationEnded(
             relation_id=relation.id, until=until, superseded_by=None, reason=reason
@@ -353,7 +354,7 @@ async def transfer_quantity(
             `quantity.outranked`.
     """
     if not exact(transfer.quantity) > 0 or not exact(transfer.quantity).is_finite():
-        message = "/quantity must be more than 0; to take something back, turn from and to around"
+        message = "/quantity must be more than 0. To take something back, swap giver and taker."
         raise InvalidInput("quantity.not-positive", message, path="/quantity")
     space = (await require(canon, caller, Entity, transfer.thing_id)).space
 
@@ -364,7 +365,7 @@ async def transfer_quantity(
         require_same_space(thing.space, [taker], path="/to_entity_id")
         require_standing(giver, taker, thing)
         if len({giver.id, taker.id, thing.id}) < len((giver, taker, thing)):
-            message = "a transfer is between two, of a third; two of these three are one"
+            message = "A transfer needs three entities: a giver, a taker and an item."
             raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, thing.id])
         reads = await require_evidence(canon, caller, space, transfer.evidence)
 
@@ -376,11 +377,11 @@ async def transfer_quantity(
         word = transfer.authority
         higher = [each.id for each in given.relations if not may_end(word, each.authority)]
         if higher:
-            message = "a word of higher authority says how much they have; let such a word give it"
+            message = "A higher authority recorded these amounts. Use that authority to transfer."
             raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)
         if given.amount < exact(transfer.quantity):
             has = plain(given.amount)
-            message = f"they have only {has} of it then; nobody gives more than there is"
+            message = f"The giver owns only {has} at that time. Transfer at most that."
             conflicts = [each.id for each in given.relations]
             raise Conflict(
                 "quantity.not-enough", message, path="/quantity", has=has, conflicts=conflicts
@@ -410,15 +411,15 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
         if (transfer.at is not None and each.until is not None and (each.until > transfer.at))
     ]
     if after or ended:
-        message = "how much they have was told of a later time already; give a later at"
+        message = "A later amount is already recorded for one of them. Give a later at."
         later = [each.id for each in (*after, *ended)]
         raise Conflict("quantity.told-later", message, path="/at", conflicts=later)
     held = tuple(each for each in before if each.current)
     whole = [each.id for each in held if not counted(each.properties)]
     if whole:
         message = (
-            f"this OWNS says no {QUANTITY}; give the thing as a whole, by a relation without one, "
-            "or say how much it is there"
+            f"This OWNS relation has no {QUANTITY}. Add one to it, or transfer the whole item with "
+            "a relation that has none."
         )
         raise Conflict("quantity.uncounted", message, conflicts=whole)
     return _Holding(owner=owner, relations=held)

@@ -339,10 +339,10 @@ def _chosen(found: Iterable[Dependent], retcon: Retcon, *, more: bool) -> Sequen
     listed = {each.thing.id for each in found}
     strange = sorted(set(retcon.along_ids) - listed)
     if strange:
-        message = "name only ids that are listed as resting on it; ask for its dependents first"
+        message = "/along_ids names items that do not depend on this one. List its dependents."
         raise InvalidInput("retcon.not-dependent", message, path="/along_ids", ids=strange)
     if retcon.along and more:
-        message = f"more than {DEPENDENTS_MAX} things may rest on this; name ids in along_ids"
+        message = f"More than {DEPENDENTS_MAX} items may depend on this. Name ids in /along_ids."
         raise Conflict("retcon.too-many", message, path="/along")
     return [
         each.thing
@@ -464,7 +464,7 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
     """
     listed = await list_resting_on_scene(canon, caller, scene_id)
     if listed.more:
-        message = f"more than {DEPENDENTS_MAX} things may rest on this; retcon some of them first"
+        message = f"More than {DEPENDENTS_MAX} items may depend on this. Retcon some of them first."
         raise Conflict("retcon.too-many", message, path="/scene_id")
     fallen: list[str] = []
     resumed: list[str] = []
@@ -488,7 +488,7 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
 
 async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: str) -> None:
     """Let the summary of a closed scene, which contexts and searches tell, say that it is void."""
-    text = f"Taken back, so that nothing of it ever was: {reason}"
+    text = f"This scene was retconned: {reason}"
 
     async def prepare(_: NewId) -> Change:
         now = await require(canon, caller, Scene, scene.id)

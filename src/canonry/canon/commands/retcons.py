@@ -350,7 +350,7 @@ async def _as_before(canon: Canon, entry: Entry, audience: Audience) -> Entry:
         seen = as_seen(one, viewer)
     if not isinstance(seen, Relation) or not seen.ended:
         return entry
-    why = "it was over before"
+    why = "the relation had already ended"
     return RelationEnded(relation_id=seen.id, until=seen.until, superseded_by=None, reason=why)
 
 
@@ -364,5 +364,5 @@ def _joined(relation: Relation, before: Iterator[Relation]) -> Iterator[Entry]:
                 relation_id=old.id,
                 until=relation.until,
                 superseded_by=relation.superseded_by,
-                reason="what had taken its place never held",
+                reason="the relation that superseded it was retconned",
             )

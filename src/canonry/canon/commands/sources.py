@@ -76,7 +76,7 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
         )
         known, _ = await first_items(partial(canon.state.sources, new.space), PAGES_MAX)
         same = [each.id for each in known if each.doc_id == new.doc_id]
-        told = (f"sources with this doc_id exist already: {', '.join(same)}",) if same else ()
+        told = (f"Sources with this doc_id already exist: {', '.join(same)}.",) if same else ()
         entries = (Made(thing=source),)
         return Change(entries=entries, reads=frozenset(), warnings=told, audience=new.audience)
 
@@ -140,7 +140,7 @@ async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
     # A book takes a second, in which others want to be served.
     excerpts = await asyncio.to_thread(lambda: tuple(cut(parts, how)))
     if len(excerpts) > SNIPPETS_MAX:
-        message = f"the document makes more than {SNIPPETS_MAX} snippets; bring it in pieces"
+        message = f"The document makes more than {SNIPPETS_MAX} snippets. Split it into files."
         raise InvalidInput("document.too-large", message, unit="snippets", limit=SNIPPETS_MAX)
     return excerpts
 
@@ -224,7 +224,7 @@ class _Ingestion:
         for number, batch in reversed(tuple(enumerate(self._batches()))):
             added += await self._keep(batch, step(self.caller, f"snippets {number}"))
             done += len(batch)
-            await self.caller.progress(done, total, "snippets kept")
+            await self.caller.progress(done, total, "snippets stored")
         return added
 
     def _batches(self) -> Sequence[Sequence[SnippetDraft]]:

@@ -83,7 +83,7 @@ async def create_universe(
     if CALENDAR in properties:
         read_calendar(properties[CALENDAR])
     if caller.spaces is not None:
-        message = "this caller is bound to given universes and cannot create another"
+        message = "This caller may only use universes granted to it. It cannot create one."
         raise NotAllowed("space.bound", message)
     if parent is not None:
         found = await canon.seen_by(caller).thing(parent)
@@ -276,7 +276,7 @@ async def accept_upkeep(canon: Canon, caller: Caller, proposal_id: str, reason: 
 
 def _require_pending(proposal: Proposal) -> None:
     if proposal.decision is not None:
-        message = f"this proposal is already {proposal.decision.status}; propose it again"
+        message = f"This proposal is already {proposal.decision.status}. Propose its content again."
         raise Conflict("proposal.decided", message, status=proposal.decision.status.value)
 
 

@@ -135,10 +135,10 @@ class ContentShape:
             what = f"{self.type}{within}"
             near = get_close_matches(name.casefold(), known, n=1, cutoff=_NEAR)
             if not near:  # what is like no name of ours may be anything, so it is not repeated
-                message = f"{path} has a member that no {what} has; leave it out"
+                message = f"{path} has a member that a {what} cannot have. Leave it out."
                 raise InvalidInput("content.unknown-key", message, path=path)
             where, meant = f"{path}/{name}", known[near[0]]
-            message = f"{where} is no member of a {what}; did you mean {meant}?"
+            message = f"{where} is no member of a {what}. Did you mean {meant}?"
             raise InvalidInput("content.unknown-key", message, path=where, nearest=meant)
 
 
@@ -485,7 +485,7 @@ def read_content(
         shape.require_known(content, fields.path)
         return _READERS[kind](fields, limits or TextLimits())
     except InvalidInput as error:
-        told = f"{error.message} ({shape.takes})"
+        told = f"{error.message.removesuffix('.')} ({shape.takes})."
         raise InvalidInput(error.code, told, **error.details) from error
 
 
@@ -566,7 +566,7 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
     entity_class = given or EntityClass.INSTANCE
     tags = normal_tags(fields.texts("state_tags", limit=limits.tag))
     if entity_class is EntityClass.ARCHETYPE and tags:
-        message = "an archetype is timeless; leave /content/state_tags out"
+        message = "An archetype has no state. Leave /content/state_tags out."
         raise InvalidInput("entity.archetype-has-no-state", message, path="/content/state_tags")
     entity_type = _word(fields, EntityType, "entity_type")
     if entity_type is None:
@@ -596,7 +596,7 @@ def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipConten
     from_entity = fields.reference("from_entity_id")
     to_entity = fields.reference("to_entity_id")
     if from_entity == to_entity:
-        message = "an entity has no relation to itself; name two"
+        message = "Both ids name the same entity. A relation joins two entities."
         raise InvalidInput("relation.reflexive", message, path=fields.at("to_entity_id"))
     return RelationshipContent(
         from_entity=from_entity,
@@ -611,10 +611,10 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
     add, remove = _tag_changes(fields, limits)
     both = sorted(set(add) & set(remove))
     if both:
-        message = "a tag cannot begin and cease to hold at once; keep one of the two"
+        message = "add and remove name the same tag. Name each tag in one of them."
         raise InvalidInput("state.add-and-remove", message, path=fields.path, tags=both)
     if not add and not remove:
-        message = "the change is empty; name tags in add or in remove"
+        message = "The change is empty. Name tags in add or in remove."
         raise InvalidInput("state.empty", message, path=fields.path)
     return StateChangeContent(
         entity=fields.reference("entity_id"),
@@ -631,7 +631,7 @@ def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], t
     name, action = fields.find("action")
     tag = fields.optional_text("tag", limit=limits.tag)
     if action not in (None, *_ADDING, *_REMOVING):
-        message = f"{fields.at(name)} is add or remove, or true or false"
+        message = f"{fields.at(name)} must be add, remove, true or false."
         raise InvalidInput("content.unknown-word", message, path=fields.at(name))
     if tag is not None:
         (removes if action in _REMOVING else adds).add(normal_tag(tag))
@@ -695,7 +695,7 @@ def _word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
     text = typed(value, str, path, "a word")
     text = _LEGACY_CLASSES.get(text, text)
     if text not in list(words):
-        message = f"{path} is one of {', '.join(words)}"
+        message = f"{path} must be one of {', '.join(words)}."
         raise InvalidInput("content.unknown-word", message, path=path)
     return words(text)
 

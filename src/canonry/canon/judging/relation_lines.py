@@ -405,7 +405,7 @@ def misplacing(
     if kind.name != PLACE:
         return None
     if start.entity_type == end.entity_type == EntityType.CHARACTER:
-        return "a character is no place for another one; relate both to a location", (end.id,)
+        return "a character cannot contain another one: relate both to a location", (end.id,)
     seen: list[str] = []
     here: Entity | None = end
     for _step in range(NESTED_MAX):
@@ -417,9 +417,7 @@ def misplacing(
         seen.append(outer[-1].id)
         here = view.entity(Reference(outer[-1].to_id))
         if here is not None and here.id == start.id:
-            message = (
-                "the place lies within what is to be located in it; end one of those relations"
-            )
+            message = "the location lies within that entity already: end one of these relations"
             return message, tuple(seen)
     return None
 

@@ -51,7 +51,7 @@ from canonry.values.provenance import Actor
 from canonry.values.state_tags import excluded_by
 
 _SOME_TIME: Final = Instant(0)
-_NEVER: Final = "what it tells of never was"
+_NEVER: Final = "the change that it describes was retconned"
 _NOBODY: Final = Actor(agent_id="", agent_type="")
 
 

@@ -327,7 +327,7 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
         Conflict: `space.foreign`.
     """
     if window.start is not None and window.end is not None and window.start > window.end:
-        message = "the range ends before it starts; swap start and end"
+        message = "The range ends before it starts. Swap start and end."
         raise InvalidInput("range.inverted", message, path="/start")
     universe = await require_universe(canon, caller, universe_id)
     entities = await require_all(canon, caller, Entity, window.entity_ids)

@@ -68,7 +68,7 @@ async def query_asserted(
     match query:
         case FactQuery(start=start, end=end):
             if start is not None and end is not None and start > end:
-                message = "the range ends before it starts; swap start and end"
+                message = "The range ends before it starts. Swap start and end."
                 raise InvalidInput("range.inverted", message, path="/time_range")
         case EventQuery(scene_id=scene_id) if scene_id is not None:
             await require(canon, caller, Scene, scene_id)
@@ -199,11 +199,11 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
         if len(found) == 1:
             return found[0]
         if found:
-            message = f"{len(found)} spaces are called so; name one by its id"
+            message = f"{len(found)} spaces match this name. Name one by its id."
             raise InvalidInput("space.ambiguous", message, path="/space", **_named(found))
     near = get_close_matches(text, [folded(each.name) for each in spaces], n=1)
-    guess = next((f"; did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
-    message = f"there is no such space{guess}"
+    guess = next((f" Did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
+    message = f"There is no space with this name or id.{guess}"
     raise NotFound("space.unknown", message, path="/space", **_named(spaces))
 
 
@@ -226,13 +226,13 @@ def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
     if len(held) == 1 or (not held and len(spaces) == 1):
         return (held or spaces)[0]
     if not spaces:
-        message = "this caller may see no space; ask the operator to grant one"
+        message = "This caller may see no space. Ask the operator to grant one."
         raise NotFound("space.unknown", message, path="/space")
     names_of = [folded(each.name) for each in spaces]
     if not held:
-        message = "nothing is kept yet: open a space, or name the space 'account' for your own"
+        message = "Nothing is stored yet. Open a space, or name the space 'account'."
     else:
-        message = f"there are {len(held)} spaces; say in which one"
+        message = f"There are {len(held)} spaces. Name one in /space."
     told = sorted(held or spaces, key=lambda each: not each.told)
     names = [e.name if names_of.count(folded(e.name)) == 1 else e.id for e in told]
     raise InvalidInput(

@@ -65,7 +65,7 @@ async def find_named(
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:
         if kinds and not isinstance(by_id, tuple(kinds)):
-            message = f"{path} names a {THING_KINDS[type(by_id)]}; name {_either(kinds)}"
+            message = f"{path} names a {THING_KINDS[type(by_id)]}. Name {_either(kinds)}."
             raise InvalidInput("name.other-kind", message, path=path)
         return by_id
     found = [] if is_uuid(named) else await _called(canon, space, named, kinds)
@@ -77,14 +77,14 @@ async def find_named(
     if found:
         raise may_mean([candidate(each) for each in found], path)
     near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
-    guess = f"; did you mean {near[0]}?" if near else ""
-    message = f"{path} names nothing in this space{guess}"
+    guess = f" Did you mean {near[0]}?" if near else ""
+    message = f"{path} matches no name or id in this space.{guess}"
     raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 
 def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
     """The refusal of a name that several things go by."""
-    message = f"{path} may mean {len(candidates)} things; name one by its id"
+    message = f"{path} matches {len(candidates)} items. Name one of them by its id."
     told = list(candidates[:CANDIDATES_MAX])
     return InvalidInput("name.ambiguous", message, path=path, candidates=told)
 

@@ -112,4 +112,4 @@ def step(caller: Caller, label: str) -> Caller:
 def unknown(kind: str, thing: str) -> NotFound:
     """The error for an id that names nothing: `<kind>.unknown`, with the kind and the id."""
     code = f"{kind}.unknown"
-    return NotFound(code, f"there is no {kind} with the id {thing}", kind=kind, id=thing)
+    return NotFound(code, f"There is no {kind} with the id {thing}.", kind=kind, id=thing)

@@ -66,7 +66,7 @@ async def extend_slice(
         if not wanted:
             return known, found
         known = known.extended(wanted, await _load(canon.judged, known, wanted))
-    message = "a gate keeps asking for more of the canon; this is a defect"
+    message = "A gate keeps asking for more of the canon. Report this defect."
     raise BrokenInvariant("canonization.endless", message)
 
 
@@ -205,7 +205,7 @@ class Receipt(Generic[Found]):
             BrokenInvariant: `commit.not-prepared`.
         """
         if self.found is None:
-            raise BrokenInvariant("commit.not-prepared", "this call was answered by an earlier one")
+            raise BrokenInvariant("commit.not-prepared", "An earlier call answered this one.")
         return self.found
 
     def made(self, *kinds: type[ThingDraft]) -> Sequence[ThingDraft]:
@@ -240,7 +240,7 @@ async def commit_change(
             receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
             if receipt is not None:
                 return receipt
-    message = "others keep changing what this rests on; send the request again"
+    message = "Other writers keep changing the canon that this uses. Send the request again."
     raise Unavailable("canon.contended", message)
 
 
@@ -255,8 +255,8 @@ async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | Non
     known = await canon.ledger.find(caller.commit_id(space, canon.identities.fresh))
     if known is not None and (known.space, known.request) != (space, caller.request):
         message = (
-            "this idempotency key was used for another request; repeat that with the very same "
-            "arguments, or use a new key for this one"
+            "This idempotency key was used for another request. Repeat that request with the same "
+            "arguments, or use a new key."
         )
         raise Conflict("request.key-reused", message)
     return known
@@ -391,7 +391,7 @@ def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
     for entry in receipt.entries:
         if isinstance(entry, Made) and isinstance(entry.thing, kind):
             return entry.thing
-    message = "what the earlier call with this idempotency key made is gone; use a new key"
+    message = "The item made by the earlier call with this key is gone. Use a new key."
     raise Conflict("request.key-reused", message)
 
 
@@ -424,7 +424,7 @@ def require_unfinished(scene: Scene) -> None:
         Conflict: `scene.completed`.
     """
     if scene.status is SceneStatus.COMPLETED:
-        message = "this scene is completed and never changes again; go on in another scene"
+        message = "This scene is completed and cannot change. Continue in another scene."
         raise Conflict("scene.completed", message, scene_id=scene.id, conflicts=[scene.id])
 
 
@@ -436,7 +436,7 @@ def require_active(scene: Scene) -> None:
     """
     require_unfinished(scene)
     if scene.status is SceneStatus.FINALIZING:
-        message = "this scene is being canonized and takes nothing more; go on in another scene"
+        message = "This scene is being canonized and cannot change. Continue in another scene."
         raise Conflict("scene.finalizing", message, scene_id=scene.id, conflicts=[scene.id])
 
 
@@ -450,11 +450,11 @@ def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) 
     require_same_space(space, staged, path=path)
     kinds = [e.id for e in staged if e.entity_class is not EntityClass.INSTANCE]
     if kinds:
-        message = f"{path} names archetypes, which are timeless; name instances"
+        message = f"{path} names archetypes, which are timeless. Name instances."
         raise Conflict("entity.not-an-instance", message, path=path, conflicts=kinds)
     fallen = [e.id for e in staged if e.level is CanonLevel.RETCONNED]
     if fallen:
-        message = f"{path} names entities that were retconned and so never were; name others"
+        message = f"{path} names retconned entities. Name entities that are canon."
         raise Conflict("entity.retconned", message, path=path, conflicts=fallen)
 
 
@@ -467,7 +467,7 @@ def require_location(space: SpaceId, place: Entity) -> None:
     path = "/location_ref"
     require_instances(space, (place,), path=path)
     if place.entity_type != EntityType.LOCATION:
-        message = f"{path} names a {place.entity_type}; name an entity of type location"
+        message = f"{path} names a {place.entity_type}. Name an entity of type location."
         raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])
 
 
@@ -497,7 +497,7 @@ def require_standing(*things: Entity | Relation | Fact | Event) -> None:
     fallen = [thing for thing in things if thing.level is CanonLevel.RETCONNED]
     if fallen:
         kind = type(fallen[0]).__name__.lower()
-        message = f"this {kind} was retconned; nothing new can rest on what never was"
+        message = f"This {kind} was retconned. No new item can depend on it."
         raise Conflict(f"{kind}.retconned", message, conflicts=[thing.id for thing in fallen])
 
 

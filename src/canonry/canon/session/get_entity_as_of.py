@@ -42,7 +42,7 @@ async def get_entity_as_of(
         Unavailable: `entity.too-long`, it has more observations than one call folds.
     """
     if at is None and known_at is None and known_position is None:
-        message = "say when: /at in the world's time, or /as_known_at in the canon's"
+        message = "Give /at for a story time, or /as_known_at for a time of recording."
         raise InvalidInput("time.missing", message, path="/at")
     entity = await require(canon, caller, Entity, entity_id)
     until = known_position
@@ -201,10 +201,10 @@ async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observati
         found.extend(page.items)
         if len(found) >= page.total:
             return found
-    message = "this entity has too many observations to be folded in one call"
+    message = "This entity has too many observations to merge in one call."
     raise Unavailable("entity.too-long", message, id=ids[0])
 
 
 def _not_yet(entity_id: str) -> NotFound:
-    message = "this entity did not exist then; ask for a later time"
+    message = "This entity did not exist then. Give a later time."
     return NotFound("entity.not-yet", message, kind="entity", id=entity_id)

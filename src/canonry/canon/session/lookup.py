@@ -92,7 +92,7 @@ def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> 
     """
     foreign = [t.id for t in things if t.space != space]
     if foreign:
-        message = f"{path} names things of another universe; use ids of this one"
+        message = f"{path} names items of another universe. Use ids of this universe."
         raise Conflict("space.foreign", message, path=path, conflicts=foreign)
 
 
@@ -128,7 +128,7 @@ async def require_evidence(
         if thing is None or not known:
             raise unknown("evidence", str(each))
         if thing.space != space:
-            message = "the evidence lies in another universe; cite something of this one"
+            message = "The evidence is in another universe. Cite evidence of this universe."
             raise Conflict("space.foreign", message, path=path, conflicts=[each.ref])
     return frozenset(thing_key(e.ref) for e in wanted)
 
@@ -141,7 +141,7 @@ def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> Non
     """
     opposed = opposed_tags(tags, policy.exclusive_tags)
     if opposed is not None:
-        message = f"{path} holds tags that exclude each other; keep one of them"
+        message = f"{path} has tags that exclude each other: {', '.join(opposed)}. Keep one."
         raise InvalidInput("state.opposed", message, path=path, tags=list(opposed))
 
 
@@ -153,7 +153,7 @@ def require_lawful(broken: Iterable[Axiom]) -> None:
     """
     ids = [axiom.id for axiom in broken]
     if ids:
-        message = "an axiom of the universe forbids this; change the law first"
+        message = "An axiom of this universe forbids the change. Change the axiom first."
         raise Conflict("axiom.forbids", message, conflicts=ids)
 
 
@@ -218,8 +218,8 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
     account = account_of(caller)
     if user_id is not None and user_id_of(user_id.strip()) != account.user_id:
         message = (
-            "user_id must be the id of the user on whose behalf this server is called, "
-            "which is details.expected"
+            "user_id must be the id of the user for whom this server is called. "
+            "details.expected gives it."
         )
         raise InvalidInput("user.mismatch", message, path="/user_id", expected=account.user_id)
     return account
@@ -232,7 +232,7 @@ async def require_told(canon: Canon, space: SpaceId) -> None:
         NotFound: `account.unknown`.
     """
     if not isinstance(await canon.within(space).thing(space), Space):
-        message = "there is no such account here; name the user as the token or the settings do"
+        message = "There is no such account. Name the user as the token or the settings do."
         raise NotFound("account.unknown", message, kind="account")
 
 
@@ -294,7 +294,7 @@ def entity_id_in(text: str, path: str) -> str:
     given = text.strip()
     found = given.lower() if is_uuid(given) else entity_id_behind(given)
     if found is None:
-        message = f"{path} is an entity id: a hyphenated UUID, or ent_ and 24 hexadecimal digits"
+        message = f"{path} must be a hyphenated UUID, or ent_ and 24 hexadecimal digits."
         raise InvalidInput("entity-id.malformed", message, path=path)
     return found
 

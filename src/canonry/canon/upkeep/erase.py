@@ -421,7 +421,7 @@ async def plan_erasure(
         NotFound: `<kind>.unknown`.
     """
     if kind not in ERASABLE:
-        message = f"only these can be erased: {', '.join(ERASABLE)}"
+        message = f"You can erase only these kinds: {', '.join(ERASABLE)}."
         raise InvalidInput("erase.kind", message, path="kind")
     thing = (await canon.state.things((thing_id,))).get(thing_id)
     if thing is None or not isinstance(thing, (ERASABLE[kind], Tombstone)):

@@ -149,8 +149,8 @@ async def _restore(ledger: Ledger, batch: list[Sealed]) -> None:
         first, last = batch[0].position, batch[-1].position
         what = error.message if isinstance(error, BrokenInvariant) else type(error).__name__
         message = (
-            f"the commits {first} to {last} of {batch[0].space} are damaged: {what}; what came "
-            "before them was imported"
+            f"The commits {first} to {last} of {batch[0].space} are damaged: "
+            f"{what.removesuffix('.')}. All earlier commits were imported."
         )
         raise InvalidInput("import.damaged", message, path=f"position {first}") from error
 
@@ -178,8 +178,8 @@ async def _require_same(ledger: Ledger, space: SpaceId, position: Position, dige
     (held,) = await ledger.read_sealed(space, after=Position(position - 1), limit=1)
     if held.hash != digest:
         message = (
-            f"the store went another way: at position {position} of {space} it holds another "
-            "commit; import into an empty folder"
+            f"The store holds another history: at position {position} of {space} it has a "
+            "different commit. Import into an empty folder."
         )
         raise Conflict("import.diverged", message, space=space)
 
@@ -198,7 +198,7 @@ def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
     ended = False
     for number, line in enumerate(lines, 1):
         if ended:
-            raise _damaged(number, "there is something after the manifest")
+            raise _damaged(number, "there is content after the manifest")
         try:
             data: dict[str, Any] = decode_json(line)
             if number == 1:
@@ -217,7 +217,7 @@ def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
                 raise _damaged(number, error.message) from error
             raise
         except _DAMAGE as error:
-            raise _damaged(number, "it is not what an export writes") from error
+            raise _damaged(number, "`canonry export` writes no such line") from error
     if not ended:
         raise _damaged(number + 1, "the manifest is missing: the file was cut off")
 
@@ -227,8 +227,8 @@ def _require_format(data: dict[str, Any]) -> None:
         raise _damaged(1, "this is not a log that `canonry export` wrote")
     if data["version"] != FORMAT_VERSION:
         message = (
-            f"this log has the format version {data['version']}, and this Canonry reads "
-            f"{FORMAT_VERSION}: import it with a newer one"
+            f"This log has the format version {data['version']}, but this Canonry reads "
+            f"{FORMAT_VERSION}. Import it with a newer Canonry."
         )
         raise InvalidInput("import.newer", message, path="line 1")
 
@@ -236,7 +236,7 @@ def _require_format(data: dict[str, Any]) -> None:
 def _require_manifest(manifest: dict[str, Any], chain: _Chain, number: int) -> None:
     heads = {space: (position, digest) for space, (position, digest) in manifest["heads"].items()}
     if heads != chain.heads:
-        raise _damaged(number, "commits are missing: the heads are not those of the manifest")
+        raise _damaged(number, "commits are missing: the heads differ from the manifest's")
 
 
 def _follow(sealed: Sealed, chain: _Chain, number: int) -> None:
@@ -269,7 +269,7 @@ def _sealed(data: dict[str, Any]) -> Sealed:
 
 
 def _damaged(number: int, what: str) -> InvalidInput:
-    message = f"line {number} of the file is damaged: {what}; nothing was imported"
+    message = f"Line {number} is damaged: {what.removesuffix('.')}. Nothing was imported."
     return InvalidInput("import.damaged", message, path=f"line {number}", line=number)
 
 
@@ -313,5 +313,5 @@ def heads_from(text: bytes, name: str) -> Heads:
             for space, (position, digest) in data["heads"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        message = f"{name} holds no manifest: name a backup's manifest.json or an exported log"
+        message = f"{name} holds no manifest. Name a backup's manifest.json or an exported log."
         raise InvalidInput("manifest.unreadable", message, path=name) from None

@@ -135,7 +135,7 @@ def require_sizes(batch: VectorBatch) -> None:
     """
     size = NUMBER_BYTES * batch.model.dimensions
     if any(len(entry.vector) != size for entry in batch.entries):
-        message = "an embedder gave a vector of another size than its model says"
+        message = "An embedder returned a vector of another size than its model declares."
         raise BrokenInvariant("vectors.wrong-size", message)
 
 

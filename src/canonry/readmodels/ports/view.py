@@ -80,7 +80,7 @@ def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
     """
     for each in folded:
         if each.position > cursor + 1:
-            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+            raise Conflict("view.gap", "Commits are missing. Apply those after the cursor first.")
         if each.position > cursor:
             cursor = each.position
             yield each

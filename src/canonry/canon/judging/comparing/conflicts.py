@@ -152,7 +152,7 @@ def unread(view: SliceView, claim: Stated) -> tuple[str, ...]:
     """A warning where more facts speak of the same than one claim is compared with."""
     if not view.crowded(_keys(view, claim)):
         return ()
-    return ("more facts speak of the same than it was compared with, which are the newest",)
+    return ("it was compared with the newest facts on its subject only; there are more",)
 
 
 def _keys(view: SliceView, claim: Stated) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def likeness(
         why = _reason(held, said, frozenset().union(*[each() for each in called]))
         return None if why is None else possible(why)
     like = len(mine & theirs) >= _LIKE * len(mine | theirs)
-    return possible("they share most of their words, and say not the same") if like else None
+    return possible("they share most of their words but differ") if like else None
 
 
 def _one_time(held: Gist, said: Gist) -> bool:
@@ -211,14 +211,14 @@ def _reason(held: Gist, said: Gist, called: frozenset[str]) -> str | None:
     shared = (held.words & said.words) - called
     beyond = shared - (held.subject & said.subject)
     if beyond and len(held.everything | said.everything) >= _WIDE:
-        return f"both speak of {said.forms[min(beyond)]}, and say not the same"
+        return f"both are about {said.forms[min(beyond)]} but differ"
     if shared and (held.closing or said.closing):
-        return "one leaves nothing open of what both speak of"
+        return "one allows nothing else on their common subject"
     mine, theirs = held.words - said.words - called, said.words - held.words - called
     for one in sorted(mine):
         for other in sorted(theirs):
             if _go_together(one, other, held, said):
-                return f"{held.forms[one]} and {said.forms[other]} may not go together"
+                return f"{held.forms[one]} and {said.forms[other]} may exclude each other"
     return None
 
 

@@ -45,7 +45,7 @@ from canonry.values.state_tags import EXCLUSIVE_GROUPS
 
 _FORMER: Final = frozenset(map(lemma, FORMER))
 _EMPTY_VERBS: Final = frozenset({"be", "have"})
-_SAYS: Final = "one says what the other denies"
+_SAYS: Final = "one statement denies the other"
 
 
 def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
@@ -73,7 +73,7 @@ def _graded(said: Frame, denial: Frame, subject: Subjects) -> Clash | None:
     if not tense or modal is None:
         return None
     if not (modal and number) or denial.hedged or subject is Subjects.UNCLEAR:
-        return possible("one may deny what the other says")
+        return possible("one statement may deny the other")
     return contradiction(_SAYS)
 
 
@@ -117,7 +117,7 @@ def _again(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | 
     """A claim that something holds after it was said to have ended."""
     first = When.LATER if denial is one else When.EARLIER
     again = denial.ends and setting.when is first and not said.past and said.when == denial.when
-    return possible("what had ended is told again as holding") if again else None
+    return possible("it ended earlier, and now holds again") if again else None
 
 
 def _modals(said: str, denial: str) -> bool | None:
@@ -179,9 +179,9 @@ def ended(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: 
         return None
     if setting.one_moment:
         if exact:
-            return contradiction("one says that what the other tells has ended")
-        return possible("one may have ended what the other tells")
-    return possible("what had ended is told again as holding") if later else None
+            return contradiction("one says that the state in the other has ended")
+        return possible("one may say that the state in the other has ended")
+    return possible("it ended earlier, and now holds again") if later else None
 
 
 def _same_head(one: Frame, other: Frame) -> bool:
@@ -253,7 +253,7 @@ def _values(mine: Attribute, theirs: Attribute, one: Frame, other: Frame) -> Cla
         return None
     why = f"{mine.name} has two values"
     if one.exclusive or other.exclusive:
-        return contradiction("a closed list leaves out what the other says")
+        return contradiction("a complete list in one omits the value in the other")
     if "a" in {mine.article, theirs.article}:
         return possible(why) if mine.article != theirs.article and mine.turned else None
     several = bool(mine.value & theirs.value) and (one.group or other.group or len(mine.value) > 1)
@@ -358,7 +358,7 @@ def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR091
         case Measured.SAME:
             return True
         case Measured.UNCLEAR:
-            return possible("the numbers are near each other, or not exact")
+            return possible("the numbers are close together or not exact")
         case Measured.OTHER:
             return contradiction("the numbers differ")
 
@@ -395,7 +395,7 @@ def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     same = one.subject and other.subject and one.subject[0].head == other.subject[0].head
     if not same or mine.name != theirs.name:
         return None
-    return possible("it may be at two places at once", is_change=True)
+    return possible("its subject may be in two places at once", is_change=True)
 
 
 def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
@@ -409,7 +409,7 @@ def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     if how != as_well or to.head == another.head or to.name != another.name:
         return None
     same = subjects_of(one, other, setting) is Subjects.SAME
-    return possible("it may be bound to two at once", is_change=True) if same else None
+    return possible("its subject may belong to two at once", is_change=True) if same else None
 
 
 def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:
@@ -430,7 +430,7 @@ def ruled(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     over = words_of(one.phrases)
     if not over or over != words_of(other.phrases) or heads(one) & heads(other):
         return None
-    return possible("two may rule over it at once", is_change=True)
+    return possible("it may have two rulers at once", is_change=True)
 
 
 def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
@@ -461,7 +461,7 @@ def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:
     life = event in _LIFE
     if not life and words_of(one.phrases) != words_of(other.phrases):
         return None
-    why = "what happens once is told of two times or places"
+    why = "an event that happens once has two times or places"
     if one.when and other.when and one.when != other.when:
         years = any(w.isdigit() for w in one.when) and any(w.isdigit() for w in other.when)
         return contradiction(why) if years else possible(why)
@@ -492,7 +492,7 @@ def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
         return None
     if heads(one) & heads(other) or words_of(one.phrases) != words_of(other.phrases):
         return None
-    return contradiction("only others do, by the other statement")
+    return contradiction("the other statement says that only others do")
 
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -38,13 +38,13 @@ def _examine_causes_acyclic(candidate: Candidate, view: SliceView) -> Iterator[O
             continue
         seen.add(here)
         if here in causes:
-            rationale = f"the event {here} would be among its causes and among its effects"
+            rationale = f"the event {here} would be both a cause and an effect of it"
             yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(here,))
             return
         event = view.thing(here)
         frontier.extend(event.causes if isinstance(event, Event) else ())
     if frontier:
-        rationale = f"more than {WALK_MAX} events follow from it; name nearer effects"
+        rationale = f"more than {WALK_MAX} events follow from it: name closer effects"
         yield Objection(weight=Weight.REFUSES, rationale=rationale)
 
 
@@ -58,10 +58,10 @@ def _examine_causes_in_order(candidate: Candidate, view: SliceView) -> Iterator[
         return
     for effect in _events_behind(content.causes, view):
         if effect.time_ref is not None and effect.time_ref < at:
-            yield _out_of_order(candidate, effect, "is dated before it, which causes it")
+            yield _out_of_order(candidate, effect, "is dated before this event, its cause")
     for cause in _events_behind(content.caused_by, view):
         if cause.time_ref is not None and cause.time_ref > at:
-            yield _out_of_order(candidate, cause, "is dated after it, which it causes")
+            yield _out_of_order(candidate, cause, "is dated after this event, its effect")
 
 
 def _events_behind(references: tuple[Reference, ...], view: SliceView) -> Iterator[Event]:
@@ -186,7 +186,7 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
             continue
         yield Objection(
             weight=Weight.CONTRADICTS,
-            rationale=f"{actor.name} acts in {place.name} but is elsewhere by {relation.id}",
+            rationale=f"{actor.name} acts in {place.name} but {relation.id} places it elsewhere",
             conflicts=(relation.id,),
             rivals=(relation.id,),
             authority=relation.authority,
@@ -222,7 +222,7 @@ def _examine_event_told_before(candidate: Candidate, view: SliceView) -> Iterato
     for event in retold(content, involved, view, at=candidate.at, scene_id=scene_id).perhaps:
         yield Objection(
             weight=Weight.WARNS,
-            rationale=f"perhaps this is the event {event.id}, which another scene tells",
+            rationale=f"this may be the event {event.id} of another scene",
             conflicts=(event.id,),
             authority=event.authority,
         )

@@ -243,7 +243,7 @@ def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
 
 def _review(unheard: list[Objection], score: Score) -> str:
     said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
-    why = f"the word of {score.authority} does not end what a higher one said"
+    why = f"the authority {score.authority} cannot override a higher one"
     return f"needs review: {why}: {said}"
 
 
@@ -254,12 +254,12 @@ def _reason(
     score: Score,
     warnings: tuple[str, ...],
 ) -> str:
-    said = f"the word of {score.authority} carries it with a score of {score.value:g}"
+    said = f"accepted on the authority {score.authority} with a score of {score.value:g}"
     parts = [
         said,
         *[f"retconned: {one.rationale}" for one in against],
         *[f"superseded: {one.rationale}" for one in ended],
-        *[f"until it was otherwise: {one.rationale}" for one in heirs],
+        *[f"ended by later canon: {one.rationale}" for one in heirs],
         *[f"warning: {one}" for one in warnings],
     ]
     return "; ".join(dict.fromkeys(parts))

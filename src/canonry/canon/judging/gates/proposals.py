@@ -49,15 +49,13 @@ def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Itera
             waiting.append(needed)
             continue
         elif proposal.status is ProposalStatus.PENDING:
-            rationale = f"the proposal {needed} that it builds on is not decided before it"
+            rationale = f"the proposal {needed} that it builds on is not decided yet"
         else:
             continue
         yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(needed,))
     if waiting:
-        named, does = ("proposal", "does") if len(waiting) == 1 else ("proposals", "do")
-        rationale = (
-            f"needs review: the {named} {', '.join(waiting)} that it builds on {does} as well"
-        )
+        named = "a proposal" if len(waiting) == 1 else "proposals"
+        rationale = f"needs review: it builds on {named} in review: {', '.join(waiting)}"
         yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=tuple(waiting))
 
 
@@ -219,7 +217,7 @@ def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> I
         rationale += f" (claimed {proposal.authority}, but cites no source that is canon)"
     by_rank = score.authority is Authority.GM
     if by_rank:
-        rationale = f"needs review: the rank of gm is not enough by itself: {rationale}"
+        rationale = f"needs review: the authority gm is not enough alone: {rationale}"
     defers = by_rank or scoring.below == "defer"
     yield Objection(weight=Weight.DEFERS if defers else Weight.REFUSES, rationale=rationale)
 

@@ -81,9 +81,9 @@ def _objections(
         return
     over = is_over if when is When.EARLIER else was_over
     if when is not When.EARLIER and ends(standing, claim):
-        yield _object_to_fact(Weight.SUPERSEDES, "the words end what held", fact)
+        yield _object_to_fact(Weight.SUPERSEDES, "one says that the other ended", fact)
     elif when is When.EARLIER and ends(claim, standing):
-        yield _object_to_fact(Weight.PRECEDES, "the words end what held", fact)
+        yield _object_to_fact(Weight.PRECEDES, "one says that the other ended", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
         elsewhere = _told_elsewhere(candidate, fact, when)
         before = elsewhere is When.EARLIER
@@ -164,7 +164,7 @@ def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iter
     if isinstance(fact, Fact):
         yield Objection(
             weight=Weight.CONTRADICTS,
-            rationale=f"it would replace the fact {fact.id}, said by {fact.authority}",
+            rationale=f"it would replace the fact {fact.id} of the authority {fact.authority}",
             conflicts=(fact.id,),
             rivals=(fact.id,),
             authority=fact.authority,

@@ -167,7 +167,7 @@ def _examine_entity_restated(candidate: Candidate, view: SliceView) -> Iterator[
     said = [one.authority for one in seen if isinstance(one, Observation)]
     yield Objection(
         weight=Weight.SUPERSEDES,
-        rationale=f"{entity.name} was said to be otherwise in {', '.join(sorted(changed))}",
+        rationale=f"{entity.name} already has other values for {', '.join(sorted(changed))}",
         conflicts=(entity.id,),
         authority=strongest((*said, *(() if said else (entity.authority,)))),
     )
@@ -209,7 +209,7 @@ def _one_at_a_time(
     held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
     return Objection(
         weight=weight,
-        rationale=f"{whose.name} has one {relation.rel_type} at a time, and {relation.id} {held}",
+        rationale=f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}",
         conflicts=(relation.id,),
         rivals=(relation.id,),
         authority=word_behind(line, relation),
@@ -219,7 +219,7 @@ def _one_at_a_time(
 def _otherwise(relation: Relation, weight: Weight) -> Objection:
     return Objection(
         weight=weight,
-        rationale=f"{relation.id} says the same relation with other properties",
+        rationale=f"{relation.id} is the same relation with other properties",
         conflicts=(relation.id,),
         rivals=(relation.id,),
         authority=relation.authority,
