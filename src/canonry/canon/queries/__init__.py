@@ -1,1 +1,1 @@
-"""Asking the canon: what is there, what holds, when, and why."""
+"""Read queries of the canon: listings, names, changes, timelines and explanations."""

@@ -1,4 +1,4 @@
-"""Why something is so, what happened in story time, and what was written since."""
+"""Explain an item, read a timeline of story time, and list recent changes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +48,7 @@ TRACED_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """A reference with the thing that it names and what that lies in; None: erased or unknown.
-
-    A turn lies in its scene, a snippet in its source.
-    """
+    """A reference, its item and the scene or source that contains it; None: erased or unknown."""
 
     evidence: Evidence
     thing: Turn | Scene | Source | Snippet | Axiom | None
@@ -59,14 +56,14 @@ class Traced:
 
     @property
     def place(self) -> Scene | Source | None:
-        """Where it can be read: the scene or the document, be it the evidence itself."""
+        """Return the scene or source in which the evidence can be read."""
         return self.thing if isinstance(self.thing, Scene | Source) else self.within
 
 
 async def trace_evidence(
     canon: Canon, caller: Caller, evidence: Iterable[Evidence]
 ) -> Sequence[Traced]:
-    """The first 200 references, each once, in their order."""
+    """Resolve the first 200 references, each once, in the given order."""
     wanted = tuple(dict.fromkeys(evidence))[:TRACED_MAX]
     seen = canon.seen_by(caller)
     found = await seen.things({each.ref for each in wanted})
@@ -112,7 +109,7 @@ OBSERVATIONS_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fall:
-    """What ended or undid a thing, and the commit that did."""
+    """The entry that ended or undid an item, and its commit."""
 
     entry: Falling
     commit: Commit
@@ -120,11 +117,11 @@ class Fall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a thing is as it is.
+    """The provenance of an item.
 
-    `commit` brought it into being; `proposal` is what was judged then, with its decision; None: a
-    direct write. `observations` are what an entity's fields come from. `audience` is who may see
-    it, and `more_known_to` who knows more of it than that, as game masters alone are told.
+    `commit` created the item. `proposal` is the proposal that was accepted, with its decision;
+    None: a direct write. `observations` support the fields of an entity. `audience` may see the
+    item; `more_known_to` are the audiences of its secret parts, reported to game masters only.
     """
 
     thing: Explained
@@ -138,10 +135,10 @@ class Explanation:
 
 
 async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
-    """Everything that stands behind the thing with this id.
+    """Return the provenance of the item with this id.
 
     Raises:
-        NotFound: `thing.unknown`, also for what nothing needs to stand behind: turns, scenes, ...
+        NotFound: `thing.unknown`, also for kinds without provenance, such as turns and scenes.
     """
     thing = await canon.seen_by(caller).thing(thing_id)
     if not isinstance(thing, Explained):
@@ -175,7 +172,7 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
 async def _known_to(
     canon: Canon, caller: Caller, thing: Explained
 ) -> tuple[Audience, tuple[Audience, ...]]:
-    """Who may see a thing, and who knows more of it; nobody else is told who else knows."""
+    """Return the item's audience and, for game masters only, the audiences of its secret parts."""
     if not caller.viewer.masters:
         return EVERYBODY, ()
     audience = audience_of(thing)
@@ -196,7 +193,7 @@ async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Pr
 
 
 async def _fall(canon: Canon, thing: Explained) -> Fall | None:
-    """The entry that ended or undid the thing, by its last change or the birth of its heir."""
+    """Find the entry that ended or undid the item, by its last change or its successor."""
     if isinstance(thing, Observation) or thing.changed_at == thing.position:
         return None
     places = [thing.changed_at]
@@ -225,14 +222,14 @@ def _fallen(entry: Entry) -> str | None:
             return None
 
 
-# List changes: what was written to a space since a place in its log, an instant, or of late.
+# List the changes of a space since a log position or an instant, or the newest ones.
 #
-# Of each commit only what the caller may see is told.
+# Each commit shows only the entries that the caller may see.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeQuery:
-    """Since when: past a position, or past what an instant knew; None: the newest."""
+    """The start of the list: a log position, or an instant; None: the newest changes."""
 
     space: SpaceId
     after: Position | None = None
@@ -250,9 +247,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSince:
-    """Commits, the oldest first, and the things that they are about as these are now.
+    """Commits, oldest first, and the current state of the items that they changed.
 
-    `cursor` is where the next question begins; `left` is how many commits are left past it.
+    `cursor` is the start of the next page; `left` is the number of commits after it.
     """
 
     written: Sequence[Written]
@@ -262,7 +259,7 @@ class WrittenSince:
 
 
 async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> WrittenSince:
-    """What was written; nothing past the head of the log at this moment."""
+    """Return the changes up to the head that the log has at the time of the call."""
     head = await canon.ledger.head(query.space)
     if query.after is not None:
         after = min(query.after, head)
@@ -275,7 +272,7 @@ async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> Writ
     found = await canon.seen_by(caller).things(ids)
     things = {i: each for i, each in found.items() if not isinstance(each, Tombstone)}
     written: list[Written] = []
-    for commit in commits:  # what it says of others lies in their own things
+    for commit in commits:  # the secret parts of other items are reported with those items
         mine = (entry for entry in commit.entries if ids_of(entry)[0] in things)
         written.append(Written(commit=commit, entries=tuple(filter(canon.tells, mine))))
     cursor = commits[-1].position if commits else max(after, ORIGIN)
@@ -285,7 +282,7 @@ async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> Writ
 async def read_as_known(
     canon: Canon, caller: Caller, space: SpaceId, ids: Iterable[str], instant: Instant
 ) -> Mapping[str, Thing]:
-    """Those of the things that were known then, as they stood; erased ones are gone for ever."""
+    """Return the items as they were known at that instant, without erased ones."""
     wanted = list(ids)
     position = await canon.ledger.position_at(space, instant)
     seen = canon.seen_by(caller)
@@ -295,12 +292,12 @@ async def read_as_known(
 
 
 PAGES_MAX: Final = 4
-"""A timeline looks at 2,000 events and 2,000 facts; a narrower window sees the others."""
+"""A timeline reads at most 2,000 events and 2,000 facts; a narrower window reaches the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A page of it; `truncated` tells that more exists than was looked at."""
+    """A page of a timeline; `truncated`: more items exist than were read."""
 
     items: tuple[Event | Fact, ...]
     total: int
@@ -309,7 +306,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Which part of a timeline is wanted; a missing bound is open, no entities mean all."""
+    """The part of a timeline to return; a missing bound is open, no entities select all."""
 
     entity_ids: tuple[str, ...] = ()
     start: Instant | None = None
@@ -319,7 +316,7 @@ class Window:
 
 
 async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: Window) -> Timeline:
-    """Canon events and dated canon facts in order; what has no time stands at its place in it.
+    """Return canon events and dated facts in order; undated events keep their place in the story.
 
     Raises:
         InvalidInput: `range.inverted`.

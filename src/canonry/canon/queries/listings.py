@@ -25,7 +25,7 @@ from canonry.values.json_values import folded
 async def query_axioms(
     canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
 ) -> Page[Axiom]:
-    """Axioms by (created_at, id).
+    """Return axioms by (created_at, id).
 
     Raises:
         NotFound: `universe.unknown`.
@@ -37,7 +37,7 @@ async def query_axioms(
 async def query_entities(
     canon: Canon, caller: Caller, query: EntityQuery, *, universe_id: str | None
 ) -> Page[Entity]:
-    """Entities by (created_at, id); without a level, retconned ones too.
+    """Return entities by (created_at, id); without a level, retconned ones too.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -54,10 +54,10 @@ async def query_asserted(
     universe_id: str | None,
     entity_id: str | None = None,
 ) -> Page[Any]:
-    """The statements about an entity, or all, in a universe or in all, under each id of the entity.
+    """Return statements about one entity or all, in one universe or all.
 
-    Facts and relations come by (created_at, id), events by (time_ref where known, else created_at;
-    id). Facts without time are timeless and match every range.
+    Statements about merged entities are included. Facts and relations are sorted by (created_at,
+    id), events by (time_ref if known, else created_at; id). Facts without time match every range.
 
     Raises:
         InvalidInput: `range.inverted`.
@@ -86,7 +86,7 @@ async def query_asserted(
 async def query_snippets(
     canon: Canon, caller: Caller, source_id: str, *, limit: int, offset: int
 ) -> Page[Snippet]:
-    """Snippets by index.
+    """Return snippets by index.
 
     Raises:
         NotFound: `source.unknown`.
@@ -98,7 +98,7 @@ async def query_snippets(
 async def query_sources(
     canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
 ) -> Page[Source]:
-    """Sources by (created_at, id).
+    """Return sources by (created_at, id).
 
     Raises:
         NotFound: `universe.unknown`.
@@ -110,7 +110,7 @@ async def query_sources(
 async def query_universes(
     canon: Canon, caller: Caller, *, parent: str | None, limit: int, offset: int
 ) -> Page[Space]:
-    """Universes by (created_at, id)."""
+    """Return universes by (created_at, id)."""
     wanted = None if parent is None else SpaceId(parent)
     if caller.spaces is None:
         return await canon.state.spaces(
@@ -130,20 +130,20 @@ async def query_universes(
     return Page(items=seen[offset : offset + limit], total=len(seen))
 
 
-# Choose a space: by its id, its name or how that begins; else the one that was used last.
+# Choose a space by its id, its name or the beginning of its name; the default is the last used.
 #
-# A caller's own account is always among the spaces, even before anything was told there.
+# A caller's own account is always listed, even before anything is stored in it.
 
 ACCOUNT_NAMES: Final = ("account", "my account", "me")
 SPACES_MAX: Final = 5_000
-"""So many spaces are looked at for a name."""
+"""The most spaces that are searched for a name."""
 _TOLD: Final = 20
-"""So many candidates are named in an error."""
+"""The most candidates that an error lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenSpace:
-    """A space that a caller may see; `opened` None: the own account, still without any commit."""
+    """A space that a caller may see; `opened` None: the caller's account has no commit yet."""
 
     id: SpaceId
     kind: SpaceKind
@@ -152,12 +152,12 @@ class ChosenSpace:
 
     @property
     def told(self) -> bool:
-        """Whether claims are judged in it, and scenes can take place."""
+        """Tell whether the space has gates and scenes, unlike an account."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
 
 
 async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
-    """The spaces that the caller may see, the oldest first, and then the own account."""
+    """List the spaces that the caller may see, oldest first, then the caller's account."""
     found = await list_opened(canon, caller)
     if caller.spaces is None or caller.account in caller.spaces:
         found.append(await _own_account(canon, caller))
@@ -165,7 +165,7 @@ async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
 
 
 async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
-    """The spaces that somebody opened and the caller may see, the oldest first."""
+    """List the opened spaces that the caller may see, oldest first."""
     found: list[ChosenSpace] = []
     if caller.spaces is None:
         async for space in every_item(partial(canon.state.spaces, kind=None, parent=None)):
@@ -181,9 +181,9 @@ async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
 
 
 async def choose_space(canon: Canon, caller: Caller, named: str | None) -> ChosenSpace:
-    """The space that is meant; None means the operator's, or the one that was used last.
+    """Return the named space; None selects the operator's default or the last used one.
 
-    Before any was used, it means the only one that holds anything.
+    Without either, None selects the only space with content.
 
     Raises:
         InvalidInput: `space.ambiguous`, with the candidates.
@@ -208,13 +208,13 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
 
 
 def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
-    """The space that was used last on this connection, as long as the caller may see it."""
+    """Return the space last used on this connection if the caller may still see it."""
     last = caller.space_used_last
     return next((each for each in spaces if each.id == last), None)
 
 
 async def spaces_held(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
-    """The spaces that hold anything: the one used last, the own account, then the newest first."""
+    """List spaces with content: the last used one, the account, then the newest first."""
     spaces = await list_spaces(canon, caller)
     last = _used_last(spaces, caller)
     others = [each for each in reversed(spaces) if each.opened is not None and each != last]
@@ -268,15 +268,15 @@ async def _own_account(canon: Canon, caller: Caller) -> ChosenSpace:
 
 
 _FACT_PAGES: Final = 10
-"""So many pages of facts of state make the history of an entity."""
+"""The most pages of state facts that make up an entity's history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityInFull:
-    """An entity and what was asked beside it; None: not asked.
+    """An entity and the parts that were requested; None: not requested.
 
-    `others` has, for each relation in `relations`, the entity at its other end, as its root where
-    that was merged away. `history_truncated`: there are more facts of state.
+    `others` has, for each relation in `relations`, the entity at its other end, or the survivor if
+    that entity was merged. `history_truncated`: more state facts exist.
     """
 
     entity: Entity
@@ -290,7 +290,7 @@ class EntityInFull:
 async def get_entity(
     canon: Canon, caller: Caller, entity_id: str, *, relations: bool, history: bool
 ) -> EntityInFull:
-    """The entity, or the one that it was merged into.
+    """Return the entity, or its survivor if it was merged.
 
     Raises:
         NotFound: `entity.unknown`.

@@ -33,18 +33,18 @@ from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import folded, plain_signs
 from canonry.values.provenance import CanonLevel
 
-# Find what is named: the thing behind an id, a name, or how either begins; never a guess.
+# Find the item with an id, a name, or the beginning of either. Ambiguous names are refused.
 #
-# An entity goes by any of its names and addresses, a scene, a story and a document by their titles,
-# a fact by its statement.
+# Entities have names and addresses, scenes, stories and documents have titles, facts have
+# statements.
 
 Titled: TypeAlias = Scene | Story | Source
 CANDIDATES_MAX: Final = 10
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
-"""What may be the beginning of an id, without its hyphens."""
+"""A pattern for the beginning of an id without hyphens."""
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 _BEGINNING_MIN: Final = 2
-"""Shorter texts are the beginning of too much."""
+"""The shortest text that is matched as the beginning of a name."""
 
 
 async def find_named(
@@ -56,7 +56,7 @@ async def find_named(
     *,
     path: str = "/of",
 ) -> Thing:
-    """The thing that `text` names, of any of these kinds or of all; merged ones as their roots.
+    """Return the item that `text` names, of these kinds or of all; merged ones as survivors.
 
     Raises:
         NotFound: `name.unknown`, with what is called nearly so.
@@ -83,25 +83,25 @@ async def find_named(
 
 
 def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
-    """The refusal of a name that several things go by."""
+    """Return the error for a name that matches several items."""
     message = f"{path} matches {len(candidates)} items. Name one of them by its id."
     told = list(candidates[:CANDIDATES_MAX])
     return InvalidInput("name.ambiguous", message, path=path, candidates=told)
 
 
 def begins_word_of(name: str, wanted: str) -> bool:
-    """Whether some word of a name begins what is asked, both as they are compared."""
+    """Tell whether a word of the folded name begins with the folded query."""
     return len(wanted) >= _BEGINNING_MIN and f" {wanted}" in f" {name}"
 
 
 def candidate(thing: Thing) -> str:
-    """A thing as an error names it among others."""
+    """Format an item as a candidate in an error."""
     kind = thing.entity_type if isinstance(thing, Entity) else THING_KINDS[type(thing)]
     return f"{title_of(thing)} ({kind} {thing.id})".strip()
 
 
 def title_of(thing: Thing) -> str:
-    """What a thing is called, where it has a name, a title or a statement."""
+    """Return the item's name, title or statement, or an empty text."""
     if isinstance(thing, Entity):
         return thing.name
     if isinstance(thing, Fact):
@@ -121,7 +121,7 @@ async def _by_id(canon: Canon, caller: Caller, named: str) -> Thing | None:
 
 
 async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type]) -> list[Thing]:
-    """Those of the space whose ids begin so."""
+    """Find the items of the space whose ids begin with these digits."""
     begun = "-".join(part for start, end in _GROUPS if (part := digits[start:end]))
     ids = await canon.state.ids_beginning(begun, limit=PAGE_MAX)
     seen = canon.within(space)
@@ -135,7 +135,7 @@ async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type
 
 
 async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
-    """Those that are called so now; else were or are also called so; else begin so, by a word."""
+    """Find items by current name, else by any earlier name or alias, else by a name's beginning."""
     entities = await _entities(canon, space, meant_by(named)) if _asks(kinds, Entity) else []
     titled = await _titled(canon, space, kinds)
     wanted = folded(named)
@@ -162,7 +162,7 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
 async def _by_word(
     canon: Canon, space: SpaceId, wanted: str, titled: Sequence[Titled], kinds: Sequence[type]
 ) -> list[Thing]:
-    """Those in whose name some word, not the first, begins what is asked: Roke, Captain Roke."""
+    """Find items by the beginning of a later word of their names: Roke, Captain Roke."""
     inside = f" {wanted}"
     found: list[Thing] = [each for each in titled if any(inside in t for t in _titles(each))]
     if _asks(kinds, Entity):
@@ -190,7 +190,7 @@ async def _entities(
 
 
 async def _titled(canon: Canon, space: SpaceId, kinds: Sequence[type]) -> list[Titled]:
-    """The newest scenes and the first stories and documents of the space, as far as asked for."""
+    """Return the newest scenes and the first stories and documents, as far as requested."""
     found: list[Titled] = []
     if _asks(kinds, Scene):
         scenes = SceneQuery(spaces=frozenset((space,)))
@@ -215,7 +215,7 @@ def _titles(thing: Titled) -> tuple[str, ...]:
 
 
 async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[str]:
-    """What is called nearly so, or shares a word with it."""
+    """Suggest names that are similar or share a word."""
     names = [each.title for each in await _titled(canon, space, kinds)]
     if _asks(kinds, Entity):
         query = EntityQuery(spaces=frozenset((space,)), level=CanonLevel.CANON, limit=PAGE_MAX)
@@ -235,14 +235,14 @@ def _either(kinds: Iterable[type]) -> str:
     return " or ".join(f"a {THING_KINDS[kind]}" for kind in kinds)
 
 
-# Find whom a text mentions: the entities that are named in it, each surely or not at all.
+# Find the entities that a text mentions.
 #
-# Of names within names the longest counts. A part of a name, such as a first name, counts where it
-# fits exactly one. What several go by links none of them, and is told.
+# The longest of nested names counts. A part of a name, such as a first name, counts if it fits
+# exactly one entity. A name that fits several entities links none of them and is reported.
 
 CANDIDATES: Final = 10
 _BEGINNING: Final = 3
-"""Characters of what a name looks like, with its mark, in which those that are near it agree."""
+"""The number of leading look-alike characters, with marks, that similar names share."""
 
 _WORDS_NEAR: Final = 60
 _NONE: Final[Page[Entity]] = Page(items=[], total=0)
@@ -250,9 +250,9 @@ _NONE: Final[Page[Entity]] = Page(items=[], total=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """Whom a text names, in its order: ids of entities, and names that the caller gave along.
+    """The entities that a text names, in order: ids, and the names that the caller supplied.
 
-    The latter have None. `unclear` are names, as written, with those that go by them.
+    Supplied names map to None. `unclear` maps each ambiguous name, as written, to its candidates.
     """
 
     found: Mapping[str, EntityId | None] = field(default_factory=dict)
@@ -266,10 +266,10 @@ async def find_mentioned(
     also: Collection[str] = (),
     people: Collection[str] = (),
 ) -> Mentions:
-    """Whom the text mentions.
+    """Find the entities that the text mentions.
 
-    `also` are folded names that count as well, and whose bearers the caller knows; those of them
-    that are `people` also count by a part.
+    `also` are further folded names whose owners the caller knows. Those in `people` also match by a
+    part of the name.
     """
     written = names_written(text)
     keys = {each: part_mark(each.form) if each.part else each.form for each in written}
@@ -289,7 +289,7 @@ async def find_mentioned(
             continue
         taken.append(each)
         if len(bearers) > 1:
-            if len(bearers.keys() & found.keys()) == 1:  # named in full elsewhere in the text
+            if len(bearers.keys() & found.keys()) == 1:  # its full name occurs in the text
                 continue
             unclear[name] = [bearer or key for key, bearer in bearers.items()]
             continue
@@ -299,7 +299,7 @@ async def find_mentioned(
 
 
 async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]:
-    """Those who share a word of their name with a text that names nobody, or are called alike."""
+    """Find entities with similar names, or names that share a word with the text."""
     words = [word for word in words_of_name(text).split()[:_WORDS_NEAR] if not is_stop_word(word)]
     pages = await _identified(canon, space, dict.fromkeys((*words, *map(part_mark, words))))
     near = {each.id: each for page in pages.values() for each in page.items}
@@ -327,7 +327,7 @@ def _bearers(
     also: Collection[str],
     people: Collection[str],
 ) -> dict[str, Entity | None]:
-    """Who goes by what is written, by what they are called; those given along have None."""
+    """Map each name in the text to its entity; names that the caller supplied map to None."""
     if each.part:
         along = {name: None for name in people if is_part_of(each.form, name)}
         known = [e for e in entities if any(is_part_of(each.form, name) for name in e.known_as)]

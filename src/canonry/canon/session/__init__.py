@@ -1,1 +1,1 @@
-"""One call on the canon: the caller, staging, looking up, committing."""
+"""The session of a use case: the caller, lookups and commits."""

@@ -1,13 +1,13 @@
-"""The words of telemetry: the purposes that models are asked for, and the names of events.
+"""The closed vocabulary of telemetry: purposes of model calls and names of events.
 
-Both lists are closed: what is not in here is not told.
+Telemetry reports only values in these lists.
 """
 
 from enum import StrEnum
 
 
 class ModelPurpose(StrEnum):
-    """What a model is asked for."""
+    """The purpose of a model call."""
 
     AMBIENCE = "ambience"
     NPC_DIALOGUE = "npc_dialogue"
@@ -17,7 +17,7 @@ class ModelPurpose(StrEnum):
 
 
 class EventName(StrEnum):
-    """What telemetry tells of: `Domain.Subject.Action`."""
+    """The name of a telemetry event: `Domain.Subject.Action`."""
 
     TOOL_INVOKED = "MCP.Tool.Invoked"
     TOOL_FAILED = "MCP.Failed"
@@ -42,7 +42,7 @@ class EventName(StrEnum):
 
 
 class CallOutcome(StrEnum):
-    """What became of what a model said."""
+    """The outcome of a model's reply."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"

@@ -1,4 +1,4 @@
-"""The caller as use cases see it: who asks, what they may see and claim, how a retry is known."""
+"""The caller of a use case: identity, permissions and idempotency key."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,29 +15,29 @@ from canonry.values.provenance import Actor, Authority
 _REQUEST_DIGITS: Final = 32
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
-"""Told (done, total or None, message) on long work."""
+"""Receives (done, total or None, message) during long work."""
 
 
 async def no_progress(done: float, total: float | None, message: str) -> None:
-    """The progress listener of a caller who did not ask for any."""
+    """Ignore progress, for a caller that did not ask for it."""
 
 
 @dataclass(slots=True, eq=False)
 class LastUsed:
-    """What a connection remembers between its calls: the space that each caller used last.
+    """The space that each caller of a connection used last.
 
-    A retry by the same idempotency key means the space of the first try, whatever came between.
+    A retry with the same idempotency key keeps the space of the first call.
     """
 
     _spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
 
     def space(self, actor: Actor, key: str | None) -> SpaceId | None:
-        """The space that the agent used last for its user; others never learn of it."""
+        """Return the space that this agent last used for its user."""
         plain = self._spaces.get((actor.agent_id, actor.user, None))
         return self._spaces.get((actor.agent_id, actor.user, key), plain)
 
     def use(self, actor: Actor, key: str | None, space: SpaceId) -> None:
-        """Remember the space; of very many callers and keys those of long ago are forgotten."""
+        """Remember the space; the oldest entries are dropped beyond a limit."""
         for each in dict.fromkeys((key, None)):
             self._spaces.pop((actor.agent_id, actor.user, each), None)
             self._spaces[actor.agent_id, actor.user, each] = space
@@ -50,13 +50,12 @@ _REMEMBERED_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """One call's identity and standing; made by the gateway, never from arguments.
+    """The identity and permissions of one call; made by the gateway, never from arguments.
 
-    `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
-    tools of a world are about, where somebody has named it; `authorities` those they may
-    claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable, and
-    `request` is a retry only where that is the same; `viewer` is whose secrets they may know, and
-    `last_used` what their connection remembers.
+    `spaces` are the spaces that the caller may see (None: all). `world` is the selected one for
+    world tools. `authorities` are the ones that the caller may claim. `idempotency_key` identifies
+    a retry of the same tool by the same agent; `request` must be equal too. `viewer` decides which
+    secrets are visible. `last_used` belongs to the connection.
     """
 
     actor: Actor
@@ -72,30 +71,30 @@ class Caller:
 
     @property
     def space_used_last(self) -> SpaceId | None:
-        """The space that is meant where a call names none, if the connection remembers one."""
+        """Return the default space of the connection, or None."""
         return self.last_used.space(self.actor, self.idempotency_key)
 
     def use(self, space: SpaceId) -> None:
-        """Let later calls of the connection that name no space mean this one."""
+        """Make this space the connection's default."""
         self.last_used.use(self.actor, self.idempotency_key, space)
 
     @property
     def account(self) -> SpaceId:
-        """The space of the user's own canon."""
+        """Return the space of the user's account."""
         return account_space(user_id_of(self.actor.user))
 
     def asking(self, arguments: Mapping[str, Any]) -> "Caller":
-        """The same caller, whose idempotency key stands for these arguments.
+        """Return the same caller with a request digest of these arguments.
 
-        What is kept of them cannot be guessed without the key, which the log does not hold.
+        The digest cannot be guessed without the idempotency key, which the log does not hold.
         """
         asked = sha256(f"{self.idempotency_key}/".encode() + encode_json(arguments)).hexdigest()
         return replace(self, request=asked[:_REQUEST_DIGITS])
 
     def commit_id(self, space: SpaceId, fresh: Callable[[], str]) -> CommitId:
-        """The id of the commit that this call makes in `space`.
+        """Return the id of the commit that this call makes in `space`.
 
-        One key is one request, whichever space its arguments name.
+        One key identifies one request, whatever space its arguments name.
         """
         if self.idempotency_key is None:
             return CommitId(fresh())
@@ -104,12 +103,12 @@ class Caller:
 
 
 def step(caller: Caller, label: str) -> Caller:
-    """The caller for one of several commits of a call, each of which a retry knows for itself."""
+    """Derive the caller for one of several commits of a call; a retry recognises each commit."""
     key = caller.idempotency_key
     return caller if key is None else replace(caller, idempotency_key=f"{key}/{label}")
 
 
 def unknown(kind: str, thing: str) -> NotFound:
-    """The error for an id that names nothing: `<kind>.unknown`, with the kind and the id."""
+    """Return the error for an unknown id: `<kind>.unknown`, with the kind and the id."""
     code = f"{kind}.unknown"
     return NotFound(code, f"There is no {kind} with the id {thing}.", kind=kind, id=thing)

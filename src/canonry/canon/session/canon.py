@@ -1,4 +1,4 @@
-"""The canon as use cases see it: the ports of a store, services, and what a caller may see."""
+"""The canon for use cases: a store's ports, services and each viewer's view of the state."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -27,21 +27,21 @@ from canonry.values.ids import SceneId, Space, SpaceId, SpaceKind
 from canonry.values.policy import Policy
 
 APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
-"""What is found in these is found there alone, by whoever names the space."""
+"""Items in spaces of these kinds are found only by a query that names the space."""
 
 _TRIES: Final = 3
 
 
 @dataclass(slots=True, eq=False)
 class SpaceKinds:
-    """The spaces of a store as one process knows them; each look reads only those that are new."""
+    """The kinds of a store's spaces, cached per process; each lookup reads only new spaces."""
 
     _known: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
     _together: Spaces = None
     _asked: dict[SpaceId, SpaceKind] = field(default_factory=dict[SpaceId, SpaceKind])
 
     async def kind_of(self, state: State, space: SpaceId) -> SpaceKind | None:
-        """What a space is, if there is one; reads once for each."""
+        """Return the kind of a space, or None if it does not exist; reads each space once."""
         kind = self._asked.get(space)
         if kind is None:
             found = (await state.things((space,))).get(space)
@@ -50,13 +50,13 @@ class SpaceKinds:
         return kind
 
     async def every_one(self, state: State) -> frozenset[SpaceId]:
-        """All spaces of the store."""
+        """Return all spaces of the store."""
         return frozenset(await self._read_on(state))
 
     async def together(self, state: State) -> Spaces:
-        """All spaces but those apart; None where there are none of these, and so all of them."""
+        """Return all spaces except those in `APART`; None if there are no exceptions."""
         known = await self._read_on(state)
-        if len(known) != len(self._known):  # spaces come, and never go
+        if len(known) != len(self._known):  # spaces are added, never removed
             self._known = known
             beside = frozenset(space for space, kind in known.items() if kind not in APART)
             self._together = None if len(beside) == len(known) else beside
@@ -69,7 +69,7 @@ class SpaceKinds:
             new = {space.id: space.kind for space in page.items}
             displaced = not known.keys().isdisjoint(new) or len(known) > page.total
             if displaced and tries > 0:
-                # One that another process opened by an earlier clock is not the last of the list.
+                # A process with a slower clock may open a space that is not the last of the list.
                 known, tries = {}, tries - 1
                 continue
             known |= new
@@ -77,12 +77,11 @@ class SpaceKinds:
                 return known
 
 
-# Sight: what one caller sees; whatever they may not see is in no answer, page or total.
+# The read scope: items that a caller may not see are absent from replies, pages and totals.
 #
-# `Sight` looks things up by id in some spaces. `Seeing` gives the views themselves as they are to
-# one viewer: a canon without secrets is read as it is; else a query covers what is open to the
-# viewer of the spaces that it names, and what is answered is told without the ids of what they may
-# not see.
+# `Sight` looks items up by id in some spaces. `Seeing` wraps the views for one viewer. A canon
+# without secrets is read directly. Otherwise a query covers the compartments that the viewer may
+# read, and the ids of hidden items are removed from the answer.
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]
@@ -91,7 +90,7 @@ _TURNS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The state as far as `spaces` reach; None: all but the accounts of others than `caller`.
+    """The state within `spaces`; None: all spaces except other users' accounts.
 
     Made by `Canon.seen_by` and `Canon.within`.
     """
@@ -102,7 +101,7 @@ class Sight:
     caller: Caller | None = None
 
     async def sees(self, space: SpaceId) -> bool:
-        """Whether what lies in a space may be known of."""
+        """Tell whether the caller may see items of this space."""
         if self.spaces is not None:
             return space in self.spaces
         if await self.kinds.kind_of(self.state, space) is not SpaceKind.ACCOUNT:
@@ -110,22 +109,22 @@ class Sight:
         return self.caller is not None and space == self.caller.account
 
     async def thing(self, thing_id: str) -> Thing | None:
-        """The thing of any kind with this id."""
+        """Return the item with this id, or None."""
         return (await self.things((thing_id,))).get(thing_id)
 
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
-        """The things of any kind under those of `ids` that exist, merged ones as themselves."""
+        """Return the existing items by id; a merged entity is returned as itself."""
         wanted = tuple(ids)
         return await self._seen(await self.state.things(wanted)) if wanted else {}
 
     async def things_as_known_at(
         self, ids: Iterable[str], position: Position
     ) -> Mapping[str, Thing]:
-        """The same as they stood after `position` of their space."""
+        """Return the items as they were after `position` of their space."""
         return await self._seen(await self.state.things_as_known_at(ids, position))
 
     async def roots(self, ids: Iterable[str]) -> Mapping[str, Entity]:
-        """The entities behind those of `ids` that are any: of a merged one, what it became."""
+        """Return the entities by id; a merged entity is replaced by its survivor."""
         found = await self.things(ids)
         moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
         known = {**found, **await self.things(moved - found.keys())}
@@ -144,10 +143,10 @@ class Sight:
 
 @dataclass(slots=True, eq=False)
 class Seeing:
-    """What one viewer sees of a store; it looks once which compartments there are.
+    """One viewer's view of a store; the list of compartments is read once.
 
-    `lasting`: it looks each time, because others write meanwhile. `raw`: things are handed on with
-    their veils, to be judged by.
+    `lasting`: read the compartments for each query, because other writers add some meanwhile.
+    `raw`: return items with their secret parts, for the gates.
     """
 
     state: State
@@ -158,17 +157,17 @@ class Seeing:
     _compartments: frozenset[SpaceId] | None = field(default=None)
 
     def of(self, view: V) -> V:
-        """A view of the store as the viewer sees it."""
+        """Wrap a view of the store for the viewer."""
         return cast("V", _Seen(view, self))
 
     async def compartments(self) -> frozenset[SpaceId]:
-        """Where anything lies that is not the same to everybody."""
+        """Return the compartments with items of restricted audience."""
         if self._compartments is None or self.lasting:
             self._compartments = await self.state.compartments()
         return self._compartments
 
     async def reach(self, spaces: Spaces) -> Spaces:
-        """What a query of these spaces covers."""
+        """Return the spaces and compartments that a query of these spaces covers."""
         known = await self.compartments()
         if not known:
             return spaces
@@ -178,7 +177,7 @@ class Seeing:
         return spaces | {each for each in mine if space_of(each) in spaces}
 
     async def hidden(self, ids: Iterable[str]) -> frozenset[str]:
-        """Those of `ids` that name nothing for the viewer, although something is there."""
+        """Return the existing ids of `ids` that the viewer may not see."""
         wanted = frozenset(ids)
         if not wanted or self.viewer.masters:
             return frozenset()
@@ -186,7 +185,7 @@ class Seeing:
         return frozenset(i for i, t in found.items() if not self.viewer.sees(audience_of(t)))
 
     async def told(self, found: Any) -> Any:
-        """An answer of a view as it is to the viewer."""
+        """Filter the answer of a view for the viewer."""
         if self.raw:
             return found
         things = [each for each in _things_in(found) if each is not None]
@@ -203,7 +202,7 @@ class Seeing:
 
 
 class _Seen:
-    """A view whose every method answers as it is to the viewer, also those that are yet to come."""
+    """A proxy that filters the answers of all methods of a view."""
 
     __slots__ = ("_seeing", "_view")
 
@@ -242,21 +241,21 @@ async def _types(seeing: Seeing, ask: Asking, spaces: Spaces) -> Any:
 
 
 async def _as_known_at(seeing: Seeing, ask: Asking, ids: Iterable[str], position: int) -> Any:
-    """What they were told then and may still know."""
+    """Return what the viewer knew then and may still know."""
     wanted = tuple(ids)
     hidden = await seeing.hidden(wanted)
     return await seeing.told(await ask((i for i in wanted if i not in hidden), position))
 
 
 async def _in_space(seeing: Seeing, ask: Asking, space: SpaceId, *args: Any) -> Sequence[Any]:
-    """The first things of each compartment, oldest first."""
+    """Return the first items of each compartment, oldest first."""
     return sorted(await _of_all(seeing, ask, space, *args), key=_born)
 
 
 async def _named(
     seeing: Seeing, ask: Asking, space: SpaceId, entity_type: str, name: str
 ) -> Sequence[Any]:
-    """Those who only bore the name before come after all others."""
+    """Return entities by name; those with the name only in the past come last."""
     found = await _of_all(seeing, ask, space, entity_type, name)
     words = normalised_name(name)
     return sorted(found, key=lambda each: (normalised_name(each.name) != words, *_born(each)))
@@ -284,7 +283,7 @@ async def _page_in_space(
 async def _page_of_owner(
     seeing: Seeing, ask: Asking, owner: Any, *, limit: int, offset: int
 ) -> Page[Any]:
-    """A list that is kept for its owner alone, whoever may see what is in it."""
+    """Return a page of a list that belongs to one owner, whatever its items' audiences."""
     mine = owner if isinstance(owner, str) else tuple(owner)
     found = [each async for each in every_item(partial(ask, mine))]
     return _cut(await seeing.told(found), limit, offset)
@@ -306,7 +305,7 @@ async def _log_of_owner(
 async def _following(
     seeing: Seeing, ask: Asking, space: SpaceId, *args: Any, limit: int, last_first: bool = False
 ) -> Sequence[Any]:
-    """The first of a walk over each compartment, in the order of the walk."""
+    """Merge the first items of each compartment in the order of the walk."""
     there = await seeing.reach(frozenset((space,))) or ()
     found = [each for one in sorted(there) for each in await ask(one, *args, limit=limit)]
     told = sorted(await seeing.told(found), key=_when, reverse=last_first)
@@ -326,7 +325,7 @@ async def _turns(
     after: int = -1,
     limit: int = _TURNS,
 ) -> Sequence[Any]:
-    """So many of the turns that the viewer may read, although others lie between them."""
+    """Return up to `limit` turns that the viewer may read, skipping hidden ones."""
     found: list[Any] = []
     while last is not None or len(found) < limit:
         some = await ask(scene, after=after, limit=_TURNS)
@@ -358,7 +357,7 @@ _SPECIAL: Final[Mapping[str, Callable[..., Awaitable[Any]]]] = {
     "events_after": _following,
     "events_until": partial(_following, last_first=True),
 }
-"""The methods that take a space, or an owner, instead of a query."""
+"""Methods that take a space or an owner instead of a query."""
 
 
 def _things_in(found: Any) -> Iterable[Any]:
@@ -376,7 +375,7 @@ def _things_in(found: Any) -> Iterable[Any]:
 
 
 def _each(found: Any, how: Callable[[Any], Any]) -> Any:
-    """The same answer with what becomes of each thing in it; those of which nothing is are out."""
+    """Apply a function to each item of an answer; items without a result are removed."""
     match found:
         case Page(items=items):
             return Page(items=_kept(items, how), total=found.total)
@@ -399,19 +398,19 @@ S = TypeVar("S")
 
 
 class Services:
-    """Finds a service by its type; makes the default of a type that nobody has put in.
+    """Services by type; a missing service is created with its defaults.
 
-    Copies made with `put` share every other service, so that counts and caches stay the same.
+    Copies made with `put` share all other services, so counts and caches are common.
     """
 
     __slots__ = ("_by_type",)
 
     def __init__(self) -> None:
-        """Start without any service."""
+        """Start without services."""
         self._by_type: dict[type, Any] = {}
 
     def get(self, kind: type[S]) -> S:
-        """The service of this type; `kind()` becomes it where there is none."""
+        """Return the service of this type; create it with `kind()` if it is missing."""
         found = self._by_type.get(kind)
         if found is None:
             found = self._by_type.setdefault(kind, kind())
@@ -419,13 +418,13 @@ class Services:
         return service
 
     async def close(self) -> None:
-        """Close each service that can be closed."""
+        """Close each service that has a close method."""
         for service in self._by_type.values():
             if (close := getattr(service, "close", None)) is not None:
                 await close()
 
     def put(self, service: Any, kind: type | None = None) -> "Services":
-        """A copy with this service, found by `kind`, which is its own type by default."""
+        """Return a copy with this service under `kind`, by default its own type."""
         copied = Services()
         copied._by_type.update(self._by_type)
         copied._by_type[kind or type(service)] = service
@@ -434,12 +433,11 @@ class Services:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canon:
-    """The ports of a store, and the services that packages above the canon keep with it.
+    """The ports of a store, and the services of the packages above the canon.
 
-    A package declares its services as one dataclass whose fields have defaults, and reads them by
-    `canon.service(WorldServices)`. `store` is the whole that a narrowed canon is of, and `seeing`
-    who it was narrowed for. Answer a caller through `seen_by` or `within`; `state` by itself gives
-    what lies in any space.
+    A package declares its services as one dataclass whose fields have defaults, and reads them with
+    `canon.service(WorldServices)`. `store` is the unfiltered canon of a filtered one, and `seeing`
+    its viewer. Answer a caller through `seen_by` or `within`; `state` reads every space.
     """
 
     ledger: Ledger
@@ -459,35 +457,35 @@ class Canon:
     seeing: Seeing | None = None
 
     def service(self, kind: type[S]) -> S:
-        """The service of this type that was put in, or its default."""
+        """Return the service of this type, or its default."""
         return self.services.get(kind)
 
     def with_service(self, service: Any, kind: type | None = None) -> "Canon":
-        """The same canon with a service, found by `kind`, which is its own type by default."""
+        """Return this canon with a service under `kind`, by default its own type."""
         return revised(self, services=self.services.put(service, kind))
 
     def revise_service(self, kind: type[S], **changes: Any) -> "Canon":
-        """The same canon, where fields of the service of this type are changed."""
+        """Return this canon with changed fields in the service of this type."""
         return self.with_service(replace(cast("Any", self.service(kind)), **changes), kind)
 
     @property
     def store_of_all(self) -> "Canon":
-        """The canon as it is stored, whoever it was handed out for."""
+        """Return the unfiltered canon of the store."""
         return self.store or self
 
     def for_viewer(self, viewer: Viewer) -> "Canon":
-        """The canon as one viewer sees it: whoever answers a call of theirs is handed no other."""
+        """Return the canon that this viewer sees; answer the viewer's calls only with it."""
         return self._seen(Seeing(self.store_of_all.state, self.space_kinds, viewer))
 
     @property
     def whole(self) -> "Canon":
-        """The canon with all that anybody may see, for an operator's work of any length."""
+        """Return the canon with all audiences, for long operator tasks."""
         state = self.store_of_all.state
         return self._seen(Seeing(state, self.space_kinds, ALL_SEEING, lasting=True))
 
     @property
     def judged(self) -> "Canon":
-        """The canon with all that anybody may see, veils and all: what verdicts rest on."""
+        """Return the canon with all audiences and secret parts, for verdicts."""
         return self._seen(Seeing(self.store_of_all.state, self.space_kinds, ALL_SEEING, raw=True))
 
     def _seen(self, seeing: Seeing) -> "Canon":
@@ -503,30 +501,30 @@ class Canon:
         )
 
     def tells(self, entry: Entry) -> bool:
-        """Whether whoever the canon was handed out for may know of an entry."""
+        """Tell whether this canon's viewer may see the entry."""
         audience: Audience = getattr(entry, "audience", EVERYBODY)
         return self.seeing is None or self.seeing.viewer.sees(audience)
 
     async def told(self, found: Any) -> Any:
-        """What a use case has made out itself, as it is to whoever the canon was handed out for."""
+        """Filter a use case's own result for this canon's viewer."""
         return found if self.seeing is None else await self.seeing.told(found)
 
     async def reach(self, spaces: Spaces) -> Spaces:
-        """What a query of these spaces covers for whoever the canon was handed out for."""
+        """Return the spaces and compartments that a query covers for this canon's viewer."""
         return spaces if self.seeing is None else await self.seeing.reach(spaces)
 
     def seen_by(self, caller: Caller) -> Sight:
-        """Lookups that know of nothing that the caller may not see.
+        """Return lookups limited to the items that the caller may see.
 
-        A caller to whom nobody has granted anything in particular sees every space but accounts,
-        and the own account.
+        A caller without explicit grants sees all spaces except accounts, and the caller's own
+        account.
         """
         return Sight(state=self.state, kinds=self.space_kinds, spaces=caller.spaces, caller=caller)
 
     def within(self, *spaces: SpaceId) -> Sight:
-        """Lookups that know of nothing beyond these spaces, which the caller was found to see."""
+        """Return lookups limited to these spaces; check first that the caller may see them."""
         return self.covering(frozenset(spaces))
 
     def covering(self, spaces: Spaces) -> Sight:
-        """The same for the spaces that a query covers."""
+        """Return lookups limited to the spaces of a query."""
         return Sight(state=self.state, kinds=self.space_kinds, spaces=spaces)

@@ -1,4 +1,4 @@
-"""Commit a change: load what the gates ask for, append it, and prepare it anew after a conflict."""
+"""Commit a change: load the slice for the gates, append, and prepare again after a conflict."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T")
 LOADS_MAX: Final = 600
-"""More rounds than the longest walk of a gate has steps."""
+"""An upper bound on loading rounds, above the longest walk of a gate."""
 
 PAGES_MAX: Final = 10
 """The most pages of relations that one lookup reads."""
@@ -54,9 +54,9 @@ PAGES_MAX: Final = 10
 async def extend_slice(
     canon: Canon, known: Slice, judge: Callable[[Slice], tuple[Collection[Lookup], T]]
 ) -> tuple[Slice, T]:
-    """Load what a judgement wants, and what it wants then, until it wants nothing.
+    """Load the lookups of a judgement until it requests no more.
 
-    `judge` gives what it still wants by a slice, and what it comes to by that.
+    `judge` takes a slice and returns the missing lookups and its result.
 
     Raises:
         BrokenInvariant: `canonization.endless`, a gate wants more without end.
@@ -73,7 +73,7 @@ async def extend_slice(
 async def judged_by(
     canon: Canon, space: SpaceId, work: Callable[[SliceView], T], audience: Audience = EVERYBODY
 ) -> tuple[T, frozenset[str]]:
-    """What a rule of the domain makes of what `audience` knows, and the keys that it rests on.
+    """Apply a rule to the canon that `audience` knows; return its result and the keys read.
 
     Raises:
         BrokenInvariant: `canonization.endless`, the rule wants more without end.
@@ -119,7 +119,7 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
     if framed:
         facts = await canon.state.facts_framed(space, framed)
         found.extend(facts)
-        ids.update(one for fact in facts for one in fact.involved)  # they are looked at next
+        ids.update(one for fact in facts for one in fact.involved)  # their entities are loaded next
         ids -= known.things.keys()
     if ids:
         found.extend((await canon.state.things(ids)).values())
@@ -127,7 +127,7 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
 
 
 async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup]) -> list[Thing]:
-    """The events of all titles, those of several entities looked for where fewest are."""
+    """Return the events of all titles; for several entities, query that with the fewest events."""
     titles = {one.title for one in lookups}
     here = EventQuery(spaces=frozenset((space,)), level=CanonLevel.CANON)
     scenes = {one.scene_id for one in lookups if not one.involved}
@@ -143,7 +143,7 @@ async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup
 
 
 async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> EntityId:
-    """Of these entities the one that the fewest events know."""
+    """Return the entity with the fewest events."""
     if len(involved) == 1:
         return EntityId(involved[0])
     known = [revised(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
@@ -152,27 +152,26 @@ async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> 
 
 
 ATTEMPTS_FREE: Final = 3
-"""After so many refusals a call judges while nobody else may write."""
+"""After this many conflicts, a call judges while it holds the write lock."""
 
 ATTEMPTS_MAX: Final = 5
 
 
 Found = TypeVar("Found", default=None)
 Veilable: TypeAlias = Entity | Fact | Event | Relation
-"""What some may know more of than others."""
+"""Items that can have secret parts."""
 
 K = TypeVar("K", bound=Veilable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Generic[Found]):
-    """The entries that a verdict allows, and the keys that the verdict rests on.
+    """The entries that a verdict allows, and the keys that it depends on.
 
-    No entries: the store already holds exactly this, and nothing is written. `found` is what
-    preparing came upon that the caller wants to know; the receipt brings it back. `judged_at` is
-    where the log stood when what the verdict rests on was read, if that was before preparing.
-    `audience` is who may know of it, also where its evidence is for fewer; None: nobody said. What
-    it names narrows it anyway.
+    Without entries nothing is written, because the store already holds this state. `found` is a
+    by-product of preparing, which the receipt returns. `judged_at` is the log position of data that
+    was read before preparing. `audience` may see the change, even if its evidence is more secret;
+    None: unspecified. The audiences of referenced items always narrow it.
     """
 
     entries: tuple[Entry, ...]
@@ -185,9 +184,9 @@ class Change(Generic[Found]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt(Generic[Found]):
-    """What was committed, by this call or by an earlier one with the same idempotency key.
+    """The commit of this call, or of an earlier one with the same idempotency key.
 
-    `found` is what preparing this found; None where an earlier call wrote it.
+    `found` is the by-product of preparing; None if an earlier call wrote the commit.
     """
 
     commit_id: CommitId
@@ -199,7 +198,7 @@ class Receipt(Generic[Found]):
     found: Found | None = None
 
     def prepared(self) -> Found:
-        """What preparing found, for calls without an idempotency key: they always prepare.
+        """Return the by-product of preparing, for calls without an idempotency key.
 
         Raises:
             BrokenInvariant: `commit.not-prepared`.
@@ -209,23 +208,23 @@ class Receipt(Generic[Found]):
         return self.found
 
     def made(self, *kinds: type[ThingDraft]) -> Sequence[ThingDraft]:
-        """The drafts of these kinds that the commit made things of, in order."""
+        """Return the drafts of these kinds that the commit created, in order."""
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
 
 Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[Found]]]
-"""Reads what it needs, judges, and says what to write; called again when that went stale."""
+"""Reads, judges and returns the change; it is called again if the verdict is stale."""
 
 
 async def commit_change(
     canon: Canon, caller: Caller, space: SpaceId, prepare: Prepare[Found]
 ) -> Receipt[Found]:
-    """Write what `prepare` says, exactly once.
+    """Write the change that `prepare` returns, exactly once.
 
     Raises:
-        CanonryError: whatever `prepare` objects; nothing was written.
+        CanonryError: any error of `prepare`; nothing was written.
         Conflict: `request.key-reused`, the idempotency key belongs to another request.
-        Unavailable: `canon.contended`, others kept changing what the verdict rests on.
+        Unavailable: `canon.contended`, other writers kept changing the keys of the verdict.
     """
     known = await answered(canon, caller, space)
     if known is not None:
@@ -245,7 +244,7 @@ async def commit_change(
 
 
 async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | None:
-    """The commit by which an earlier call answered this very request.
+    """Return the commit of an earlier call with this very request, or None.
 
     Raises:
         Conflict: `request.key-reused`, the idempotency key belongs to another request.
@@ -296,7 +295,7 @@ async def _attempt_once(
     if not isinstance(outcome, Appended):
         return None
     if outcome.replayed:
-        # A twin of this request was faster: what it wrote is the answer, not what this one judged.
+        # A duplicate request was faster: return its commit.
         known = await answered(canon, caller, space)
         if known is not None:
             return _replayed(known)
@@ -314,7 +313,7 @@ async def _attempt_once(
 async def _for_its_audience(
     canon: Canon, change: Change[Found], space: SpaceId, commit_id: CommitId
 ) -> tuple[tuple[Entry, ...], SettledLines]:
-    """What is told to whom, and what lines come to be for those who know more of them."""
+    """Split the entries by audience, and settle the lines of audiences that know more."""
     told = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
     moved |= {
@@ -339,24 +338,24 @@ async def _for_its_audience(
 
 
 async def audiences_of(canon: Canon, ids: Iterable[str]) -> Mapping[str, Audience]:
-    """Who may see each of the things that there are, whoever asks."""
+    """Return the audience of each existing item, for any viewer."""
     found = await canon.store_of_all.state.things(frozenset(ids))
     return {thing_id: audience_of(thing) for thing_id, thing in found.items()}
 
 
 async def stored(canon: Canon, thing: K) -> K:
-    """The thing with its veils."""
+    """Return the item with its secret parts."""
     found = (await canon.store_of_all.state.things((thing.id,))).get(thing.id)
     return found if isinstance(found, type(thing)) else thing
 
 
 async def known_to(canon: Canon, thing: K, audience: Audience) -> K:
-    """The thing as an audience knows it, which what they are to be told is judged by."""
+    """Return the item as an audience knows it, to judge a change for that audience."""
     return as_seen(await stored(canon, thing), viewer_of(audience)) or thing
 
 
 async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) -> Audience:
-    """Who may know of what names these; `told` is what somebody says of it."""
+    """Return the audience of an item that refers to these; `told` is the requested audience."""
     wanted = frozenset(ids)
     if not wanted or not await canon.store_of_all.state.compartments():
         return told or EVERYBODY
@@ -365,7 +364,7 @@ async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) 
 
 
 def _replayed(known: Commit) -> Receipt[Found]:
-    """The receipt again, without what was said beside to those who know more."""
+    """Return the receipt again, without entries for other audiences."""
     first = entry_audience(known.entries[0])
     own = (e for e in known.entries if covers(entry_audience(e), first))
     return Receipt(
@@ -382,11 +381,11 @@ F = TypeVar("F")
 
 
 def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
-    """The first draft of `kind` that the commit made a thing of.
+    """Return the first draft of `kind` that the commit created.
 
     Raises:
-        Conflict: `request.key-reused`, an earlier call with this idempotency key made nothing of
-            the kind, or what it made was erased.
+        Conflict: `request.key-reused`, an earlier call with this idempotency key created no item of
+            the kind, or the item was erased.
     """
     for entry in receipt.entries:
         if isinstance(entry, Made) and isinstance(entry.thing, kind):
@@ -398,9 +397,9 @@ def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
 async def made_before(
     canon: Canon, caller: Caller, space: SpaceId, kind: type[DraftKind]
 ) -> Sequence[DraftKind]:
-    """The drafts of `kind` that an earlier sending of this request made; none: it did not.
+    """Return the drafts of `kind` that an earlier try of this request created.
 
-    A step that looks at what it changes itself asks this first, so that a retry goes on from it.
+    A step that reads items that it changes itself calls this first, to resume on a retry.
 
     Raises:
         Conflict: `request.key-reused`.
@@ -411,14 +410,14 @@ async def made_before(
 
 
 async def found_by(receipt: Receipt[F], prepare: Prepare[F]) -> F:
-    """What preparing found; a retry looks again, at what the earlier call has left."""
+    """Return the by-product of preparing; a retry prepares again on the current state."""
     if receipt.found is not None:
         return receipt.found
     return (await prepare(partial(derived_id, receipt.commit_id))).found
 
 
 def require_unfinished(scene: Scene) -> None:
-    """Refuse to change a scene that is closed for good.
+    """Refuse to change a completed scene.
 
     Raises:
         Conflict: `scene.completed`.
@@ -429,7 +428,7 @@ def require_unfinished(scene: Scene) -> None:
 
 
 def require_active(scene: Scene) -> None:
-    """Refuse to add to a scene that is closed or being closed.
+    """Refuse to add to a scene that is completed or being canonized.
 
     Raises:
         Conflict: `scene.completed` or `scene.finalizing`.
@@ -441,7 +440,7 @@ def require_active(scene: Scene) -> None:
 
 
 def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) -> None:
-    """Refuse entities that cannot act or remember in `space`.
+    """Refuse entities that are no instances of `space` or are retconned.
 
     Raises:
         Conflict: `space.foreign`, `entity.not-an-instance` or `entity.retconned`.
@@ -459,7 +458,7 @@ def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) 
 
 
 def require_location(space: SpaceId, place: Entity) -> None:
-    """Refuse to set a scene in what is no place of `space`.
+    """Refuse a scene location that is no location of `space`.
 
     Raises:
         Conflict: `scene.not-a-location`, or as `require_instances`.
@@ -474,7 +473,7 @@ def require_location(space: SpaceId, place: Entity) -> None:
 async def require_involved(
     canon: Canon, caller: Caller, space: SpaceId, ids: Iterable[str], *, path: str
 ) -> tuple[tuple[Entity, ...], frozenset[str]]:
-    """The entities behind `ids`, merged ones as their roots and each once, and the keys read.
+    """Return the entities behind `ids`, survivors for merged ones, each once, and the keys read.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -489,7 +488,7 @@ async def require_involved(
 
 
 def require_standing(*things: Entity | Relation | Fact | Event) -> None:
-    """Refuse what was retconned.
+    """Refuse retconned items.
 
     Raises:
         Conflict: `<kind>.retconned`, with the ids.
@@ -507,7 +506,7 @@ async def standing_beside(
     involved: Sequence[str],
     look: Callable[[SliceView], tuple[str, ...]],
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The warnings of `look` that all readers of the word may know, and the keys behind them."""
+    """Return the warnings of `look` for the change's audience, and the keys that were read."""
     cited = () if backing.audience is not None else tuple(one.ref for one in backing.evidence)
     audience = await audience_for(canon, (*involved, *cited), backing.audience)
     return await judged_by(canon, backing.space, look, audience)

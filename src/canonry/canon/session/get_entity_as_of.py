@@ -1,4 +1,4 @@
-"""Get an entity as of a time: as the world was then, or as the canon knew it then."""
+"""Get an entity as of a valid time or a transaction time."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -31,13 +31,13 @@ async def get_entity_as_of(
     known_at: Instant | None = None,
     known_position: Position | None = None,
 ) -> Entity:
-    """The entity with the fields that held `at`, or that were recorded until `known_at`.
+    """Return the entity with the fields that held `at`, or that were recorded until `known_at`.
 
-    `known_position` says the latter by a place in the log. With both, what was known then about
-    that time.
+    `known_position` gives the transaction time as a log position. With both times, return the state
+    at `at` as recorded until then.
 
     Raises:
-        InvalidInput: `time.missing`, neither is given.
+        InvalidInput: `time.missing`, no time is given.
         NotFound: `entity.unknown`, or `entity.not-yet`, it did not exist then.
         Unavailable: `entity.too-long`, it has more observations than one call folds.
     """
@@ -65,7 +65,7 @@ async def entity_at(
     *,
     in_turn: bool = True,
 ) -> Entity:
-    """The entity folded from what held at `at`.
+    """Return the entity folded from the observations that held at `at`.
 
     Raises:
         NotFound: `entity.not-yet`.
@@ -87,10 +87,10 @@ async def entity_at(
 async def told_until(
     canon: Canon, space: SpaceId, entities: Iterable[Entity], at: Instant
 ) -> frozenset[str]:
-    """Of these the ids of those that were at `at` as they are, as one look at them all tells.
+    """Return the ids of entities whose state at `at` equals the current one, with one query.
 
-    All that one of them rests on holds since a time until then, so that without what came later
-    it is the same. Whoever is not among them has to be folded.
+    All their observations began before and hold until then, and no later one changed them. The
+    other entities must be folded.
     """
     behind = {each.id: _held_by(each) for each in entities}
     seen = await canon.within(space).things(frozenset[str]().union(*behind.values()))
@@ -103,7 +103,7 @@ async def told_until(
 
 
 def _held_by(entity: Entity) -> frozenset[str]:
-    """The observations of all that its fields are made of."""
+    """Return the observations behind all current fields."""
     every = (*entity.own.values(), *entity.absorbed.values())
     return frozenset(held.observation for elements in every for held in elements.values())
 
@@ -111,9 +111,9 @@ def _held_by(entity: Entity) -> frozenset[str]:
 async def entities_then(
     canon: Canon, space: SpaceId, entities: Sequence[Entity], moment: Moment
 ) -> Sequence[Entity]:
-    """The entities with the names, descriptions and properties that they had at a moment.
+    """Return the entities with the names, descriptions and properties that they had at a moment.
 
-    Those of which nothing was told until then are as they are now.
+    Entities without a statement until then are returned in their current state.
 
     Raises:
         Unavailable: `entity.too-long`.
@@ -139,7 +139,7 @@ def _of_observations(things: Iterable[Thing]) -> list[Observation]:
 
 
 async def _counting(canon: Canon, entity: Entity, until: Position | None) -> list[Observation]:
-    """The observations of an entity, but for changes of its state that never were."""
+    """Return the entity's observations without retconned state changes."""
     seen = await _observations(canon, (entity.id, *entity.members))
     stands = {change.observation for change in changes_of(entity)}
     return [
@@ -151,9 +151,9 @@ async def _counting(canon: Canon, entity: Entity, until: Position | None) -> lis
 
 
 def _folded(entity: Entity, then: Sequence[Observation], *, in_turn: bool = True) -> Entity:
-    """The entity as these observations make it: `in_turn`, or the last recorded wins.
+    """Fold the observations: with `in_turn` in story order, else the last recorded wins.
 
-    In a world what is recorded last holds from its tick on, and clocks only go forward.
+    In a world the last recorded value holds from its tick on; clocks only go forward.
     """
     by_schema = not in_turn or any(each.schema_version is not None for each in then)
     said = [
@@ -173,10 +173,10 @@ def _folded(entity: Entity, then: Sequence[Observation], *, in_turn: bool = True
 def _held(
     seen: Observation, when: Instant | None, at: Instant, *, first: bool, reached: bool
 ) -> bool:
-    """Whether what an observation says held at a time.
+    """Tell whether an observation held at a time.
 
-    What comes before any time is known held when the first known time was `reached`, else from
-    when it was recorded; the first that is known always held.
+    Before the first known time, an observation holds from its recording, or if the first known time
+    was `reached`. The first known observation always held.
     """
     if when is not None:
         return when <= at
@@ -184,7 +184,7 @@ def _held(
 
 
 def _in_turn(seen: Observation, place: int) -> Accumulator:
-    """What an observation says, which those after it in the order of the stories take over from."""
+    """Return an observation's values; later observations in story order replace them."""
     return {
         name: {
             element: replace(held, rank=(*held.rank[:3], place, place))

@@ -1,4 +1,4 @@
-"""Look items up for a caller or an account, and refuse what is unknown or not allowed."""
+"""Look items up for a caller or an account, and refuse unknown or forbidden ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Born)
 
 
 async def require(canon: Canon, caller: Caller, kind: type[T], thing_id: str) -> T:
-    """The thing of `kind` with this id; a merged entity's id gives the entity that it became.
+    """Return the item of `kind` with this id, or the survivor of a merged entity.
 
     Raises:
         NotFound: `<kind>.unknown`, it does not exist, was erased, or lies in a space that the
@@ -38,14 +38,14 @@ async def require(canon: Canon, caller: Caller, kind: type[T], thing_id: str) ->
 async def require_all(
     canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
 ) -> tuple[T, ...]:
-    """The same for several ids, in their order, with one read."""
+    """Return several items by id in the given order, with one read."""
     wanted, seen = tuple(ids), canon.seen_by(caller)
     found = await (seen.roots(wanted) if kind is Entity else seen.things(wanted))
     return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
 
 
 def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
-    """What was found under an id, if it is of a kind.
+    """Return the item found under an id if it is of `kind`.
 
     Raises:
         NotFound: `<kind>.unknown`.
@@ -56,7 +56,7 @@ def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
 
 
 async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity:
-    """The entity with exactly this id, even if it was merged away.
+    """Return the entity with exactly this id, even if it was merged.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -65,7 +65,7 @@ async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity
 
 
 async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
-    """The universe with this id.
+    """Return the universe with this id.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -77,7 +77,7 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
 
 
 async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | None:
-    """The commit at a position of a space, if there is one."""
+    """Return the commit at a position of a space, or None."""
     if position <= ORIGIN:
         return None
     found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
@@ -85,10 +85,10 @@ async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | Non
 
 
 def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> None:
-    """Refuse things of another universe.
+    """Refuse items of another universe.
 
     Raises:
-        Conflict: `space.foreign`, with the ids that lie elsewhere.
+        Conflict: `space.foreign`, with the ids in other spaces.
     """
     foreign = [t.id for t in things if t.space != space]
     if foreign:
@@ -114,7 +114,7 @@ async def require_evidence(
     *,
     path: str = "/evidence_refs",
 ) -> frozenset[str]:
-    """Check that each reference names something of that kind in `space`; the keys that were read.
+    """Check that each reference names an item of its kind in `space`; return the keys read.
 
     Raises:
         NotFound: `evidence.unknown`.
@@ -134,7 +134,7 @@ async def require_evidence(
 
 
 def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> None:
-    """Refuse tags that cannot hold at once.
+    """Refuse tags that exclude each other.
 
     Raises:
         InvalidInput: `state.opposed`.
@@ -146,7 +146,7 @@ def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> Non
 
 
 def require_lawful(broken: Iterable[Axiom]) -> None:
-    """Refuse what an axiom forbids.
+    """Refuse a change that an axiom forbids.
 
     Raises:
         Conflict: `axiom.forbids`, with the ids of the axioms.
@@ -157,17 +157,17 @@ def require_lawful(broken: Iterable[Axiom]) -> None:
         raise Conflict("axiom.forbids", message, conflicts=ids)
 
 
-# Covered spaces: what a query may look at; nobody finds what they may not see.
+# Covered spaces: the spaces that a query searches.
 #
-# Where stories are told, whoever asks of no universe in particular asks of all of them; what lies
-# in somebody's account or in a catalog's project is found there alone by whoever names it.
+# A query without a universe covers all narrative universes and worlds. Items of an account or of a
+# catalog's project are found only by a query that names it.
 
 
 async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) -> Spaces:
-    """The spaces that a query covers: the one that it names, or all told ones that the caller sees.
+    """Return the named space, or all universes and worlds that the caller sees.
 
-    It names a universe or a world, a catalog's project, or an account: the caller's own, or one
-    that they were granted by its id. An account that they were not is as if it did not exist.
+    The id names a universe, a world, a catalog's project, the caller's account, or an account that
+    was granted by id. Other accounts are reported as unknown.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -187,33 +187,33 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
     return frozenset(((await require_universe(canon, caller, universe_id)).id,))
 
 
-# The caller's account: the space of a user's own canon, and what else that user may read.
+# The caller's account: the space of the user's own records, and the other readable spaces.
 #
-# Another user's account is exactly as if it did not exist; other spaces are read as far as the
-# caller may see them, and written to by nobody here.
+# Another user's account is reported as unknown. Other spaces are read within the caller's grants,
+# and never written.
 
 _READ_BESIDE: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Whose canon it is, and the space that holds it."""
+    """A user and the space of the user's records."""
 
     user_id: str
     space: SpaceId
 
 
 def account_of(caller: Caller) -> Account:
-    """The account of the authenticated user, or of the one user of a local server."""
+    """Return the account of the authenticated user, or of the only user of a local server."""
     user_id = user_id_of(caller.actor.user)
     return Account(user_id=user_id, space=account_space(user_id))
 
 
 def require_account(caller: Caller, user_id: str | None) -> Account:
-    """The caller's account, if `user_id` names its user or nobody.
+    """Return the caller's account if `user_id` is its user or None.
 
     Raises:
-        InvalidInput: `user.mismatch`, whoever else it names, or nobody that exists.
+        InvalidInput: `user.mismatch`, for any other id.
     """
     account = account_of(caller)
     if user_id is not None and user_id_of(user_id.strip()) != account.user_id:
@@ -226,7 +226,7 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
 
 
 async def require_told(canon: Canon, space: SpaceId) -> None:
-    """See that anything was ever told in an account: a name that was mistyped has none.
+    """Refuse an account without commits, for example one with a mistyped name.
 
     Raises:
         NotFound: `account.unknown`.
@@ -237,12 +237,12 @@ async def require_told(canon: Canon, space: SpaceId) -> None:
 
 
 def within_account(caller: Caller) -> Caller:
-    """The same caller, who sees nothing but the own account: everything is written this way."""
+    """Return the caller limited to its own account, for writes."""
     return replace(caller, spaces=frozenset((account_of(caller).space,)))
 
 
 async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
-    """The own account and the spaces beside it that the caller may see."""
+    """Return the caller's account and the other spaces that the caller may see."""
     own = account_of(caller).space
     if caller.spaces is not None:
         known = await canon.seen_by(caller).things(caller.spaces)
@@ -257,10 +257,10 @@ async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
 async def require_readable(
     canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
 ) -> tuple[T, ...]:
-    """The things of `kind` with these ids; a merged entity's id gives the entity that it became.
+    """Return the items of `kind` with these ids, or the survivors of merged entities.
 
     Raises:
-        NotFound: `<kind>.unknown`, also for everything of another user.
+        NotFound: `<kind>.unknown`, also for all items of other users.
     """
     wanted, reading = tuple(ids), read_by(canon, caller)
     found = await (reading.roots(wanted) if kind is Entity else reading.things(wanted))
@@ -268,12 +268,12 @@ async def require_readable(
 
 
 def read_by(canon: Canon, caller: Caller) -> Sight:
-    """Lookups that know of nothing but what the caller reads here."""
+    """Return lookups limited to the spaces that the caller reads here."""
     return _Reading(state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, caller=caller)
 
 
 class _Reading(Sight):
-    """The own account, whatever was granted, and what is read beside it; no other account."""
+    """The read scope: the own account and the granted spaces except other accounts."""
 
     __slots__ = ()
 
@@ -286,7 +286,7 @@ class _Reading(Sight):
 
 
 def entity_id_in(text: str, path: str) -> str:
-    """The entity id that a text says: a UUID, or the short alias of one.
+    """Return the entity id in a text: a UUID, or its short alias.
 
     Raises:
         InvalidInput: `entity-id.malformed`.
@@ -300,7 +300,7 @@ def entity_id_in(text: str, path: str) -> str:
 
 
 def opened(account: Account, known: Mapping[str, Thing]) -> tuple[Made, ...]:
-    """The entry that opens the account, unless it is among the things known."""
+    """Return the entry that opens the account, unless the account is already known."""
     if account.space in known:
         return ()
     space = SpaceDraft(

@@ -1,4 +1,4 @@
-"""Read all pages of a query, without keeping other calls waiting."""
+"""Read all pages of a query without blocking other calls."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -14,11 +14,11 @@ from canonry.values.ids import SceneId
 Q = TypeVar("Q", bound=Any)
 T = TypeVar("T")
 NEWEST_MAX: Final = PAGE_MAX
-"""So many of the newest are looked at."""
+"""The number of newest items that are read."""
 
 
 async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """The items in their order; `ask` takes `limit` and `offset` and gives that page."""
+    """Yield all items in order; `ask` takes `limit` and `offset` and returns that page."""
     offset, total = 0, 1
     while offset < total:
         page = await ask(limit=PAGE_MAX, offset=offset)
@@ -30,17 +30,17 @@ async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]
 
 
 def paged(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Callable[..., Awaitable[Page[T]]]:
-    """Asks for a page of all that matches a query, whatever its own `limit` and `offset`."""
+    """Return a function that reads a page of a query, replacing the query's limit and offset."""
     return lambda limit, offset: ask(replace(query, limit=limit, offset=offset))
 
 
 def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> AsyncIterator[T]:
-    """All that matches a query, whatever its own `limit` and `offset`."""
+    """Yield all matches of a query, ignoring its `limit` and `offset`."""
     return every_item(paged(ask, query))
 
 
 async def first_items(ask: Callable[..., Awaitable[Page[T]]], pages: int) -> tuple[list[T], bool]:
-    """The items of the first so many pages, and whether there are more."""
+    """Return the items of the first `pages` pages, and whether more exist."""
     found: list[T] = []
     for number in range(pages):
         page = await ask(limit=PAGE_MAX, offset=number * PAGE_MAX)
@@ -51,7 +51,7 @@ async def first_items(ask: Callable[..., Awaitable[Page[T]]], pages: int) -> tup
 
 
 async def every_turn(documents: Documents, scene_id: SceneId) -> AsyncIterator[Turn]:
-    """The turns of a scene, in their order."""
+    """Yield the turns of a scene in order."""
     after = -1
     while page := await documents.turns(scene_id, after=after, limit=PAGE_MAX):
         for turn in page:
@@ -60,35 +60,35 @@ async def every_turn(documents: Documents, scene_id: SceneId) -> AsyncIterator[T
 
 
 async def newest_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
-    """The last `NEWEST_MAX` of all that matches a query, in their order."""
+    """Return the last `NEWEST_MAX` matches of a query, in order."""
     page = await ask(replace(query, limit=NEWEST_MAX, offset=0))
     if page.total > NEWEST_MAX:
         page = await ask(replace(query, limit=NEWEST_MAX, offset=page.total - NEWEST_MAX))
     return page.items
 
 
-# Pacing: heavy work lets others have a turn, by its weight, and tells its caller how far it is.
+# Pacing: heavy work yields to other calls by its weight and reports progress.
 #
-# Pure work over values that nobody changes is done beside the event loop, where a deadline passes
-# without it; work on many items is done in turns, at which whoever gives up or is stopped is heard.
+# Pure work on immutable values runs in a thread, where a deadline can pass. Work on many items
+# yields to the event loop regularly, where it can be cancelled.
 
 LIGHT: Final = 20_000
-"""Work up to this weight is done at once: a thread costs more than it."""
+"""Work up to this weight runs at once, because a thread costs more."""
 
 OF_RECORD: Final = 400
-"""What a record weighs beside its characters."""
+"""The weight of a record in addition to its characters."""
 
 AT_ONCE: Final = 100
-"""So many items are worked on before others have their turn; fewer are not worth telling of."""
+"""The number of items between two yields; less work reports no progress."""
 
 
 async def aside(weight: int, work: Callable[[], T]) -> T:
-    """What `work` comes to; `weight` is about how many characters it looks at."""
+    """Run `work`, in a thread if it is heavy; `weight` is about its number of characters."""
     return work() if weight <= LIGHT else await asyncio.to_thread(work)
 
 
 async def in_turns(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]:
-    """The items; after so many of them others have their turn."""
+    """Yield the items, and let other tasks run after every `every` items."""
     for number, item in enumerate(items, 1):
         yield item
         if number % every == 0:
@@ -97,10 +97,10 @@ async def in_turns(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]
 
 @dataclass(slots=True, kw_only=True)
 class Pace:
-    """Tells of `total` steps; a step that is done again is not told again.
+    """Reports the progress of `total` steps; a repeated step is not reported again.
 
-    `weight` is about how many characters each round of steps looks at (see `aside`): where a step
-    is heavy others have their turn sooner.
+    `weight` is about the number of characters of each round of steps (see `aside`). Heavier steps
+    yield to other tasks more often.
     """
 
     progress: Progress
@@ -111,12 +111,12 @@ class Pace:
 
     @property
     def every(self) -> int:
-        """After so many steps others have their turn."""
+        """Return the number of steps between two yields."""
         each = max(1, self.weight // max(1, self.total))
         return max(1, min(AT_ONCE, LIGHT // each))
 
     async def over(self, items: Iterable[T], message: str) -> AsyncIterator[T]:
-        """The items in turns, each of them a step."""
+        """Yield the items, each counted as one step."""
         async for item in in_turns(items, self.every):
             yield item
             self.done += 1
@@ -124,7 +124,7 @@ class Pace:
                 await self.tell(message)
 
     async def tell(self, message: str) -> None:
-        """Tell how far the work is, where that is further than was told."""
+        """Report the progress if it has increased."""
         if self._told < self.done and self.total > AT_ONCE:
             self._told = self.done
             await self.progress(self.done, self.total, message)

@@ -1,4 +1,4 @@
-"""Spoken times: what words say in the calendar of a universe, from the present of their place."""
+"""Read times in the words of a universe's calendar, relative to the present of a scene."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -20,14 +20,14 @@ from canonry.values.moments import Instant
 
 T = TypeVar("T")
 CALENDAR: Final = "calendar"
-"""The property of a universe that holds its calendar, as it was declared."""
+"""The property of a universe that holds its calendar, as declared."""
 
 _PAGES_MAX: Final = 20
-"""So many pages of scenes of a story tell when its present is."""
+"""The most pages of a story's scenes that are read to find its present."""
 
 
 def calendar_of(space: Space) -> Calendar:
-    """The calendar that a universe has declared, or else the Gregorian one."""
+    """Return the calendar of a universe, by default the Gregorian one."""
     declared = space.properties.get(CALENDAR)
     if not isinstance(declared, Mapping):
         return GREGORIAN
@@ -40,13 +40,13 @@ def _calendar(declared: bytes) -> Calendar:
 
 
 async def in_words(canon: Canon, caller: Caller, place: Thing, read: Callable[[ReadTime], T]) -> T:
-    """What `read` makes of times that may be said in words of the calendar at `place`.
+    """Call `read` with a reader for times in the words of the calendar at `place`.
 
-    `place` is anything in a universe; "two hours later" counts from the time of a scene, or else
-    from the latest time that its story had reached before it. What RFC 3339 says needs neither.
+    `place` is any item of a universe. "Two hours later" counts from the time of a scene, else from
+    the latest time that its story has reached before it. An RFC 3339 time needs neither.
 
     Raises:
-        InvalidInput: as `read_time`, and whatever `read` raises.
+        InvalidInput: as `read_time`, and any error of `read`.
     """
     try:
         return read(plain_time)
@@ -75,7 +75,7 @@ def _reader(calendar: Calendar, present: Instant | None) -> ReadTime:
 
 
 async def _present(canon: Canon, place: Thing) -> Instant | None:
-    """The latest time that a story had reached before a scene, or at its end."""
+    """Return the latest time that a story has reached before a scene, or at its end."""
     if not isinstance(place, Scene | Story):
         return None
     story_id = place.story_id if isinstance(place, Scene) else StoryId(place.id)

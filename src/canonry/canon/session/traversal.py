@@ -18,10 +18,10 @@ from canonry.readmodels.timeline import laid_together
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId
 
-# Traverse related entities: from one over its current relations, hop by hop, each of them once.
+# Traverse related entities over current relations, hop by hop, each entity once.
 #
-# A relation of a merged entity counts as its survivor's, those that a merge has laid over each
-# other are one, and one that it has turned onto itself is passed over.
+# A relation of a merged entity counts as its survivor's. Duplicate relations after a merge count
+# once; relations from the survivor to itself are skipped.
 
 NODES_MAX: Final = 1_000
 EDGES_MAX: Final = 5_000
@@ -30,9 +30,9 @@ DIRECTIONS: Final = {"outbound": "out", "inbound": "in", "both": "any"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """What lies around an entity, without it; the ends of relations are survivors.
+    """The entities around a start entity, without it; the ends of relations are survivors.
 
-    `hops` is how far the farthest of them lies; `truncated`: there is more than was walked.
+    `hops` is the largest distance; `truncated`: more entities exist than were visited.
     """
 
     entities: tuple[Entity, ...]
@@ -43,7 +43,7 @@ class Related:
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    """A walk as far as it has come: the entities by every id of theirs, and what was walked."""
+    """The state of a traversal: entities by each of their ids, and the visited relations."""
 
     canon: Canon
     caller: Caller
@@ -64,7 +64,7 @@ async def traverse_related(
     direction: str = "both",
     max_hops: int = 1,
 ) -> Related:
-    """Everything within `max_hops` of `start`, over relations of these types or of all."""
+    """Return the entities within `max_hops` of `start`, over relations of these types or of all."""
     walk = _Walk(
         canon=canon,
         caller=caller,
@@ -90,7 +90,7 @@ async def traverse_related(
 
 
 async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Walk one hop further; the entities that were not seen before, in order of their ids."""
+    """Walk one hop; return the new entities in order of their ids."""
     edges = await _edges(walk, frontier)
     await _meet(walk, {end for edge in edges for end in (edge.from_id, edge.to_id)})
     new: dict[EntityId, Entity] = {}
@@ -110,7 +110,7 @@ async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]
 
 
 async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
-    """The relations of the frontier that were not walked yet, newest first."""
+    """Return the frontier's unvisited relations, newest first."""
     edges: list[Relation] = []
     for space in sorted({entity.space for entity in frontier}):
         family = frozenset[EntityId]().union(
@@ -138,14 +138,14 @@ async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
 
 
 async def _meet(walk: _Walk, ends: set[EntityId]) -> None:
-    """Get to know the entities at these ends, merged ones as their survivors."""
+    """Load the entities at these ends, survivors for merged ones."""
     roots = await read_by(walk.canon, walk.caller).roots(ends - walk.known.keys())
     walk.known |= {root.id: root for root in roots.values() if root.id not in walk.known}
     walk.known |= {end: walk.known[root.id] for end, root in roots.items()}
 
 
 def separated(gone: Entity, kept: Entity, reason: str) -> Change:
-    """The change that makes `gone` its own entity again, with all that it brought into `kept`."""
+    """Return the change that separates `gone` from `kept` with all its former statements."""
     brought = [member for member in gone.brought if member in kept.members]
     apart = {gone.id, *brought}
     entries: list[Entry] = [

@@ -1,4 +1,4 @@
-"""Erase: what goes with an item, who mentions it, and the tombstone that stays."""
+"""Erase an item and its dependents, list mentions, and leave a tombstone."""
 
 from collections import Counter
 from collections.abc import (
@@ -55,7 +55,7 @@ _PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A thing that says a name, in what it is or in what was said of it later."""
+    """An item that contains a name, in itself or in a later observation."""
 
     kind: str
     id: str
@@ -64,10 +64,10 @@ class Mention:
 async def find_mentions(
     canon: Canon, space: SpaceId, names: Iterable[str], *, beside: frozenset[str]
 ) -> tuple[Mention, ...]:
-    """The things of `space`, oldest first, that say one of `names`, but for those `beside` it.
+    """Find the items of `space`, oldest first, that contain one of `names`, except `beside`.
 
-    A name is found as whole words, in whatever case and with or without accents: "Jo" is in
-    "JO's hat" and not in "John". What names one of `beside` by its id goes with that.
+    A name matches whole words, without regard to case or accents: "Jo" matches "JO's hat" but not
+    "John". Items that refer to one of `beside` by id are erased with it.
     """
     wanted = tuple(dict.fromkeys(filter(None, map(_as_words, names))))
     found: dict[str, None] = {}
@@ -97,7 +97,7 @@ def _says(entry: Entry, wanted: Iterable[str]) -> bool:
 
 
 def _as_words(text: str) -> str:
-    """The words of a text, with a space around each, so that whole words are found in it."""
+    """Pad the words of a text with spaces, to find whole words."""
     words = terms_of(text)
     return f" {' '.join(words)} " if words else ""
 
@@ -123,9 +123,9 @@ _COMMITS = 100
 async def with_entity(
     canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[Mention, ...]]:
-    """Add all that tells of an entity's merge group to `found`; its names, and what stays.
+    """Add all statements about an entity's merge group to `found`; return its names and mentions.
 
-    That are the sources that it is from and the type that came into being for such as it.
+    The mentions are the entity's sources and the schema that was learned from it.
     """
     cited: dict[SourceId, None] = {}
     names = dict.fromkeys((entity.name,))
@@ -147,9 +147,9 @@ async def with_entity(
 async def with_source(
     canon: Canon, source: Source, found: dict[str, str]
 ) -> tuple[frozenset[EntityId], tuple[Mention, ...]]:
-    """Add what a source told to `found`, with entities and types of which nobody else told.
+    """Add a source's statements to `found`, with entities and types that no other source supports.
 
-    Those entities, and the ones that stay because others told of them as well.
+    Return those entities, and the mentions that remain because others support them too.
     """
     seen: dict[EntityId, None] = {}
     async for each in _from_source(canon, source):
@@ -178,9 +178,9 @@ async def with_source(
 async def with_type(
     canon: Canon, schema: RegisteredSchema, found: dict[str, str]
 ) -> tuple[frozenset[EntityId], tuple[str, ...], tuple[Mention, ...]]:
-    """Add all versions of a type and everything of that type to `found`.
+    """Add all versions of a type and all items of that type to `found`.
 
-    Its entities, what it and they are called, and where they are from.
+    Return its entities, their names and their sources.
     """
     group: set[EntityId] = set()
     names = dict.fromkeys((schema.entity_type.replace("_", " "), schema.label))
@@ -200,9 +200,9 @@ async def with_type(
 async def withdrawals(
     canon: Canon, space: SpaceId
 ) -> AsyncIterator[tuple[Commit, Sequence[Tombstone]]]:
-    """The commits that withdrew something, and what of it is gone since.
+    """Yield the commits that withdrew items, and the items still withdrawn.
 
-    That was neither brought again nor erased.
+    Items that were stored again or erased are left out.
     """
     after, size = ORIGIN, _COMMITS
     while size == _COMMITS:
@@ -217,7 +217,7 @@ async def withdrawals(
 
 
 def _named_by(commit: Commit, kind: type) -> Iterator[str]:
-    """The ids that the entries of a kind name, also those whose content was erased."""
+    """Yield the ids in entries of a kind, including entries with erased content."""
     for entry in commit.entries:
         stored = entry.kind if isinstance(entry, Redacted) else kind_of(entry)
         if stored == CHANGE_KINDS[kind]:
@@ -227,7 +227,7 @@ def _named_by(commit: Commit, kind: type) -> Iterator[str]:
 async def with_proposals(
     canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
 ) -> None:
-    """Add the proposals to `found` that name one of `group`, or became what is in it."""
+    """Add the proposals to `found` that refer to `group` or became a member of it."""
     query = ProposalQuery(spaces=frozenset((space,)), types=frozenset(ProposalType))
     async for proposal in every_match(canon.documents.proposals, query):
         if _concerns(proposal, group, found):
@@ -235,7 +235,7 @@ async def with_proposals(
 
 
 def _told_only_by(source: Source, thing: Thing) -> bool:
-    """Whether nobody but the source has said this; an entity by itself says nothing."""
+    """Tell whether only this source supports the item; an entity itself states nothing."""
     match thing:
         case Entity():
             return thing.merged_into is None and not thing.members
@@ -259,7 +259,7 @@ async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[Regi
 
 
 async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> AsyncIterator[Thing]:
-    """Everything that tells of the entities of a merge group, themselves included."""
+    """Yield all items about the entities of a merge group, including themselves."""
     state, spaces = canon.state, frozenset((space,))
     for member in (await state.things(group)).values():
         yield member
@@ -284,7 +284,7 @@ async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> As
 
 
 async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
-    """The entity with all that it was merged with."""
+    """Return the ids of the entity's merge group."""
     root_id = entity.merged_into or entity.id
     root = (await canon.state.things((root_id,))).get(root_id)
     members = root.members if isinstance(root, Entity) else ()
@@ -294,7 +294,7 @@ async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
 async def _told_by(
     canon: Canon, cited: Sequence[SourceId]
 ) -> tuple[Sequence[SourceId], Sequence[SourceId]]:
-    """The sources that are a correction of one entity, and those that may tell of others."""
+    """Return the sources that correct this entity only, and those that may support others too."""
     found = await canon.state.things(cited)
     sources = [each for each in found.values() if isinstance(each, Source)]
     corrections = [s.id for s in sources if s.source_type is SourceType.CORRECTION]
@@ -305,10 +305,10 @@ async def _told_by(
 async def _withdrawn_before(
     canon: Canon, space: SpaceId, group: frozenset[EntityId]
 ) -> AsyncIterator[str]:
-    """The withdrawn sources that told of the entities: they are in the log still."""
+    """Yield the withdrawn sources about the entities; the log still holds them."""
     known = (await canon.state.things((space,))).get(space)
     if not isinstance(known, Space) or known.kind is not SpaceKind.ACCOUNT:
-        return  # nothing is withdrawn elsewhere
+        return  # withdrawals happen only in accounts
     async for commit, gone in withdrawals(canon, space):
         if not group.isdisjoint(_named_by(commit, EntityRetold)):
             for each in gone:
@@ -317,7 +317,7 @@ async def _withdrawn_before(
 
 
 async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
-    """Everything that was read from a source; entities stay, with what others said of them."""
+    """Yield the items read from a source; entities with other statements remain."""
     async for observation in every_item(partial(canon.state.observations_from, source.id)):
         yield observation
     async for run in every_item(partial(canon.state.runs, source.id)):
@@ -327,7 +327,7 @@ async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
 
 
 def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str, str]) -> bool:
-    """Whether the proposal names one of `group`, however deep, or became something of `found`."""
+    """Tell whether the proposal refers to `group` at any depth, or became an item of `found`."""
     decision = proposal.decision
     became = {decision.canonical_id, *decision.made} if decision else set()
     if not found.keys().isdisjoint(became):
@@ -336,10 +336,10 @@ def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str
     return any(each.encode() in text for each in group)
 
 
-# Erase: what was said of somebody is dropped from records and views, and a tombstone stays.
+# Erase: delete a person's content from records and views, and leave a tombstone.
 #
-# This is a person's right or an operator's decision, not how canon changes. The chain still
-# verifies, because it holds commitments and not texts.
+# This serves a person's right or an operator's decision; it does not change canon. The hash chain
+# still verifies, because it holds commitments instead of texts.
 
 ERASABLE: Final[Mapping[str, type]] = {
     "entity": Entity,
@@ -354,24 +354,24 @@ ERASABLE: Final[Mapping[str, type]] = {
     "source": Source,
     "schema": RegisteredSchema,
 }
-"""What can be erased by its id; scenes, stories and spaces hold what others said."""
+"""The kinds that can be erased by id; scenes, stories and spaces hold others' statements."""
 
 MENTIONING: Final = frozenset(("turn", "memory", "proposal", "fact", "event", "snippet"))
-"""What can go because it mentions somebody: single texts, without which the rest still stands."""
+"""The kinds that can be erased because they mention somebody: single, independent texts."""
 
 
 LeaveBehind: TypeAlias = Callable[
     [Canon, SpaceId, Sequence[str], NewId], Awaitable[tuple[Sequence[Entry], frozenset[str]]]
 ]
-"""Makes the entries that move what was with the targets elsewhere; also returns the keys read."""
+"""Returns the entries that move the targets' contents elsewhere, and the keys read."""
 
 Forget: TypeAlias = Callable[[Canon, SpaceId], Awaitable[None]]
-"""Deletes what a package keeps of erased items outside the log; it may be called again."""
+"""Deletes a package's data about erased items outside the log; must be idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureHooks:
-    """What packages above the canon add to an erasure."""
+    """The parts of an erasure that packages above the canon add."""
 
     leave: tuple[LeaveBehind, ...] = ()
     forget: tuple[Forget, ...] = ()
@@ -379,10 +379,10 @@ class ErasureHooks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasurePlan:
-    """What would go: the thing that was named, and everything that tells of it.
+    """The items to erase: the named item, and all statements about it.
 
-    `counts` has the number of things by kind, `mentions` what tells of others too and stays unless
-    it is erased as well: what says the name, and the sources that it came from.
+    `counts` has the number of items by kind. `mentions` are items about others that remain unless
+    they are erased too: texts that contain the name, and sources.
     """
 
     space: SpaceId
@@ -393,7 +393,7 @@ class ErasurePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """What was erased: the position of the tombstone commit, and how many entries lost content."""
+    """The result of an erasure: the tombstone's position, and the number of cleared entries."""
 
     position: Position
     targets: int
@@ -408,16 +408,15 @@ async def plan_erasure(
     also_called: Sequence[str] = (),
     with_mentions: bool = False,
 ) -> ErasurePlan:
-    """What erasing the thing takes with it; nothing is changed.
+    """Plan the erasure of an item; nothing is changed.
 
-    `also_called` are more names by which others may mention an entity than those that it was ever
-    recorded under. `with_mentions` takes what mentions it along, as far as it is one of
-    `MENTIONING`. For a thing that was erased before it is what went then, so that an erasure that
-    was interrupted after its tombstone is finished by erasing again; its names went as well, so
-    that only those in `also_called` are looked for.
+    `also_called` are names of the item that were never recorded. `with_mentions` also erases the
+    mentions of the kinds in `MENTIONING`. For an erased item, the plan is what that erasure
+    covered: erasing again completes an erasure that was interrupted after its tombstone. Its
+    recorded names are gone, so only `also_called` is searched for.
 
     Raises:
-        InvalidInput: `erase.kind`, things of this kind are not erased.
+        InvalidInput: `erase.kind`, items of this kind cannot be erased.
         NotFound: `<kind>.unknown`.
     """
     if kind not in ERASABLE:
@@ -457,10 +456,10 @@ async def plan_erasure(
 async def erase(
     canon: Canon, upkeep: Upkeep, caller: Caller, plan: ErasurePlan, *, reason: str
 ) -> Erasure:
-    """Write the tombstone, then drop the content from records and views; may be run again.
+    """Write the tombstone, then delete the content from records and views; may be repeated.
 
     Raises:
-        Unavailable: as for every write.
+        Unavailable: as for each write.
     """
     hooks = canon.service(ErasureHooks)
 
@@ -489,7 +488,7 @@ async def erase(
 
 
 async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
-    """What went together with a thing that is gone already, with the kind of each."""
+    """Return the ids and kinds that were erased together with an item."""
     entries = await _ending(canon, tombstone)
     targets = next((e.targets for e in entries if tombstone.id in e.targets), (tombstone.id,))
     things = await canon.state.things(targets)
@@ -498,7 +497,7 @@ async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
 
 
 async def _ending(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withdrawn]:
-    """The entries that left a tombstone behind."""
+    """Return the entries that wrote a tombstone."""
     commit = await commit_at(canon, tombstone.space, tombstone.position)
     return [e for e in commit.entries if isinstance(e, Erased | Withdrawn)] if commit else []
 
@@ -507,9 +506,9 @@ _HEADS: Final = 500
 
 
 async def find_erasable(canon: Canon, name: str) -> list[Thing]:
-    """What can be erased and says the name in whole words, entities first; nothing is changed.
+    """Find erasable items that contain the name in whole words, entities first; change nothing.
 
-    What was observed of an entity stands for the entity, with which it goes.
+    An observation counts as its entity, which is erased with it.
     """
     found: list[Thing] = []
     after = None

@@ -15,23 +15,23 @@ from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
 from canonry.values.moments import Instant
 
-# Export the log: JSON Lines, sorted by space and position, the same bytes for the same log.
+# Export the log as JSON Lines, sorted by space and position; the output is deterministic.
 #
-# The first line names the format, each further one is a commit exactly as it was sealed, and the
-# last is the manifest: the head of every space, against which a copy can be verified later.
+# The first line names the format, each further line is a commit as it was sealed, and the last line
+# is the manifest: the head of each space, for later verification of a copy.
 
 FORMAT: Final = "canonry-log"
 FORMAT_VERSION: Final = 1
 PAGE: Final = 200
 
 Heads = Mapping[SpaceId, tuple[int, str]]
-"""Space -> (position, hash) of its newest commit."""
+"""Maps a space to the (position, hash) of its newest commit."""
 
 
 async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[bytes]:
-    """The lines of the export, each with its line feed.
+    """Yield the lines of the export, each with its line feed.
 
-    It shows one moment: what is committed while it runs is left out.
+    The export is a consistent snapshot: later commits are left out.
     """
     heads = await every_head(ledger)
     total = sum(head.position for head in heads)
@@ -60,7 +60,7 @@ async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[byte
 
 
 def line_of(sealed: Sealed) -> bytes:
-    """The line of one commit."""
+    """Return the line of one commit."""
     return _line(
         {
             "space": sealed.space,
@@ -80,7 +80,7 @@ def line_of(sealed: Sealed) -> bytes:
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
-    """JSON in which what steers a terminal is escaped, because an export may be printed."""
+    """Encode JSON with terminal control characters escaped, because an export may be printed."""
     return visible(encode_json(value).decode()).encode() + b"\n"
 
 
@@ -89,15 +89,15 @@ _DAMAGE: Final = (
     *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
 )
 _END: Final = 1 << 63
-"""From here on a number fits into no store."""
+"""The first number too large for a store."""
 
 Lines = Callable[[], Iterable[bytes]]
-"""Opens the file anew and gives its lines; it is read twice."""
+"""Opens the file and returns its lines; called twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLog:
-    """What an import did: `known` commits were there already, `late` ones were left out."""
+    """The result of an import: `known` commits were already stored, `late` ones were left out."""
 
     spaces: int
     commits: int
@@ -108,13 +108,13 @@ class ImportedLog:
 async def import_log(
     ledger: Ledger, lines: Lines, told: UpkeepProgress, *, before: Instant | None = None
 ) -> ImportedLog:
-    """Append everything that is not there yet, each commit exactly as it was exported.
+    """Append the missing commits exactly as they were exported.
 
-    Of each space only what was recorded `before` that instant; its log ends there.
+    Of each space, import only commits recorded before the instant `before`.
 
     Raises:
         InvalidInput: `import.damaged`, with the number of the line; nothing was written.
-        Conflict: `import.diverged`, the store holds another commit at the same place.
+        Conflict: `import.diverged`, the store has another commit at the same position.
     """
     chain = _Chain(opens=True)
     heads = await _check(ledger, lines(), chain)
@@ -158,9 +158,9 @@ async def _restore(ledger: Ledger, batch: list[Sealed]) -> None:
 async def _check(
     ledger: Ledger, lines: Iterable[bytes], chain: "_Chain"
 ) -> dict[SpaceId, Position]:
-    """Read everything once: the file must be whole, and continue what the store holds.
+    """Read the file once: it must be complete and continue the store's logs.
 
-    Chains are linear: if the commit at the last common position is the same, all before it are.
+    Hash chains are linear: if the last common commit is equal, all before it are equal.
     """
     heads: dict[SpaceId, Position] = {}
     for sealed in _verified(lines, chain):
@@ -186,14 +186,14 @@ async def _require_same(ledger: Ledger, space: SpaceId, position: Position, dige
 
 @dataclass(slots=True)
 class _Chain:
-    """Where each space stands as the lines go by; with `opens`, entries are read as well."""
+    """The head of each space while the lines are read; `opens`: decode the entries too."""
 
     opens: bool = False
     heads: dict[SpaceId, tuple[int, str]] = field(default_factory=dict)
 
 
 def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
-    """The commits in the lines, each checked at its place; then the manifest is checked."""
+    """Yield the commits, each checked against the chain; then check the manifest."""
     number = 0
     ended = False
     for number, line in enumerate(lines, 1):
@@ -273,16 +273,16 @@ def _damaged(number: int, what: str) -> InvalidInput:
     return InvalidInput("import.damaged", message, path=f"line {number}", line=number)
 
 
-# Verify a store: its chains, its views, and its heads against some that were recorded elsewhere.
+# Verify a store: its chains, its views, and its heads against recorded ones.
 #
-# A chain alone cannot show that its tail was cut off, or that all of it was replaced; a head that
-# somebody kept elsewhere can.
+# A chain alone cannot show that its tail was cut off or that it was replaced as a whole. A head
+# recorded elsewhere can.
 
 
 async def verify_store(
     ledger: Ledger, upkeep: Upkeep, told: UpkeepProgress, *, against: Heads | None = None
 ) -> Verification:
-    """What is wrong with the store; `against` are heads that it must still hold or have passed."""
+    """Return the faults of the store; it must still contain the heads in `against`."""
     verification = await upkeep.verify(told)
     if not against:
         return verification
@@ -300,7 +300,7 @@ async def verify_store(
 
 
 def heads_from(text: bytes, name: str) -> Heads:
-    """The heads in a manifest: of a backup, of `verify --record`, or the last line of an export.
+    """Return the heads of a backup's manifest, `verify --record`, or an export's last line.
 
     Raises:
         InvalidInput: `manifest.unreadable`.
