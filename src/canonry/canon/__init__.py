@@ -1,1 +1,1 @@
-"""What may become true and who may see it: sessions, gates, canonization, commands and queries."""
+"""Rules and visibility of canon: sessions, gates, canonization, commands and queries."""

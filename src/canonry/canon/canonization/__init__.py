@@ -1,1 +1,1 @@
-"""Proposals, their verdicts, and how scenes are canonized."""
+"""Create proposals, decide them, and canonize scenes."""

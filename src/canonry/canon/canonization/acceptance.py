@@ -1,4 +1,4 @@
-"""The acceptance of a proposal: what it becomes, and what falls or ends against it."""
+"""Write an accepted proposal: the new item, and the retconned or superseded ones."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -67,9 +67,9 @@ from canonry.values.provenance import Evidence, may_end, strongest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """The thing that the proposal became, and the entries that make it so.
+    """The item that the proposal became, and the entries that write it.
 
-    `known` is what it says already, where nothing but evidence was new.
+    `known` is the canon item that already states this, if only the evidence was new.
     """
 
     canonical_id: str
@@ -78,14 +78,14 @@ class Acceptance:
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The ids of what came into being; observations are part of their entities."""
+        """Return the ids of the created items; observations belong to their entities."""
         things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
         return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingDesk:
-    """What is at hand while a proposal is written up."""
+    """The context for writing a proposal."""
 
     candidate: Candidate
     verdict: Verdict
@@ -94,10 +94,10 @@ class WritingDesk:
     backing: Backing
 
     def entity(self, reference: Reference) -> Entity:
-        """The entity that a reference names.
+        """Return the entity behind a reference.
 
         Raises:
-            BrokenInvariant: `canonization.unresolved`, the gates let something through.
+            BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
         """
         found = self.view.entity(reference)
         if found is None:
@@ -106,18 +106,18 @@ class WritingDesk:
         return found
 
     def entities(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
-        """The ids of the entities that these name, each once."""
+        """Return the ids of the referenced entities, each once."""
         return tuple(dict.fromkeys(self.entity(one).id for one in references))
 
     def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
-        """The ids of the events that these name, but for those that fall."""
+        """Return the ids of the referenced events, without those that the verdict retcons."""
         found = [self.view.referred(one) for one in references]
         fallen = self.verdict.retcons
         return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
 
 
 def already_known(desk: WritingDesk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
-    """Nothing new but the evidence."""
+    """Add only the evidence to a known item."""
     more = [one for one in desk.candidate.evidence if one not in held]
     links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
     return Acceptance(canonical_id=thing_id, entries=links, known=thing_id)
@@ -126,9 +126,9 @@ def already_known(desk: WritingDesk, thing_id: str, held: Sequence[Evidence]) ->
 def with_rivals(
     desk: WritingDesk, acceptance: Acceptance, *, subject: EntityId | None = None
 ) -> Acceptance:
-    """Let fall and end what the verdict says.
+    """Retcon and end the items that the verdict names.
 
-    The tags of `subject` have been changed already, and the facts about them have been ended.
+    The caller has already changed the tags of `subject` and ended the facts about them.
     """
     by = acceptance.canonical_id
     entries: list[Entry] = list(acceptance.entries)
@@ -136,7 +136,7 @@ def with_rivals(
         entries.extend(_retcon(desk, rival, by, subject))
     for rival in desk.verdict.supersedes:
         fact = None if isinstance(rival, TagHeld) else desk.view.thing(rival)
-        if isinstance(fact, Fact):  # without a time nobody knows when it ended
+        if isinstance(fact, Fact):  # a fact without a time has no known end
             entries.append(superseded(fact, desk.candidate.at, FactId(by)))
     return replace(acceptance, entries=tuple(entries))
 
@@ -167,7 +167,7 @@ def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) 
 
 
 def _untold(desk: WritingDesk, fact: Fact) -> Iterator[Entry]:
-    """The state that a retconned fact told holds no longer."""
+    """Remove the state that a retconned fact stated."""
     tag, entity_id = fact.properties.get("tag"), fact.properties.get("entity_id")
     entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
     if entity is None or fact.properties.get("holds") is not True:
@@ -179,25 +179,25 @@ def _untold(desk: WritingDesk, fact: Fact) -> Iterator[Entry]:
 
 
 def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
-    """The tag never held; those whose place it had taken hold again."""
+    """Undo a tag that never held; the tags that it replaced hold again."""
     entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
     yield from undone(
         desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
     )
 
 
-# Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
+# Acceptance: the entries of an accepted proposal, for new items, superseded ones and the decision.
 #
-# What is canon already is not made twice: the proposal then becomes more evidence for it.
+# A proposal that repeats canon only adds evidence to it.
 
 _DERIVES: Final = "DERIVES_FROM"
 
 
 def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId) -> Acceptance:
-    """What `candidate` writes under `verdict`; the ids of what it makes come from `new_id`.
+    """Return what `candidate` writes under `verdict`; `new_id` supplies the ids of new items.
 
     Raises:
-        BrokenInvariant: `canonization.unresolved`, the gates let something through.
+        BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal = candidate.proposal
     backing = Backing(
@@ -230,7 +230,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
 
 
 def _spoken(candidate: Candidate) -> SpokenTime | None:
-    """The words by which the content, or else its scene, says when."""
+    """Return the words of the time in the content, or else in its scene."""
     own, at = time_of(candidate.content), candidate.at
     if at is None:
         return None
@@ -263,7 +263,7 @@ def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
 
 
 def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acceptance:
-    """What is new of an entity that is canon already: an observation, and a change of state."""
+    """Record the news about a known entity: an observation, and a change of state."""
     said = restated(content, entity)
     changed = _tags_changed(desk, entity, content.state_tags)
     entries = [*changed.entries]
@@ -288,7 +288,7 @@ def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acce
 
 
 def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> Iterator[Entry]:
-    """What was told of a later time already, once more as it was told, so that it stands now."""
+    """Repeat the observations of later times, so that they remain current."""
     for number, name in enumerate(sorted(changed)):
         seen = desk.view.thing(entity.provenance.get(name, ""))
         if not isinstance(seen, Observation) or name not in seen.fields:
@@ -308,7 +308,7 @@ def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> It
 
 
 def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Iterator[Entry]:
-    """The archetype of an entity that is known already."""
+    """Record the archetype of a known entity."""
     if content.derives_from is None:
         return
     archetype = desk.entity(content.derives_from)
@@ -353,7 +353,7 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
 
 
 def _said_again(desk: WritingDesk, line: RelationLine, relation: Relation) -> Acceptance:
-    """More evidence for a relation, which was told once more at another place of the story."""
+    """Add evidence to a relation that is stated again at another position of the story."""
     known = already_known(desk, relation.id, relation.evidence)
     backing = desk.backing
     if backing.place is None or not backing.place.scene or not backing.evidence:
@@ -392,7 +392,7 @@ def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
 def _tags_changed(
     desk: WritingDesk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
 ) -> TagsChanged:
-    """What changes of the state, and what the verdict lets fall with it."""
+    """Return the change of state, and the tags that the verdict retcons."""
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
     return change_tags(
         desk.view,
@@ -459,15 +459,15 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     entries: tuple[Entry, ...] = (made,)
     told = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
     heirs = arranged([one for one in told if isinstance(one, Fact)], lambda fact: fact.moment)
-    if heirs and isinstance(made.thing, FactDraft):  # ended by what was told of a later time
+    if heirs and isinstance(made.thing, FactDraft):  # a statement of a later time ended it
         entries = (made, superseded(made.thing, heirs[0].time_ref, heirs[0].id))
     return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=entries))
 
 
 def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
-    """Whether what a fact says is kept with other properties, as far as the word is enough.
+    """Tell whether the authority may merge the content's properties into a known fact.
 
-    What the state of an entity is stands in its tags, and what a verdict lets fall is gone.
+    State facts follow the entity's tags, and facts that the verdict retcons are excluded.
     """
     if "tag" in fact.properties or fact.id in (*desk.verdict.retcons, *desk.verdict.supersedes):
         return False
@@ -478,7 +478,7 @@ def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
 
 
 def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance:
-    """The fact with what is new in its properties; it takes the place of the one that was known."""
+    """Replace the known fact with one that has the new properties too."""
     told = tuple(dict.fromkeys((*fact.evidence, *desk.backing.evidence)))
     words = strongest((fact.authority, desk.backing.authority))
     made = make_fact(

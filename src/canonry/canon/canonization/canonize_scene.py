@@ -56,7 +56,7 @@ _RELATED: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """The outcome of a closed scene: its proposals as they were decided, and what is canon."""
+    """The outcome of a closed scene: its decided proposals, and the new canon."""
 
     proposals: Sequence[Proposal]
     outcomes: Sequence[SceneOutcome]
@@ -66,7 +66,7 @@ class Completion:
 async def complete_scene(
     canon: Canon, caller: Caller, scene: Scene, *, summary: str | None
 ) -> Completion | None:
-    """Close the scene; None: it has been closed meanwhile, and nothing is written."""
+    """Close the scene; None: another call has closed it, and nothing is written."""
 
     async def prepare(_: NewId) -> Change[Completion | None]:
         current = await require(canon, caller, Scene, scene.id)
@@ -99,7 +99,7 @@ async def complete_scene(
 
 
 async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Sequence[Proposal]:
-    """All proposals of a scene, whatever their status, oldest first."""
+    """Return all proposals of a scene with any status, oldest first."""
     query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene_id)
     return [each async for each in every_match(canon.documents.proposals, query)]
 
@@ -107,7 +107,7 @@ async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Seque
 async def outcomes_among(
     canon: Canon, space: SpaceId, ids: Iterable[str], known: Iterable[SceneOutcome] = ()
 ) -> list[SceneOutcome]:
-    """The facts, events, entities and relations of `space` among `ids`, in their order."""
+    """Return the facts, events, entities and relations of `space` among `ids`, in order."""
     wanted = tuple(dict.fromkeys(ids))
     found: dict[str, Thing] = {each.id: each for each in known}
     found |= await canon.within(space).things(i for i in wanted if i not in found)
@@ -115,9 +115,9 @@ async def outcomes_among(
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
-    """The new canon, in the order of the stories; where there is none, the scene's title.
+    """Summarise the new canon in story order; without any, return the scene's title.
 
-    Everybody may read it, so that it tells no secret.
+    The summary is public, so it contains no secrets.
     """
     if await canon.store_of_all.state.compartments():
         canon = canon.for_viewer(ANYBODY)
@@ -134,7 +134,7 @@ async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome])
 
 
 def _said(thing: Relation | Event | Fact, names: Mapping[str, str]) -> Said:
-    """Events count by their severity, of at most 10; states count half of that."""
+    """Rank events by severity, at most 10; states count half as much."""
     match thing:
         case Event():
             return Said(thing.title, thing.severity)
@@ -148,7 +148,7 @@ def _said(thing: Relation | Event | Fact, names: Mapping[str, str]) -> Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalization:
-    """The commit that closed the scene, and how many proposals stay undecided."""
+    """The commit that closed the scene, and the number of undecided proposals."""
 
     receipt: Receipt
     pending: int
@@ -157,7 +157,7 @@ class Finalization:
 async def finalize_scene(
     canon: Canon, caller: Caller, scene_id: str, *, outcomes: Sequence[str], summary: str
 ) -> Finalization:
-    """Close the scene; pending proposals stay pending and can still be evaluated one by one.
+    """Close the scene; pending proposals can still be evaluated one by one.
 
     Raises:
         NotFound: `scene.unknown` or `outcome.unknown`.
@@ -187,7 +187,7 @@ async def finalize_scene(
 async def require_canonical(
     canon: Canon, caller: Caller, space: SpaceId, ids: Sequence[str], *, path: str
 ) -> tuple[SceneOutcome, ...]:
-    """The facts, events, entities and relations of `space` with these ids.
+    """Return the facts, events, entities and relations of `space` with these ids.
 
     Raises:
         NotFound: `outcome.unknown`.
@@ -204,21 +204,21 @@ async def require_canonical(
     return tuple(things)
 
 
-# Canonize a scene: judge what was proposed in it, write what passes, and close it for good.
+# Canonize a scene: judge its proposals, write the accepted ones, and close it.
 #
-# It may be run again after any interruption: what is decided stays decided, and the rest follows.
+# You can run it again after any interruption: decisions stand, and the rest follows.
 
 _RUNNING: set[tuple[int, SceneId]] = set()
-"""The scenes that this process canonizes now, by the ledger that they lie in.
+"""The scenes that this process is canonizing, with their ledgers.
 
-A scene that is finalizing and not in here was left by a crash, or is canonized by another process
-too; both are safe, since every commit of a canonization has an id made from what it decides.
+A finalizing scene outside this set was left by a crash or belongs to another process. Both are
+safe: each commit of a canonization has an id derived from what it decides.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanonizationReport(Judged):
-    """What became of a scene and of its proposals, oldest first."""
+    """The outcome of a scene and of its proposals, oldest first."""
 
     scene_id: SceneId
     space: SpaceId
@@ -233,13 +233,13 @@ async def canonize_scene(
     evaluate: bool = True,
     summary: str | None = None,
 ) -> CanonizationReport:
-    """Decide the pending proposals of a scene, where `evaluate`, and complete it.
+    """Decide the scene's pending proposals, if `evaluate`, and complete it.
 
     Raises:
         NotFound: `scene.unknown`.
         Conflict: `scene.completed`, or `scene.in-progress` while this process canonizes it.
         Unavailable: `canonization.partial`, some proposals could not be decided; the scene stays
-            finalizing, and the same request goes on where this one stopped.
+            finalizing, and the same request continues.
     """
     scene = await require(canon, caller, Scene, scene_id)
     with _sole(canon, scene.id):
@@ -262,7 +262,7 @@ async def canonize_scene(
 
 
 async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[ProposalVerdict, ...]:
-    """The verdicts that canonizing this scene would give now; nothing is written.
+    """Return the verdicts that canonizing the scene would give now; write nothing.
 
     Raises:
         NotFound: `scene.unknown`.
@@ -289,10 +289,10 @@ def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
 
 
 async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
-    """Whether an earlier call with the same idempotency key completed this scene.
+    """Tell whether an earlier call with the same idempotency key completed this scene.
 
     Raises:
-        Conflict: `request.key-reused`, the key belongs to something else.
+        Conflict: `request.key-reused`, the key belongs to another request.
     """
     commit = await answered(canon, caller, scene.space)
     if commit is None:
@@ -304,7 +304,7 @@ async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
 
 
 async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
-    """Take the scene from active to finalizing; one that is finalizing already is taken up."""
+    """Set an active scene to finalizing; continue with one that already is."""
     read_before = [scene]
 
     async def prepare(_: NewId) -> Change[Scene]:
@@ -319,20 +319,20 @@ async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
             judged_at=None if known is None else Position(known.changed_at),
         )
 
-    # The key of the request belongs to the commit that completes the scene.
+    # The idempotency key belongs to the commit that completes the scene.
     keyless = replace(caller, idempotency_key=None)
     return (await commit_change(canon, keyless, scene.space, prepare)).prepared()
 
 
 def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
-    """The pending ones of a scene's proposals, in the order of judging."""
+    """Return the scene's pending candidates in the order of judging."""
     names = declared_names(proposals)
     pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
     return in_order(read_candidate(one, scene, names) for one in pending)
 
 
 async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
-    """What the scene was closed with by an earlier call, or by another process."""
+    """Return the outcome with which an earlier call or another process closed the scene."""
     completed = await require(canon, caller, Scene, scene.id)
     return Completion(
         proposals=await proposals_of(canon, scene.space, scene.id),
@@ -358,13 +358,13 @@ async def read_candidates(
     *,
     beside: Iterable[Proposal] = (),
 ) -> list[Candidate]:
-    """The candidates that these proposals of a space are.
+    """Parse these proposals of a space into candidates.
 
-    One of a scene knows the names that any proposal of its scene declares; one of no scene those
-    of its like that are read with it or lie `beside` it.
+    A proposal of a scene can use the names that any proposal of its scene declares. A proposal
+    without a scene can use those in `proposals` and `beside` that have no scene either.
 
     Raises:
-        Conflict: `proposal.not-judged`, some ask for what no rule decides.
+        Conflict: `proposal.not-judged`, no gate judges some of the types.
     """
     told = list(proposals)
     if others := [one.id for one in told if one.type not in NARRATED]:
@@ -381,9 +381,9 @@ async def read_candidates(
     return [read_candidate(one, *around[one.scene_id]) for one in told]
 
 
-# Canonize proposals: judge those of no scene, and those that their scene was closed without.
+# Canonize proposals without a scene, and undecided ones of closed scenes.
 #
-# It may be run again after any interruption: what is decided stays decided, and the rest follows.
+# You can run it again after any interruption: decisions stand, and the rest follows.
 
 _CHANGED: Final = attrgetter("changed_at")
 
@@ -391,17 +391,15 @@ _CHANGED: Final = attrgetter("changed_at")
 async def canonize_proposals(
     canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
 ) -> Judged:
-    """Decide the pending ones among these proposals; those decided before are only reported.
+    """Decide the pending proposals; report the earlier decisions of the others.
 
-    `while_played`: also those of scenes that go on, which are canonized as a whole otherwise.
-    Names that they declare (`$name`) are known to all of them that lie in the same universe.
+    `while_played` includes proposals of open scenes, which are otherwise canonized as a whole.
+    Names that they declare (`$name`) are known to all of them in the same universe.
 
     Raises:
         NotFound: `proposal.unknown`.
-        Conflict: `proposal.of-a-scene`, some belong to scenes that are not closed yet and are
-            canonized with these.
-        Unavailable: `canonization.partial`, some could not be decided; the same request goes on
-            where this one stopped.
+        Conflict: `proposal.of-a-scene`, some belong to open scenes and are canonized with these.
+        Unavailable: `canonization.partial`, some could not be decided; the same request continues.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
     decided, waiting = await _read(canon, caller, wanted, while_played=while_played)
@@ -423,7 +421,7 @@ async def canonize_proposals(
 async def preview_proposals(
     canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
 ) -> tuple[ProposalVerdict, ...]:
-    """The verdicts that canonizing these proposals would give now; nothing is written.
+    """Return the verdicts that canonizing these proposals would give now; write nothing.
 
     Raises:
         NotFound: `proposal.unknown`.
@@ -440,9 +438,9 @@ async def preview_proposals(
 async def _read(
     canon: Canon, caller: Caller, wanted: Sequence[str], *, while_played: bool
 ) -> tuple[tuple[Proposal, ...], dict[SpaceId, tuple[Position | None, Sequence[Candidate]]]]:
-    """The proposals; and by space the pending ones, with where its log stood as they were read.
+    """Return the proposals, and per space the pending ones with the log's position at reading.
 
-    None: they change at this moment, and are read again when they are judged.
+    The position is None if they are changing now; they are then read again when judged.
     """
     proposals = await require_all(canon, caller, Proposal, wanted)
     if not while_played:
@@ -462,7 +460,7 @@ async def _read(
             )
     newest = {each.space: each.changed_at for each in sorted(proposals, key=_CHANGED)}
     heads = {space: await canon.ledger.head(space) for space in newest}
-    # Where nothing was written since one of them changed, they are as they were read.
+    # If nothing was written since the newest change, the proposals are current.
     still = heads == newest or await require_all(canon, caller, Proposal, wanted) == proposals
     waiting: dict[SpaceId, tuple[Position | None, Sequence[Candidate]]] = {}
     for space, head in heads.items():

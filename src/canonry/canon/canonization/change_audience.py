@@ -1,6 +1,6 @@
-"""Change an audience: who may know of a thing from now on, said in the log with the reason.
+"""Change the audience of an item, and record the reason.
 
-What was told together with a secret, and what it alone changed of others, is revealed along.
+Items of the same secret commit, and its changes to other items, are revealed too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,12 +50,12 @@ _CHANGES: Final = (
     *(FactSuperseded, FactResumed, FactRetconned, EventRetconned),
 )
 ALONG_MAX: Final = 500
-"""The most things whose audience changes at once."""
+"""The most items whose audience changes at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudienceTold:
-    """Whose audience is another now, the thing itself first, and when that was recorded."""
+    """The items with a new audience, the named one first, and the time of recording."""
 
     ids: tuple[str, ...]
     audience: Audience
@@ -71,13 +71,14 @@ async def change_audience(
     reason: str,
     evidence: tuple[Evidence, ...] = (),
 ) -> AudienceTold:
-    """Say who may know of a thing from now on; game masters alone may.
+    """Set the audience of an item; only game masters may do this.
 
     Raises:
         NotAllowed: `audience.denied`.
         NotFound: `thing.unknown` or `evidence.unknown`.
-        Conflict: `audience.names-secrets`, it names what fewer may know of; `audience.told`, it
-            changed what more know of; or `audience.too-wide`, too much would change along.
+        Conflict: `audience.names-secrets`, it refers to items with a narrower audience;
+            `audience.told`, it changed items with a wider audience; or `audience.too-wide`, too
+            many items would change.
     """
     if not caller.viewer.masters:
         message = "Only game masters may change the audience of an item."
@@ -99,7 +100,7 @@ async def change_audience(
             message = f"More than {ALONG_MAX} items depend on this one. Change those first."
             raise Conflict("audience.too-wide", message)
         found = await canon.store_of_all.state.things(ids)
-        # An observation comes to be for others before the entity that it tells of does.
+        # Change an observation before its entity.
         entries = tuple(
             AudienceChanged(
                 thing_id=one,
@@ -131,7 +132,7 @@ async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
 async def _told_together(
     canon: Canon, thing: Kept, audience: Audience
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
-    """What the same commit told the same audience, and how it changed others for them."""
+    """Return the items of the same commit and audience, and its changes to other items."""
     entries = await _told_with(canon, thing)
     ids: list[str] = [thing.id, *(each.thing.id for each in entries if isinstance(each, Made))]
     ids += [each.proposal_id for each in entries if isinstance(each, ProposalDecided)]
@@ -148,7 +149,7 @@ async def _told_together(
 
 
 async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
-    """What ended it by a word that said to others only what they knew: for these it is told."""
+    """Return the items that it replaced, restated for readers who did not know it."""
     found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
     heir = found.get(thing.superseded_by or "")
     if not isinstance(heir, Relation):
@@ -161,7 +162,7 @@ async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list
 
 
 async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
-    """What was observed since at the very moments at which the commit told of a state."""
+    """Return later observations of the moments at which the commit recorded a state."""
     made = (each.thing for each in entries if isinstance(each, Made))
     seen = [each for each in made if isinstance(each, ObservationDraft)]
     told = [each for each in seen if STATE_TAGS in each.fields]
@@ -181,13 +182,13 @@ async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> li
 
 
 async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:
-    """The entries of the commit by which it was told."""
+    """Return the entries of the commit that created the item."""
     commit = await commit_at(canon, thing.space, thing.position)
     return () if commit is None else commit.entries
 
 
 async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
-    """The thing with all that says something of it."""
+    """Return the item and all statements about it."""
     found: list[str] = [thing.id, *(await _inside(canon, thing))]
     if isinstance(thing, Entity):
         spaces, family = frozenset((thing.space,)), family_of(thing)
@@ -201,9 +202,9 @@ async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
 
 
 async def _inside(canon: Canon, thing: Kept) -> list[str]:
-    """The observations of an entity, the snippets of a source, the turns of a scene.
+    """Return an entity's observations, a source's snippets or a scene's turns.
 
-    More than can change at once is refused as too wide.
+    More items than can change at once are refused as too wide.
     """
     match thing:
         case Entity():
@@ -221,7 +222,7 @@ async def _inside(canon: Canon, thing: Kept) -> list[str]:
 
 
 async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) -> None:
-    """Refuse to reveal what names others who stay hidden."""
+    """Refuse to reveal an item that refers to hidden ones."""
     found = await canon.store_of_all.state.things(ids)
     made = [each for each in found.values() if isinstance(each, ObservationDraft | Kept)]
     named = {one for each in made for one in names_in((Made(thing=each),), evidence=False)}
@@ -233,7 +234,7 @@ async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) 
 
 
 async def _require_untold(canon: Canon, thing: Kept) -> None:
-    """Refuse to hide what has changed things that others know of."""
+    """Refuse to hide an item that changed items with a wider audience."""
     entries = await _told_with(canon, thing)
     changed = any(isinstance(each, _CHANGES) or tells_tags(each) for each in entries)
     if isinstance(thing, Relation):

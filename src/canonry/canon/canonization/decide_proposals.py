@@ -1,4 +1,4 @@
-"""Decide proposals: the judgement on each as one pure step, its commit, and waived conflicts."""
+"""Decide proposals: judge each in one pure step, commit it, and waive conflicts."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -69,15 +69,14 @@ from canonry.values.moments import Instant
 from canonry.values.policy import Policy
 
 KEPT_RULE: Final = "review:secret"
-"""The rule by which a proposal waits whose acceptance would touch what few may know."""
+"""The rule of a proposal that waits because accepting it would touch secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """A verdict with its entries.
 
-    There are none while something is `wanted`, and where the log says already why the proposal
-    needs review.
+    There are no entries while a lookup is `wanted`, or if the log already has this ruling.
     """
 
     candidate: Candidate
@@ -89,12 +88,12 @@ class Judgement:
 
 
 def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
-    """The id of the commit that decides a proposal: the same in every attempt and process."""
+    """Return the id of the commit that decides a proposal, equal in each attempt and process."""
     return CommitId(derived_id(CommitId(proposal_id), "canonization"))
 
 
 def foreseen(candidate: Candidate) -> set[Lookup]:
-    """The lookups that a judgement surely makes, loaded at once; others are loaded on demand."""
+    """Return the lookups that a judgement always makes; the others load on demand."""
     found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
     found |= {ThingLookup(evidence.ref) for evidence in candidate.evidence}
     content = candidate.content
@@ -116,7 +115,7 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
 
 
 def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterator[Lookup]:
-    """The lookups that it surely makes as well, once the things that it names are known."""
+    """Return the further lookups that it always makes once its referenced items are known."""
     content = candidate.content
     if isinstance(content, EventContent):
         yield from EVENT_TOLD_BEFORE.looking(candidate, known, policy).wanted
@@ -132,10 +131,10 @@ def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterato
 
 
 def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str) -> Judgement:
-    """Judge a candidate by what is known, and write it up.
+    """Judge a candidate on the known slice, and build its entries.
 
     Raises:
-        BrokenInvariant: `canonization.unresolved`, a gate let something through.
+        BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
@@ -171,12 +170,12 @@ def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: st
 def overrule(
     candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str, reason: str, rule: str
 ) -> Judgement:
-    """Write a candidate up by the canon keeper's word, who says why; what stood against it falls.
+    """Accept a candidate on the canon keeper's authority; conflicting canon is retconned.
 
-    There are no entries where it cannot be written; its verdict says why.
+    A candidate that cannot be written gives no entries; its verdict has the reason.
 
     Raises:
-        BrokenInvariant: `canonization.unresolved`, a gate let something through.
+        BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
@@ -196,7 +195,7 @@ def overrule(
 def _written(
     candidate: Candidate, acceptance: Acceptance | None, decision: DecisionDraft, audience: Audience
 ) -> tuple[Entry, ...]:
-    """The entries of a decision; a scene that is closed already also gets the outcome."""
+    """Return the entries of a decision; a closed scene also gets the outcome."""
     decided = ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
     if acceptance is None:
         return (decided,)
@@ -209,7 +208,7 @@ def _written(
 
 
 def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
-    """The outcome of a proposal, the ends that it causes, and each word that falls with it."""
+    """Return the proposal's outcome, and the statements that it ends or retcons."""
     ends = {_says(one, view) for one in (*verdict.supersedes, *verdict.ends)}
     falls: set[object] = set()
     for one in verdict.retcons:
@@ -221,7 +220,7 @@ def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
 
 
 def _says(rival: Rival, view: SliceView) -> object:
-    """A tag or a relation that ends; it ends for everybody, whoever said it."""
+    """Return a tag or relation that ends for all audiences."""
     if not isinstance(rival, str):
         return rival.entity_id, rival.tag
     thing = view.thing(rival)
@@ -231,9 +230,9 @@ def _says(rival: Rival, view: SliceView) -> object:
 
 
 def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict:
-    """Open statements decide; a secret one that stands against the proposal sends it to review.
+    """Decide by open canon; a conflicting secret sends the proposal to review.
 
-    Why it waits, and what it perhaps conflicts with in secret, is for the game masters alone.
+    Only game masters see the reason and the possible secret conflicts.
     """
     known = {one.id for one in verdict.graded}
     more = [replace(one, audience=GAME_MASTERS) for one in whole.graded if one.id not in known]
@@ -264,7 +263,7 @@ def _settled(
     commit_id: CommitId,
     entries: tuple[Entry, ...],
 ) -> Judgement:
-    """The judgement, with what its entries make of their lines for those who know more of them."""
+    """Add the effects of the entries on the lines of audiences that know more."""
     judgement = Judgement(
         candidate=candidate,
         verdict=verdict,
@@ -288,13 +287,13 @@ def _settled(
 def foretold(
     draft: Draft, things: Mapping[str, Thing], position: Position, now: Instant
 ) -> Changes:
-    """The changes of `draft` once it is in the log, for the proposals judged after it."""
+    """Return the changes of `draft` as if it were in the log, for later candidates."""
     commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
     return fold(commit, things)
 
 
 def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
-    """Whether the log has this ruling already, whoever gave it."""
+    """Tell whether the log already has this ruling, from any judge."""
     told = proposal.review
     return told is not None and (told.rule, told.rationale, told.graded) == (
         ruling.rule,
@@ -321,24 +320,24 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
     )
 
 
-# Decide proposals: judge candidates of one space in order, one commit a proposal, in batches.
+# Decide proposals: judge candidates of one space in order, one commit each, in batches.
 #
-# The commit of a proposal has an id made from the proposal's: whoever decides it again, after a
-# crash or beside another process, finds the decision that stands.
+# The id of the commit derives from the proposal's id. A second decision, after a crash or in
+# another process, finds the first one.
 
 BATCH: Final = 64
-"""So many verdicts share one transaction, and so one wait for the disk."""
+"""The number of verdicts that share one transaction and one disk sync."""
 
 ROUNDS_FREE: Final = 3
-"""After so many stale batches in a row a batch is judged while nobody else may write."""
+"""After this many stale batches in a row, a batch is judged under the write lock."""
 
 ROUNDS_MAX: Final = 5
 FAILURES_MAX: Final = 3
-"""After so many failures in a row the store is taken to be away, and the rest is left pending."""
+"""After this many failures in a row, the store counts as unavailable; the rest stays pending."""
 
 
 Undecided: TypeAlias = dict[ProposalId, str]
-"""The proposals that could not be decided, with why; those that need review were judged."""
+"""Proposals that could not be decided, with the reasons; those in review were judged."""
 
 
 async def decide_proposals(
@@ -350,10 +349,10 @@ async def decide_proposals(
     scene: Scene | None = None,
     read_at: Position | None = None,
 ) -> Undecided:
-    """Decide every candidate that can be decided; nothing that goes wrong with one stops the rest.
+    """Decide all candidates; a failure of one does not stop the others.
 
-    Ends early where they are those of a `scene` that another process completes meanwhile. Where
-    the proposals were read when the log stood at `read_at`, they are not read again at first.
+    It ends early if another process completes their `scene` meanwhile. Candidates that were read at
+    the log position `read_at` are not read again at first.
     """
     queue = deque(candidates)
     run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
@@ -364,7 +363,7 @@ async def decide_proposals(
 async def foretell(
     canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
 ) -> dict[str, Proposal]:
-    """The proposals as they would be once these candidates were decided; nothing is written."""
+    """Return the proposals as if these candidates were decided; write nothing."""
     queue = deque(candidates)
     run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
     found: dict[str, Proposal] = await canon.told(await run.foretell())
@@ -383,9 +382,9 @@ class _Run:
     stale: int = 0
     failures: int = 0
     judged: dict[ProposalId, Judgement] = field(default_factory=dict)
-    """The judgements on the candidates of this batch as if nothing came before them in it."""
+    """The judgements on the candidates of this batch, each without those before it."""
     alone: int = 0
-    """How many of the next candidates are tried one by one, since their batch failed."""
+    """The number of next candidates to try one by one, because their batch failed."""
 
     async def work(self) -> None:
         total = len(self.queue)
@@ -408,10 +407,10 @@ class _Run:
             await self.caller.progress(total - len(self.queue), total, "proposals decided")
 
     async def foretell(self) -> dict[str, Proposal]:
-        """What would become of the proposals, each judged as if those before it were decided."""
+        """Return the proposals, each judged as if those before it were decided."""
         batch = list(self.queue)
         position = await self.canon.ledger.head(self.space)
-        proposals = (candidate.proposal for candidate in batch)  # they need not be kept yet
+        proposals = (candidate.proposal for candidate in batch)  # they may not be stored yet
         known = Slice(space=self.space).extended((), proposals)
         known = await self._slice(batch, known)
         for number, candidate in enumerate(batch, start=1):
@@ -426,7 +425,7 @@ class _Run:
         return {each.id: each for each in after if isinstance(each, Proposal)}
 
     def _failed(self, batch: Sequence[Candidate], error: Exception) -> int:
-        """Try a failed batch again one by one; a single one stays pending with the reason."""
+        """Retry a failed batch one by one; a failed single proposal stays pending."""
         if len(batch) > 1:
             self.alone = len(batch)
             return 0
@@ -435,7 +434,7 @@ class _Run:
         return 1
 
     async def _decide(self, batch: Sequence[Candidate]) -> int:
-        """Judge and append a batch; how many candidates of it need no more work."""
+        """Judge and append a batch; return how many candidates are finished."""
         free = self.stale < ROUNDS_FREE
         async with nullcontext() if free else self.canon.ledger.exclusive():
             known = Slice(space=self.space)
@@ -460,7 +459,7 @@ class _Run:
         return len(batch) if written == len(appends) else counts[written]
 
     async def _slice(self, batch: Sequence[Candidate], known: Slice) -> Slice:
-        """What the verdicts on a batch look at, as far as that does not hang on each other."""
+        """Load the slice for the verdicts of a batch, as far as they are independent."""
         first: set[Lookup] = set() if self.scene is None else {ThingLookup(self.scene.id)}
         for candidate in batch:
             first |= foreseen(candidate)
@@ -493,10 +492,10 @@ class _Run:
     async def _judge(
         self, batch: Sequence[Candidate], known: Slice, position: Position
     ) -> tuple[list[Append], list[int]]:
-        """The appends of a batch, each judged as if those before it were in the log already.
+        """Return the appends of a batch, each judged as if those before it were in the log.
 
-        Also, for each append, how many candidates of the batch come before it. What those before
-        it change is brought into the slice once something rests on it.
+        The second list has, for each append, the number of candidates before it. Their changes
+        enter the slice when a later candidate depends on them.
         """
         appends: list[Append] = []
         counts: list[int] = []
@@ -529,9 +528,9 @@ class _Run:
         return appends, counts
 
     async def _settled(self, candidate: Candidate, known: Slice) -> tuple[Slice, Judgement]:
-        """The judgement on one candidate once everything that it looks at is loaded.
+        """Judge one candidate after loading all its lookups.
 
-        The one that was given before stands while nothing has touched what it rests on.
+        Its earlier judgement stands if none of its keys was touched.
         """
         before = self.judged[candidate.proposal.id]
         if before.reads.isdisjoint(known.touched):
@@ -558,7 +557,7 @@ class _Run:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, in words that may leave the server."""
+    """Describe an error in words that may leave the server."""
     if isinstance(error, CanonryError):
         return f"{error.code}: {error.message}"
     return f"internal: {type(error).__name__}"
@@ -576,9 +575,9 @@ def _completed(known: Slice, scene: Scene) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalVerdict:
-    """How one proposal fared; `made` is all that it brought into being.
+    """The verdict on one proposal; `made` lists all that it created.
 
-    One that `needs_review` was judged and stays pending; one that was not judged does as well.
+    A proposal that `needs_review` was judged and stays pending, like one that was not judged.
     """
 
     proposal_id: ProposalId
@@ -594,7 +593,7 @@ class ProposalVerdict:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """The ids of what contradicts it."""
+        """Return the ids of contradicting items."""
         return tuple(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
 
 
@@ -603,22 +602,22 @@ SceneOutcome: TypeAlias = Entity | Relation | Event | Fact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A verdict for each proposal, and the things that are canon by them."""
+    """A verdict for each proposal, and the resulting canon items."""
 
     verdicts: tuple[ProposalVerdict, ...]
     outcomes: tuple[SceneOutcome, ...]
 
     def with_status(self, status: ProposalStatus) -> tuple[ProposalId, ...]:
-        """The proposals that were decided so, in the order of the verdicts."""
+        """Return the ids of proposals with this status, in the order of the verdicts."""
         return tuple(one.proposal_id for one in self.verdicts if one.status is status)
 
     def ids(self, kind: type[SceneOutcome]) -> tuple[str, ...]:
-        """The ids of the outcomes of a kind."""
+        """Return the ids of the outcomes of a kind."""
         return tuple(each.id for each in self.outcomes if isinstance(each, kind))
 
 
 def verdict_on(proposal: Proposal) -> ProposalVerdict:
-    """How a proposal fared, by its decision, or why it waits for one."""
+    """Return the verdict on a proposal: its decision, or the reason why it is pending."""
     ruling = proposal.decision or proposal.review
     if ruling is None:
         return ProposalVerdict(
@@ -645,7 +644,7 @@ def verdict_on(proposal: Proposal) -> ProposalVerdict:
 def partly_decided(
     undecided: Undecided, proposals: Sequence[Proposal], *, scene_id: str | None = None
 ) -> Unavailable:
-    """The error that tells which proposals could not be decided, and how the others fared."""
+    """Return the error that lists the undecided proposals and the verdicts on the others."""
     message = (
         f"{len(undecided)} proposals could not be decided and stay pending. All others are "
         "decided. Send the request again."
@@ -670,7 +669,7 @@ def _those(proposals: Iterable[Proposal], status: ProposalStatus) -> list[str]:
 async def waive_conflict(
     canon: Canon, caller: Caller, proposal_id: str, conflict_id: str, *, reason: str
 ) -> Receipt:
-    """Record that what a proposal perhaps conflicts with is meant so; once more changes nothing.
+    """Record that a possible conflict is intended; a repetition changes nothing.
 
     Raises:
         NotFound: `proposal.unknown`.

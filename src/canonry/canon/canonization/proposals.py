@@ -60,7 +60,7 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceK
 
 @dataclass(frozen=True, kw_only=True)
 class StagedContent:
-    """What is proposed, and where; `path` is the place of its content in the call."""
+    """A proposal's type, content and scope; `path` is the path of its content in the call."""
 
     kind: str
     scene: str | None
@@ -69,10 +69,10 @@ class StagedContent:
 
 
 class StagingGuard:
-    """Stages every proposal. Put a subclass in as the service `StagingGuard` to refuse some."""
+    """Checks staged proposals. Register a subclass as the service `StagingGuard` to refuse some."""
 
     def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:  # noqa: ARG002 - a subclass uses them
-        """Held from judging until staging, so that equal proposals cannot pass side by side."""
+        """Lock from the check until the staging, so that no equal proposal passes meanwhile."""
         return nullcontext()
 
     async def pass_gates(
@@ -84,30 +84,29 @@ class StagingGuard:
         *,
         instead_of: str | None = None,  # noqa: ARG002
     ) -> None:
-        """Refuse what a gate that the operator has opened refuses; by default none is open.
+        """Refuse proposals that fail an enabled staging gate; by default none is enabled.
 
         A proposal staged `instead_of` another one is not compared with that one.
 
         Raises:
-            InvalidInput: `proposal.unsafe`, a text may not stand.
-            Conflict: `proposal.repeated`, the same was staged already.
-            Unavailable: `proposal.too-many`, there is no room within the minute.
-            NotSupported: `package.missing`, a gate is open but the package `world` is not there.
+            InvalidInput: `proposal.unsafe`, a text is not allowed.
+            Conflict: `proposal.repeated`, an equal proposal is staged.
+            Unavailable: `proposal.too-many`, the limit of this minute is reached.
+            NotSupported: `package.missing`, a gate is enabled but the package `world` is missing.
         """
         if canon.policy.staging.opened:
             message = "policy.staging needs the package canonry.world, which is not installed."
             raise NotSupported("package.missing", message, path="policy.staging")
 
 
-# Create a proposal: stage a change with its evidence; it is not canon before it is judged.
+# Create a proposal: stage a change with its evidence, to be judged later.
 #
-# Who decides may have it said better first: that is staged beside it, as if it had been so from the
-# beginning.
+# A reworded proposal is staged as a new one with the same origin.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """What somebody wants to become canon; `content` as it came."""
+    """A change that somebody proposes; `content` is unparsed."""
 
     type: ProposalType
     content: Mapping[str, Any]
@@ -118,7 +117,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Origin:
-    """Where a proposal comes from: a universe, perhaps a scene of it, perhaps one of its turns."""
+    """The origin of a proposal: a universe, and optionally a scene and a turn."""
 
     space: SpaceId
     scene_id: SceneId | None = None
@@ -130,7 +129,7 @@ class _Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Staged:
-    """A suggestion with its content in the one spelling that is kept."""
+    """A suggestion with its content in the normal form that is stored."""
 
     suggestion: Suggestion
     content: Mapping[str, Any]
@@ -143,7 +142,7 @@ async def create_proposal(
     """Stage a change in an active scene.
 
     Raises:
-        InvalidInput: `content.*`, the content does not say what its type needs.
+        InvalidInput: `content.*`, the content does not fit its type.
         NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
@@ -169,10 +168,10 @@ async def create_proposal(
 async def create_loose_proposal(
     canon: Canon, caller: Caller, universe_id: str, suggestion: Suggestion
 ) -> Receipt:
-    """Stage a change that no scene brought up, as ingestion does.
+    """Stage a change without a scene, as ingestion does.
 
     Raises:
-        InvalidInput: `content.*`, the content does not say what its type needs.
+        InvalidInput: `content.*`, the content does not fit its type.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
@@ -190,12 +189,12 @@ async def create_loose_proposal(
 async def restate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, content: Mapping[str, Any]
 ) -> Receipt:
-    """Stage what a proposal asks for in other words: from where it came, on what it rests.
+    """Stage a reworded proposal with the same origin and evidence.
 
-    Whose word it is, how sure and for whom stays; so do the words of a time that stays the same.
+    Authority, confidence, audience and an unchanged time in words are kept.
 
     Raises:
-        InvalidInput: `content.*`, the content does not say what its type needs.
+        InvalidInput: `content.*`, the content does not fit its type.
         NotFound: `proposal.unknown` or `evidence.unknown`.
         Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
         CanonryError: as `StagingGuard.pass_gates`.
@@ -315,20 +314,20 @@ def _draft(
     )
 
 
-# Evaluate a proposal by hand: the canon keeper accepts or rejects it, and says why.
+# Evaluate a proposal by hand: the canon keeper accepts or rejects it with a reason.
 #
-# Who accepts it names what they wrote for it, or has it written over whatever stood against it.
+# An acceptance names the item that was written for it, or overrides the gates and writes it.
 
 RULE: Final = "keeper:evaluation"
-"""The rule that such a decision names: nothing but the canon keeper's own word."""
+"""The rule of a decision that rests on the canon keeper's authority alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeeperVerdict:
-    """What the canon keeper decides.
+    """The canon keeper's decision.
 
-    An acceptance names the thing that the proposal became, or else has the proposal written, which
-    overrules what the gates said.
+    An acceptance names the item that the proposal became. Without one, the proposal is written and
+    overrides the gates.
     """
 
     status: ProposalStatus
@@ -338,7 +337,7 @@ class KeeperVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The proposal's status, and when it got it."""
+    """The proposal's status, and the time of the decision."""
 
     proposal: Proposal
     status: ProposalStatus
@@ -348,14 +347,14 @@ class Evaluation:
 async def evaluate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
 ) -> Evaluation:
-    """Decide a pending proposal, or accept a rejected one; the same again changes nothing.
+    """Decide a pending proposal, or accept a rejected one; a repetition changes nothing.
 
-    The log keeps that it was rejected, by which rule, and why the keeper decided otherwise.
+    The log keeps the first decision, its rule, and the keeper's reason for the second.
 
     Raises:
         NotFound: `proposal.unknown` or `outcome.unknown`.
         Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
-            `proposal.not-writable`, no word of anybody makes it fit.
+            `proposal.not-writable`, no authority can make it valid.
     """
     proposal = await require(canon, caller, Proposal, proposal_id)
     space = proposal.space
@@ -406,7 +405,7 @@ async def evaluate_proposal(
 async def _overruled(
     canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
 ) -> Change:
-    """The proposal with all its effects, and what stood against it fallen or ended."""
+    """Return the proposal's entries; conflicting canon is retconned or ended."""
     (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
 
     def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
@@ -425,7 +424,7 @@ async def _overruled(
 
 
 def _overrides(decision: Decision, verdict: KeeperVerdict) -> bool:
-    """Whether the keeper accepts what was rejected, and says why."""
+    """Tell whether the keeper accepts a rejected proposal and gives a reason."""
     rejected = decision.status is ProposalStatus.REJECTED
     reason = verdict.rationale.strip()
     return rejected and verdict.status is ProposalStatus.ACCEPTED and bool(reason)
@@ -452,7 +451,7 @@ def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
 async def list_proposals(
     canon: Canon, caller: Caller, query: ProposalQuery, *, universe_id: str | None = None
 ) -> Page[Proposal]:
-    """A page of the proposals that match; without a universe, of those that the caller may see.
+    """Return a page of matching proposals; without a universe, of all that the caller may see.
 
     Without a scene it covers all scenes and ingestion.
 
@@ -465,10 +464,10 @@ async def list_proposals(
     return await canon.documents.proposals(revised(query, spaces=spaces))
 
 
-# Propose changes: several at once, all kept or none; or only foretold.
+# Propose several changes at once: all are stored or none, or they are only previewed.
 #
-# They may name each other: what one of them declares as `$name`, the others refer to by it. What
-# cites turns of one scene, or the scene, was brought up there, and happens at its time and place.
+# One can declare a name as `$name`, and the others refer to it. A proposal that cites turns of one
+# scene, or the scene, belongs to that scene, with its time and place.
 
 _PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
 
@@ -476,11 +475,10 @@ _PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
 async def propose_changes(
     canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
 ) -> Sequence[ProposalId]:
-    """Keep all of them, in one commit; the ids are in the order of the suggestions.
+    """Stage all suggestions in one commit; the ids are in the order of the suggestions.
 
     Raises:
-        InvalidInput: `content.*`, a content does not say what its type needs; `/claims/<n>` is
-            where.
+        InvalidInput: `content.*`, a content does not fit its type; the path is `/claims/<n>`.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
@@ -499,7 +497,7 @@ async def propose_changes(
 async def require_changes(
     canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
 ) -> None:
-    """Refuse what `propose_changes` would, before that is kept which they are to rest on.
+    """Refuse what `propose_changes` would refuse, before the caller stores its evidence.
 
     Raises:
         CanonryError: as `propose_changes`.
@@ -512,7 +510,7 @@ async def require_changes(
 async def foretell_changes(
     canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
 ) -> Sequence[ProposalVerdict]:
-    """The verdict that each would get if all were judged now; nothing is written.
+    """Return the verdict that each suggestion would get now; write nothing.
 
     Raises:
         CanonryError: as `propose_changes`.
@@ -535,8 +533,8 @@ async def _staged(
     suggestions: Sequence[Suggestion],
     new_id: NewId,
 ) -> tuple[list[ProposalDraft], frozenset[str]]:
-    """The proposals as they are to be kept, and the keys that they rest on."""
-    # Of what is proposed at once the lower id is judged first: as the suggestions stand.
+    """Return the drafts of the proposals, and the keys that they depend on."""
+    # Lower ids are judged first, so ids follow the order of the suggestions.
     ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(suggestions)))
     declared = {
         Reference(name): ids[n]
@@ -559,7 +557,7 @@ async def _staged(
                 read_content(asked.type, asked.content, limits=limits, times=times), declared
             )
             if isinstance(content, EntityContent):
-                content = replace(content, ref=None)  # the others name it by its proposal now
+                content = replace(content, ref=None)  # the others now refer to its proposal
             return render_content(content)
 
         try:
@@ -580,7 +578,7 @@ async def _staged(
 
 
 def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene | None, Turn | None]:
-    """In which scene, where all that it cites of what was played is of one, and by which turn."""
+    """Return the scene and turn of a proposal if all its cited turns belong to one scene."""
     cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
     turns = [one for one in cited if isinstance(one, Turn)]
     told = {one.scene_id for one in turns} | {one.id for one in cited if isinstance(one, Scene)}
@@ -591,7 +589,7 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
 
 
 def _of_claim(error: InvalidInput, number: int) -> InvalidInput:
-    """The same of a claim among several, without what is said of the type of content."""
+    """Return the error of one claim among several, without the description of its type."""
     plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
     path = f"/claims/{number}{error.details.get('path', '/content')}"
     message = plain.message.replace("/content/", f"/claims/{number}/content/")

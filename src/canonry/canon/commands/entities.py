@@ -1,4 +1,4 @@
-"""Commands on entities: create, update, change their state, merge."""
+"""Create and update entities, change their state, and merge them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ from canonry.values.provenance import Authority, Evidence, may_end
 async def create_entity(
     canon: Canon, caller: Caller, backing: Backing, new: EntityContent
 ) -> Receipt:
-    """Declare the entity, with its first observation.
+    """Create the entity with its first observation.
 
     Raises:
         InvalidInput: `entity.archetype-has-no-state`, `entity.archetype-derives` or
@@ -81,7 +81,8 @@ async def create_entity(
         )
         require_lawful(broken)
         reads |= rested_on
-        # A namesake only earns a warning, so the verdict does not rest on its name's key.
+        # An entity of equal name only causes a warning, so the verdict does not read its name's
+        # key.
         namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
         twins = await _look_alikes(canon, backing, new)
         _, entries = make_entity(
@@ -119,7 +120,7 @@ def _require_instance(new: EntityContent) -> None:
 
 
 async def _look_alikes(canon: Canon, backing: Backing, new: EntityContent) -> Sequence[Entity]:
-    """Those whose name is another one that the eye takes for this, or that lacks its accents."""
+    """Return entities whose names look like this one or differ only in accents."""
     look = look_mark(new.entity_type, new.name)
     query = IdentifierQuery(
         spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
@@ -144,22 +145,22 @@ async def _require_archetype(
     return archetype
 
 
-# Update an entity: its name, description and properties, as one more observation of it.
+# Update an entity's name, description and properties with a further observation.
 #
-# What was said before is kept: each observation stands in the log with its evidence, and a former
-# name still finds the entity.
+# Earlier observations stay in the log with their evidence, and a former name still finds the
+# entity.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityUpdate:
-    """What an entity is called and like from now on; None and what is not named stay."""
+    """The new name, description and properties; None and missing properties stay unchanged."""
 
     name: str | None = None
     description: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
-        """The fields that an observation of this says."""
+        """Return the fields of the observation."""
         own = {NAME: self.name, DESCRIPTION: self.description}
         said = {name: value for name, value in own.items() if value is not None}
         return said | {PROPERTY_PREFIX + name: value for name, value in self.properties.items()}
@@ -174,13 +175,13 @@ async def update_entity(
     authority: Authority,
     evidence: tuple[Evidence, ...],
 ) -> Entity:
-    """Say how it is from now on; what stands so already is not written again.
+    """Update the entity; values that already hold are not written again.
 
     Raises:
         InvalidInput: `entity.empty-update`.
         NotFound: `entity.unknown` or `evidence.unknown`.
-        Conflict: `entity.retconned`, `space.foreign`, or `entity.outranked`: a word of higher
-            authority has established a field.
+        Conflict: `entity.retconned`, `space.foreign`, or `entity.outranked`: a higher authority
+            established a field.
     """
     if not update.fields():
         message = "The update is empty. Give name, description or properties."
@@ -212,7 +213,7 @@ async def update_entity(
 async def _require_rank(
     canon: Canon, entity: Entity, fields: Mapping[str, Any], authority: Authority
 ) -> None:
-    """Refuse to replace what a word of higher authority said."""
+    """Refuse to replace a value of a higher authority."""
     credited = entity.provenance
     told = {name: credited[name] for name in fields if name in credited}
     seen = await canon.within(entity.space).things(told.values())
@@ -230,7 +231,7 @@ async def _require_rank(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateUpdated:
-    """The entity as it is now, and the facts that document what took effect; none: nothing did."""
+    """The entity after the change, and the facts that document it; none: nothing changed."""
 
     entity: Entity
     fact_ids: tuple[FactId, ...]
@@ -246,9 +247,9 @@ async def update_entity_state(
     authority: Authority,
     evidence: tuple[Evidence, ...],
 ) -> StateUpdated:
-    """Add and remove tags; those that already stand so change nothing.
+    """Add and remove tags; a tag that is already in that state changes nothing.
 
-    A new tag takes the place of those that exclude it: who is dead is no longer alive.
+    A new tag ends the tags that it excludes: `dead` ends `alive`.
 
     Raises:
         InvalidInput: `state.empty-change`, `state.overlap`, `state.opposed` or
@@ -305,7 +306,7 @@ async def _changed(
     add: tuple[str, ...],
     remove: tuple[str, ...],
 ) -> tuple[TagsChanged, frozenset[str]]:
-    """What it changes for those who may know of it, and what that rests on."""
+    """Return the changes for the audiences that know of it, and the keys read."""
     entity = await known_to(canon, known, audience)
 
     def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
@@ -323,7 +324,7 @@ async def _changed(
 async def _knowing(
     canon: Canon, entity: Entity, remove: tuple[str, ...], evidence: tuple[Evidence, ...]
 ) -> Sequence[Audience]:
-    """Who may know of the change: whoever knows of the tags that cease, and of the evidence."""
+    """Return the audience of the change: those who know the removed tags and the evidence."""
     audience = await audience_for(canon, (entity.id, *(one.ref for one in evidence)), None)
     whole, gone = await stored(canon, entity), set(remove) & set(entity.state_tags)
 
@@ -340,7 +341,7 @@ async def _knowing(
 async def merge_entities(
     canon: Canon, caller: Caller, *, kept_id: str, merged_id: str, reason: str
 ) -> Entity:
-    """Let the root of `kept_id` answer for the root of `merged_id` and for its members.
+    """Merge the root of `merged_id`, with its members, into the root of `kept_id`.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -363,7 +364,7 @@ async def merge_entities(
 
 
 def require_mergeable(kept: Entity, merged: Entity) -> None:
-    """Refuse what cannot be one entity.
+    """Refuse two entities that cannot be merged.
 
     Raises:
         Conflict: as `merge_entities`.
@@ -388,7 +389,7 @@ def require_mergeable(kept: Entity, merged: Entity) -> None:
 async def unmerge_entities(
     canon: Canon, caller: Caller, separated_id: str, *, reason: str
 ) -> Entity:
-    """Let `separated_id` be its own entity again; the entity that it had been merged into.
+    """Separate `separated_id` from its merge; return the entity that it was merged into.
 
     Raises:
         NotFound: `entity.unknown`.

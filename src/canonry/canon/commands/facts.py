@@ -1,4 +1,4 @@
-"""Commands that create facts, events and axioms, and link evidence and causes."""
+"""Create facts, events and axioms, and link evidence and causes."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -53,7 +53,7 @@ _NAMED_MAX: Final = 50
 
 
 async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactContent) -> Receipt:
-    """Assert the fact; one that says how somebody is changes their state.
+    """Create the fact; a statement about somebody's state also changes that state.
 
     Raises:
         NotFound: `universe.unknown`, `entity.unknown` or `evidence.unknown`.
@@ -95,7 +95,7 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
 async def _state_said(
     canon: Canon, backing: Backing, new_id: NewId, new: FactContent, involved: Sequence[Entity]
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
-    """What changes where the words say no more than how somebody is, and what that rests on."""
+    """Return the change of state if the statement only describes one, and the keys read."""
     groups = canon.policy.exclusive_tags
     if len(involved) != 1 or new.duration is not None:
         return (), frozenset()
@@ -123,7 +123,7 @@ async def _state_said(
 
 
 def _rivals(new: FactContent, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
-    """What canon holds against the fact."""
+    """Return warnings about canon that conflicts with the fact."""
     claim = Stated(statement=new.statement, entities=frozenset(involved))
     rivals = tuple(
         f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
@@ -132,7 +132,7 @@ def _rivals(new: FactContent, involved: tuple[EntityId, ...], view: SliceView) -
     return (*rivals, *unread(view, claim))
 
 
-# Create an event directly, with the events that it brought about; told twice earns a warning.
+# Create an event directly, with the events that it caused; a duplicate causes a warning.
 #
 # The scene may be completed: the event refers to it and does not change it.
 
@@ -140,7 +140,7 @@ def _rivals(new: FactContent, involved: tuple[EntityId, ...], view: SliceView) -
 async def create_event(
     canon: Canon, caller: Caller, backing: Backing, new: EventContent
 ) -> Receipt:
-    """Assert the event; a new one has no causes yet, so it cannot close a causal cycle.
+    """Create the event; a new event has no causes yet, so it cannot close a causal cycle.
 
     Raises:
         NotFound: `universe.unknown`, `scene.unknown`, `entity.unknown`, `event.unknown` or
@@ -188,7 +188,7 @@ async def create_event(
 def _told(
     backing: Backing, new: EventContent, involved: tuple[EntityId, ...], view: SliceView
 ) -> tuple[str, ...]:
-    """That canon tells this of the same entities already, or perhaps."""
+    """Return warnings about events that record the same, or perhaps the same."""
     found = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
     if found.same is not None:
         return (f"The event {found.same.id} already records this.",)
@@ -220,7 +220,7 @@ async def create_axiom(
     domain: AxiomDomain,
     constraint: Constraint | None = None,
 ) -> Receipt:
-    """Lay down the axiom; `constraint` is what it forbids, if that can be told by rule.
+    """Create the axiom; `constraint` is the rule that a gate can check, if any.
 
     Raises:
         InvalidInput: `axiom.players-word`.
@@ -256,7 +256,7 @@ Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
 async def link_evidence(
     canon: Canon, caller: Caller, canonical_id: str, evidence: Evidence
 ) -> Supported:
-    """Support the thing with `evidence`, unless it is already; the thing as it is then.
+    """Add new `evidence` to the item; return the updated item.
 
     Raises:
         NotFound: `canon.unknown`, no entity, relation, fact, event or axiom has this id; or
@@ -293,7 +293,7 @@ WALK_MAX: Final = 10_000
 
 
 async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id: str) -> Receipt:
-    """Say that the one event caused the other.
+    """Record that one event caused the other.
 
     Raises:
         NotFound: `event.unknown`.

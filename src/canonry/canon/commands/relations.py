@@ -53,18 +53,17 @@ from canonry.values.ids import NewId, RelationId
 from canonry.values.moments import NOW, Instant, Moment, split_at
 from canonry.values.provenance import Authority, Evidence, may_end
 
-# Create a relation directly: what it takes over from ends in the same commit.
+# Create a relation; the relations that it supersedes end in the same commit.
 #
-# Of relations that can hold once only (a place, an owner), of those that oppose each other, and of
-# those of one type between the same two, the one that begins later takes over from the earlier one,
-# whichever was written first.
+# Relations supersede each other by their start, whatever the order of writing, if only one can hold
+# (a place, an owner), if they oppose each other, or if they have the same type and ends.
 
 _UNFOUNDED: Final = "This relation has no evidence. Cite some in evidence_refs."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRelation:
-    """A typed edge between two entities, and what stands behind it."""
+    """A typed relation between two entities, with its evidence and authority."""
 
     kind: RelationType
     from_id: str
@@ -79,10 +78,10 @@ class NewRelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationCreated:
-    """The relation's id, when it was recorded, and the relations that it ended.
+    """The relation's id, its time of recording, and the relations that it ended.
 
-    `existing`: exactly this relation was there already, and nothing was written. `warnings` say
-    what a proposal of the same would have to be looked at for.
+    `existing`: an equal relation was there already, and nothing was written. `warnings` list the
+    objections for which an equal proposal would be reviewed.
     """
 
     relation_id: RelationId
@@ -93,7 +92,7 @@ class RelationCreated:
 
 
 async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> RelationCreated:
-    """Assert the relation.
+    """Create the relation.
 
     Raises:
         NotFound: `entity.unknown` or `evidence.unknown`.
@@ -124,7 +123,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
 async def _prepared(
     canon: Canon, caller: Caller, new: NewRelation, new_id: NewId
 ) -> Change[Relation | None]:
-    """What the word writes; nothing where exactly this is all that holds."""
+    """Return the change; it is empty if exactly this relation already holds."""
     from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
     require_same_space(from_.space, [to], path="/to_entity_id")
     require_standing(from_, to)
@@ -183,7 +182,7 @@ async def _prepared(
 async def _known_by_then(
     canon: Canon, caller: Caller, new: NewRelation, made: RelationDraft
 ) -> Relation | None:
-    """What others knew already where a word was news to those alone for whom this was made."""
+    """Return the relation as others already knew it, if it was new only to its own audience."""
     from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
     audience = await _audience_of(canon, new, from_, to)
     if made.audience == audience:
@@ -217,7 +216,7 @@ def _require_rank(new: NewRelation, line: RelationLine) -> None:
 
 
 def _only(same: Relation, line: RelationLine) -> bool:
-    """Whether a relation is all that holds in a line then."""
+    """Tell whether the relation is the only one that holds in its line then."""
     told = line.same is not None and line.same.id == same.id
     return told and not (line.ends or line.against)
 
@@ -237,7 +236,7 @@ def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
 def _taking_its_place(
     new_id: NewId, new: NewRelation, from_: Entity, to: Entity, line: RelationLine
 ) -> tuple[Entry, ...]:
-    """The relation, the ends of those that held until then, and its own where the next begins."""
+    """Return the relation, the ends of those before it, and its own end if a later one follows."""
     backing = Backing(
         space=from_.space,
         authority=new.authority,
@@ -270,7 +269,7 @@ def _taking_its_place(
 async def end_relation(
     canon: Canon, caller: Caller, relation_id: str, *, until: Instant | None, reason: str
 ) -> Relation:
-    """End the relation without a successor; the relation as it is then.
+    """End the relation without a successor; return the ended relation.
 
     Raises:
         NotFound: `relation.unknown`.
@@ -297,10 +296,9 @@ async def end_relation(
     return await require(canon, caller, Relation, relation_id)
 
 
-# Transfer a quantity: what one gives the other has; nothing is made or lost by it.
+# Transfer a quantity from one owner to another; the total stays the same.
 #
-# How much each had until then ends, and how much each has from then on begins, so that the past
-# still tells who had what.
+# Both former amounts end and both new ones begin, so that the past stays readable.
 
 _OWNS: Final = "OWNS"
 _REASON: Final = "a part of it changed hands"
@@ -308,7 +306,7 @@ _REASON: Final = "a part of it changed hands"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantityTransfer:
-    """How much of what goes from whom to whom, when, and what stands behind it."""
+    """An amount of an item, its giver and taker, the time and the evidence."""
 
     from_id: str
     to_id: str
@@ -321,7 +319,7 @@ class QuantityTransfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantityTransferred:
-    """How much each has now, and the relations that say so; the giver's is None with nothing."""
+    """The new amounts and their relations; the giver's is None when nothing is left."""
 
     from_quantity: int | float
     to_quantity: int | float
@@ -331,7 +329,7 @@ class QuantityTransferred:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Holding:
-    """What one of the two has of the thing as the transfer begins."""
+    """One owner's amount of the item when the transfer begins."""
 
     owner: Entity
     relations: tuple[Relation, ...]
@@ -344,7 +342,7 @@ class _Holding:
 async def transfer_quantity(
     canon: Canon, caller: Caller, transfer: QuantityTransfer
 ) -> QuantityTransferred:
-    """Take the quantity from one and give it to the other.
+    """Transfer the quantity.
 
     Raises:
         InvalidInput: `quantity.not-positive`.
@@ -401,7 +399,7 @@ async def transfer_quantity(
 
 
 def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity) -> _Holding:
-    """What the owner has then; nothing of it may have been told of a later time."""
+    """Return the owner's amount; refuse if a later amount is already recorded."""
     mine = [each for each in line if each.from_id in family_of(owner)]
     moment = Moment(at=transfer.at, place=NOW.place)
     before, after = split_at(moment, mine, lambda each: each.moment)

@@ -1,4 +1,4 @@
-"""Retract whole items and scenes, with all that depends on them."""
+"""Retcon items and scenes, with all that depends on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,20 +40,20 @@ from canonry.values.moments import AFTER_ALL, Instant
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 Asserted: TypeAlias = Fact | Event | Relation
-"""What is said of entities."""
+"""Statements about entities."""
 
 Retconnable: TypeAlias = Entity | Asserted
-"""What may turn out never to have been."""
+"""Items that can be retconned."""
 
 DEPENDENTS_MAX: Final = 200
 NEAR_MAX: Final = 500
-"""The most facts, events and relations each of the same entities that are looked at."""
+"""The most facts, events and relations of the same entities that are read, of each kind."""
 
 _IN_SCENES: Final = frozenset({EvidenceKind.SCENE, EvidenceKind.SNIPPET})
 
 
 class Grounds(StrEnum):
-    """Why something rests on a thing; the last two only say that it may."""
+    """The reason why an item depends on another; the last two are only possible."""
 
     NAMES = "names_it"
     CAUSED = "caused_by_it"
@@ -64,15 +64,15 @@ class Grounds(StrEnum):
 
 
 POSSIBLE: Final = frozenset({Grounds.SAME_SCENE, Grounds.SAME_TIME})
-"""Ties that nobody follows unless they are named."""
+"""Dependents with these grounds are retconned only if you name them."""
 
 _FOLLOWED: Final = frozenset({Grounds.NAMES, Grounds.CAUSED, Grounds.ACCEPTED_WITH})
-"""Ties whose own dependents rest on the thing as well."""
+"""Dependents with these grounds pass the dependency on to their own dependents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependent:
-    """A thing that rests on another one, by what."""
+    """An item that depends on another one, and the grounds."""
 
     thing: Retconnable
     tie: Grounds
@@ -80,17 +80,17 @@ class Dependent:
 
     @property
     def certain(self) -> bool:
-        """Whether it rests on the thing for sure."""
+        """Tell whether the dependency is certain."""
         return self.tie not in POSSIBLE
 
 
 async def dependents(
     canon: Canon, caller: Caller, thing: Retconnable
 ) -> tuple[tuple[Dependent, ...], bool]:
-    """The things that rest on `thing`, directly or through others, the nearest first.
+    """Return the items that depend on `thing`, directly or indirectly, nearest first.
 
-    Also whether not all of it could be listed.
-    What an earlier sending of the caller's request has retconned counts as if it stood.
+    The second value tells whether the list is incomplete. Items that an earlier try of this request
+    retconned count as standing.
     """
     found: dict[str, Dependent] = {}
     waiting: list[Retconnable] = [thing]
@@ -116,20 +116,20 @@ async def dependents(
 
 
 def stands(thing: Retconnable) -> bool:
-    """Whether nobody has said that it never was."""
+    """Tell whether the item is not retconned."""
     return thing.level is not CanonLevel.RETCONNED
 
 
 async def fell_before(canon: Canon, caller: Caller, thing: Retconnable) -> bool:
-    """Whether an earlier sending of the caller's request has retconned the thing.
+    """Tell whether an earlier try of this request retconned the item.
 
-    Each thing that falls with others falls in a step of the call that is named by its id.
+    Each dependent is retconned in a step of the call that its id names.
     """
     return await answered(canon, step(caller, thing.id), thing.space) is not None
 
 
 async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], bool]:
-    """What is said of the same entities, and the effects of an event; whether there is more."""
+    """Return statements about the same entities, an event's effects, and whether more exist."""
     space, about = thing.space, await _family(canon, thing)
     found: dict[str, Asserted] = {}
     more = False
@@ -158,14 +158,14 @@ async def _family(canon: Canon, thing: Retconnable) -> frozenset[EntityId]:
 
 
 def entities_of(thing: Asserted) -> tuple[EntityId, ...]:
-    """The entities that something is said of."""
+    """Return the entities that a statement is about."""
     if isinstance(thing, Relation):
         return (thing.from_id, thing.to_id)
     return thing.involved
 
 
 async def _accepted_with(canon: Canon, thing: Retconnable) -> tuple[Retconnable, ...]:
-    """What came into being by the same proposal."""
+    """Return the items that the same proposal created."""
     proposal_id = None if isinstance(thing, Entity) else thing.proposal_id
     if proposal_id is None:
         return ()
@@ -178,7 +178,7 @@ async def _accepted_with(canon: Canon, thing: Retconnable) -> tuple[Retconnable,
 
 
 def _tie(thing: Retconnable, other: Retconnable, made: Iterable[Retconnable]) -> Grounds | None:
-    """Why `other`, which is said of the same entities, rests on `thing`; None: it does not."""
+    """Return the grounds on which `other` depends on `thing`; None: it does not."""
     together = any(one.id == other.id for one in made)
     if isinstance(thing, Entity):
         return Grounds.NAMES
@@ -208,7 +208,7 @@ def _names(value: Any, thing_id: str) -> bool:
 
 
 def _one_change(thing: Asserted, other: Asserted) -> bool:
-    """Whether both say what one change made: of an entity's tags, or of who has how much."""
+    """Tell whether one change made both: of an entity's tags, or of an owner's amount."""
     if isinstance(thing, Relation) and isinstance(other, Relation):
         parts = counted(thing.properties) and counted(other.properties)
         ends = ((one.position, one.rel_type, one.to_id) for one in (thing, other))
@@ -243,18 +243,17 @@ def _when(thing: Asserted) -> Instant | None:
     return thing.since if isinstance(thing, Relation) else thing.time_ref
 
 
-# Retcon a fact, an event, a relation or an entity, and on request what rests on it.
+# Retcon a fact, event, relation or entity and, on request, its dependents.
 #
-# Each falls in a commit of its own, what rests on it first. So nothing ever rests on what never
-# was, each is judged by the canon as the one before has left it, and what was interrupted is taken
-# up by asking again.
+# Each is retconned in its own commit, dependents first. Each is then judged on the canon that the
+# previous commit left, and an interrupted call continues when you repeat it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retcon:
-    """Why something never was, by whose word, and what falls with it.
+    """The reason and authority of a retcon, and the dependents to include.
 
-    `along`: whatever rests on it for sure; `along_ids`: those of its dependents.
+    `along`: all certain dependents; `along_ids`: these dependents.
     """
 
     reason: str
@@ -266,7 +265,7 @@ class Retcon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retconned:
-    """What rests on a thing, and, unless nothing was written, what fell and what holds again."""
+    """The dependents and, if something was written, the retconned and restored items."""
 
     thing: Retconnable
     dependents: tuple[Dependent, ...]
@@ -276,12 +275,12 @@ class Retconned:
 
     @property
     def kind(self) -> str:
-        """What kind of thing it is."""
+        """Return the kind of the item."""
         return THING_KINDS[type(self.thing)]
 
 
 async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retconned:
-    """What rests on the thing with this id; nothing is written.
+    """List the dependents of the item with this id; write nothing.
 
     Raises:
         NotFound: `thing.unknown`.
@@ -294,9 +293,9 @@ async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retcon
 async def retcon_thing(
     canon: Canon, caller: Caller, thing_id: str, retcon: Retcon, *, is_part: bool = False
 ) -> Retconned:
-    """Say that the thing never was, and what falls with it.
+    """Retcon the item and the chosen dependents.
 
-    `is_part`: the request retcons more than this, so that the thing falls in a step of it.
+    `is_part`: the request retcons further items, so this one is retconned in a step of it.
 
     Raises:
         InvalidInput: `retcon.not-dependent`.
@@ -335,7 +334,7 @@ async def _require(canon: Canon, caller: Caller, thing_id: str) -> Retconnable:
 
 
 def _chosen(found: Iterable[Dependent], retcon: Retcon, *, more: bool) -> Sequence[Retconnable]:
-    """The dependents that fall along, the nearest first."""
+    """Return the dependents to retcon, nearest first."""
     listed = {each.thing.id for each in found}
     strange = sorted(set(retcon.along_ids) - listed)
     if strange:
@@ -352,7 +351,7 @@ def _chosen(found: Iterable[Dependent], retcon: Retcon, *, more: bool) -> Sequen
 
 
 async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon) -> Receipt | None:
-    """Retcon one thing; None where it fell with another one already."""
+    """Retcon one item; None if it was already retconned with another one."""
     now = await canon.within(thing.space).thing(thing.id)
     done = not isinstance(now, Retconnable) or now.level is CanonLevel.RETCONNED
     if done and await answered(canon, caller, thing.space) is None:
@@ -377,7 +376,7 @@ async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon
 async def _retcon_alone(
     canon: Canon, caller: Caller, thing: Event | Entity, reason: str
 ) -> Receipt:
-    """Retcon what stands in no line of its like."""
+    """Retcon an item that belongs to no line."""
 
     async def prepare(_: NewId) -> Change:
         now = await require(canon, caller, type(thing), thing.id)
@@ -393,7 +392,7 @@ async def _retcon_alone(
 
 
 async def _resumed(canon: Canon, thing: Retconnable, entries: Iterable[Entry]) -> tuple[str, ...]:
-    """What was given back, and stands at the end."""
+    """Return the restored items that still hold at the end."""
     ids = [
         entry.relation_id if isinstance(entry, RelationResumed) else entry.fact_id
         for entry in entries
@@ -409,16 +408,16 @@ async def _resumed(canon: Canon, thing: Retconnable, entries: Iterable[Entry]) -
     return tuple(sorted(standing))
 
 
-# Retcon a scene: all that it made canon never was, and neither was what rests on that.
+# Retcon a scene: all canon that it created, and the dependents of that canon.
 #
-# What is canon already when a scene confirms it was not made by the scene, and stays.
+# Canon that the scene only confirmed is not retconned.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneRetcon:
-    """What a scene made that stands, what rests on it, and, unless nothing was written, what fell.
+    """The scene's standing canon, its dependents and, if written, the retconned items.
 
-    `more`: not everything that rests on it could be listed.
+    `more`: the list of dependents is incomplete.
     """
 
     scene: Scene
@@ -430,7 +429,7 @@ class SceneRetcon:
 
 
 async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> SceneRetcon:
-    """What would fall with the scene; nothing is written.
+    """List the items that retconning the scene would retcon; write nothing.
 
     Raises:
         NotFound: `scene.unknown`.
@@ -452,15 +451,14 @@ async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> 
 
 
 async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: str) -> SceneRetcon:
-    """Take back all that the scene made, the newest first, with what rests on it for sure.
+    """Retcon all that the scene created, newest first, with the certain dependents.
 
-    Each thing falls in a commit of its own, so that the same call goes on where one was
-    interrupted; called again when all has fallen it changes nothing. The summary of the scene says
-    from then on that it was taken back.
+    Each item is retconned in its own commit, so a repeated call continues after an interruption;
+    after completion it changes nothing. The scene's summary then says that the scene was retconned.
 
     Raises:
         NotFound: `scene.unknown`.
-        Conflict: `retcon.too-many`, more rests on it than can be listed.
+        Conflict: `retcon.too-many`, more items depend on it than can be listed.
     """
     listed = await list_resting_on_scene(canon, caller, scene_id)
     if listed.more:
@@ -477,7 +475,7 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
             done = await retcon_thing(canon, caller, each.id, retcon, is_part=True)
             fallen += done.fallen
             resumed += done.resumed
-        else:  # it fell with another
+        else:  # another item's retcon included it
             fallen.append(each.id)
     fallen = list(dict.fromkeys(fallen))
     if fallen:
@@ -487,7 +485,7 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
 
 
 async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: str) -> None:
-    """Let the summary of a closed scene, which contexts and searches tell, say that it is void."""
+    """Replace the summary of a closed scene, which contexts and searches show."""
     text = f"This scene was retconned: {reason}"
 
     async def prepare(_: NewId) -> Change:
@@ -500,7 +498,7 @@ async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: st
 
 
 async def _made_by(canon: Canon, caller: Caller, scene: Scene) -> Sequence[Retconnable]:
-    """What the scene brought into being and what stands of it, the newest first."""
+    """Return the standing items that the scene created, newest first."""
     query = ProposalQuery(
         spaces=frozenset((scene.space,)), scene_id=scene.id, status=ProposalStatus.ACCEPTED
     )

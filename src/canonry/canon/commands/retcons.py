@@ -1,4 +1,4 @@
-"""Retract facts and relations, and give back what they had ended."""
+"""Retcon facts and relations, and restore the statements that they had ended."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,17 +49,16 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 from canonry.values.state_tags import excluded_by
 
-# Give back: a fact that never was gives what it had taken over from to whoever is next to it.
+# Restore: a retconned fact returns its interval to the facts next to it.
 #
-# A retcon takes a fact out of the line of those that followed one another, and joins its
-# neighbours.
+# A retcon removes a fact from the line of successive facts and joins its neighbours.
 
 
 async def taken_over_by(canon: Canon, fact: Fact) -> Sequence[Fact]:
-    """The facts of canon that `fact` has taken over from.
+    """Return the canon facts that `fact` superseded.
 
-    They were ended when it was made, when it was last confirmed, or when a fact between the two
-    was retconned.
+    They ended when it was made, when it was last confirmed, or when a fact between the two was
+    retconned.
     """
     found: dict[FactId, Fact] = {}
     asked: set[FactId] = set()
@@ -78,11 +77,11 @@ async def taken_over_by(canon: Canon, fact: Fact) -> Sequence[Fact]:
 def give_back(
     fact: Fact, before: Iterable[Fact], *, tags: Mapping[str, bool], instead: FactId | None
 ) -> tuple[Entry, ...]:
-    """What becomes of the facts that a retconned one had taken over from.
+    """Return the entries that restore the facts that a retconned one had superseded.
 
-    They hold again, until its own successor took over, or its replacement `instead` takes its
-    place. What tells of a state tag follows the state: it holds again with the `tags` that the
-    retcon gives back, and of a tag that somebody has told otherwise since it stays as it is.
+    They hold again until its successor, or its replacement `instead`, begins. A fact about a state
+    tag follows the state: it holds again with the `tags` that the retcon restores, and stays as it
+    is if another statement changed the tag since.
     """
     entries: list[Entry] = []
     tells_state = "tag" in fact.properties
@@ -113,10 +112,10 @@ async def _ended_for(canon: Canon, heir: Fact) -> Sequence[Fact]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Undone:
-    """The state tags that change with a fact, the entries that say so, and what was read.
+    """The state tags that change with a fact, their entries, and the keys read.
 
-    `settled`: the entries say of all other facts about the tags what becomes of them. `instead`:
-    they make what takes the place of the fact.
+    `settled`: the entries settle all other facts about the tags. `instead`: they create the
+    replacement of the fact.
     """
 
     settled: bool = False
@@ -136,13 +135,12 @@ async def retcon_fact(
     authority: Authority,
     evidence: tuple[Evidence, ...],
 ) -> Receipt:
-    """Retcon the fact, and what came with it.
+    """Retcon the fact, and the state that it established.
 
-    Where it documents a tag that still stands by it, the tag falls as well, and the tags that it
-    took the place of hold again; a replacement that states a tag sets it instead. The facts that
-    it had taken over from hold again, until its own successor took over. A replacement takes its
-    place, of the same entities over the same time; without evidence of its own it rests on that
-    of the fact that it replaces.
+    A tag that still rests on the fact is removed and the tags that it ended hold again; a
+    replacement that states a tag sets it instead. Facts that it superseded hold again until its
+    successor begins. A replacement has the same entities and the same interval; without evidence it
+    takes that of the replaced fact.
 
     Raises:
         NotFound: `fact.unknown` or `evidence.unknown`.
@@ -165,7 +163,7 @@ async def retcon_fact(
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
         before = await taken_over_by(canon, fact)
         tags = [(e.properties.get("tag"), e.properties.get("holds")) for e in (fact, *before)]
-        if "tag" in fact.properties and tags[0] in tags[1:]:  # what came before says the same
+        if "tag" in fact.properties and tags[0] in tags[1:]:  # an earlier fact states the same
             undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
         else:
             undone = await _tag_undone(
@@ -209,7 +207,7 @@ async def _tag_undone(
     fact: Fact,
     instead: str | None,
 ) -> _Undone:
-    """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
+    """Undo the tag if the fact's commit set it, and restore the tags that it ended."""
     if fact.fact_type is not FactType.STATE or not (
         fact.properties.keys() >= {"entity_id", "tag", "holds"}
     ):
@@ -251,7 +249,7 @@ async def _never_held(
     entity: Entity,
     instead: str | None,
 ) -> _Undone:
-    """Take back a tag from the moment of its fact on, as often as it was said since then."""
+    """Remove a tag from the moment of its fact on, for each time that it was stated since."""
     tag = fact.properties["tag"]
     own = [one for one in changes_of(entity) if one.tag == tag]
     at = next((n for n, one in enumerate(own) if together(one.moment, fact.moment)), None)
@@ -274,7 +272,7 @@ async def _never_held(
 
 
 def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
-    """The facts that entries make, or let hold again, which state the tag."""
+    """Return the facts stating the tag that the entries create or restore."""
     for entry in entries:
         thing: object = entry.thing if isinstance(entry, Made) else None
         if isinstance(entry, FactResumed):
@@ -286,9 +284,9 @@ def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterat
 async def retcon_relation(
     canon: Canon, caller: Caller, relation_id: str, *, reason: str
 ) -> Receipt:
-    """Retcon the relation; its line is what it is without it.
+    """Retcon the relation; its line is computed without it.
 
-    What it had taken the place of holds on, until its own successor took over.
+    Relations that it superseded hold again until its successor begins.
 
     Raises:
         NotFound: `relation.unknown`.
@@ -322,7 +320,7 @@ async def retcon_relation(
 def _without(
     view: SliceView, new_id: NewId, backing: Backing, relation: Relation
 ) -> tuple[Entry, ...]:
-    """What becomes of the others that it stood in one line with, and of what it had ended."""
+    """Return the changes to the other relations of its line, and to those that it ended."""
     start, end = (view.entity(Reference(one)) for one in (relation.from_id, relation.to_id))
     if start is None or end is None:
         return ()
@@ -336,7 +334,7 @@ def _without(
 
 
 async def _as_before(canon: Canon, entry: Entry, audience: Audience) -> Entry:
-    """The entry; what had been over before they knew what followed it is over again."""
+    """Return the entry; a relation that an audience saw end before ends at that time again."""
     if not isinstance(entry, RelationResumed):
         return entry
     known, viewer = canon.store_of_all.state, viewer_of(audience)
@@ -355,7 +353,7 @@ async def _as_before(canon: Canon, entry: Entry, audience: Audience) -> Entry:
 
 
 def _joined(relation: Relation, before: Iterator[Relation]) -> Iterator[Entry]:
-    """What it had ended elsewhere, as a part that changes hands ends what the giver had."""
+    """Restore a relation outside its line, such as the giver's amount in a transfer."""
     for old in before:
         if relation.superseded_by is None:
             yield RelationResumed(relation_id=old.id, fallen=relation.id)

@@ -1,4 +1,4 @@
-"""Commands on sources: create them, ingest texts and import documents."""
+"""Create sources, ingest texts and import documents."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ PAGES_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSource:
-    """A document by its title and edition; `doc_id` is the caller's own name for it."""
+    """A document by title and edition; `doc_id` is the caller's own id for it."""
 
     space: SpaceId
     doc_id: str
@@ -56,7 +56,7 @@ class NewSource:
 
 
 async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt:
-    """Register the source; that the caller's name for it is taken earns a warning.
+    """Create the source; a `doc_id` that is taken causes a warning.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -83,23 +83,22 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
     return await commit_change(canon, caller, new.space, prepare)
 
 
-# Ingest a source: read its document, cut it into snippets, and keep those that are not there yet.
+# Ingest a source: read its document, cut it into snippets, and store the missing ones.
 #
-# A snippet's id follows from its source, the document's text and its place, so that the same
-# document adds nothing, whoever brings it and in which file; an interrupted ingestion goes on when
-# repeated.
+# A snippet's id derives from its source, the document's text and its place. The same document adds
+# nothing, in any file, and a repeated ingestion continues after an interruption.
 
 SNIPPETS_PER_COMMIT: Final = 250
 SNIPPETS_MAX: Final = 20_000
 """The most snippets of one document."""
 
 _TITLED: Final = " > "
-"""Stands between a document's title and a section's, as between headings."""
+"""The separator between a document's title and a section's, as between headings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """What became of a document: its snippets have the indexes from `first` on."""
+    """The result of an ingestion: the document's snippets have the indexes from `first` on."""
 
     source: SourceDraft
     first: int
@@ -116,14 +115,14 @@ async def ingest_source(
     *,
     title: str | None = None,
 ) -> Ingested:
-    """Keep the document's snippets, at the end of those that the source has already.
+    """Append the document's snippets to those of the source.
 
-    `title` tells the document from the source's others.
+    `title` distinguishes the document from others of the source.
 
     Raises:
         NotFound: `source.unknown`.
-        InvalidInput: as the reader of documents says, or `document.too-large`.
-        Unavailable: `document.too-slow`, or as commits say; repeat the request to go on.
+        InvalidInput: as the document reader, or `document.too-large`.
+        Unavailable: `document.too-slow`, or as a commit; repeat the request to continue.
     """
     source = await require(canon, caller, Source, source_id)
     excerpts = await excerpts_of(canon, await canon.reader.read(data, kind))
@@ -131,13 +130,13 @@ async def ingest_source(
 
 
 async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
-    """The excerpts of a document that was read.
+    """Cut the parts of a document into excerpts.
 
     Raises:
         InvalidInput: `document.too-large`.
     """
     how = Cut(characters=canon.policy.limits.snippet)
-    # A book takes a second, in which others want to be served.
+    # Cutting a book takes a second, which would block other calls.
     excerpts = await asyncio.to_thread(lambda: tuple(cut(parts, how)))
     if len(excerpts) > SNIPPETS_MAX:
         message = f"The document makes more than {SNIPPETS_MAX} snippets. Split it into files."
@@ -153,7 +152,7 @@ async def ingest_excerpts(
     *,
     title: str | None = None,
 ) -> Ingested:
-    """The same as `ingest_source` for a document that was cut already."""
+    """Ingest a document that was already cut, like `ingest_source`."""
     ingestion = _Ingestion(
         canon=canon,
         caller=caller,
@@ -167,16 +166,16 @@ async def ingest_excerpts(
 async def source_holding(
     canon: Canon, sources: Sequence[Source], excerpts: Sequence[Excerpt]
 ) -> Source | None:
-    """The first of `sources` that has this very document, whole or as far as it was ingested."""
+    """Return the first of `sources` that contains this document, completely or in part."""
     digest = digest_of(excerpts)
-    last = str(len(excerpts) - 1)  # what is ingested first
+    last = str(len(excerpts) - 1)  # the first one to be stored
     named = {derived_id(_root(source, digest), last): source for source in sources}
     known = await canon.within(*{each.space for each in sources}).things(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
 
 
 def digest_of(excerpts: Sequence[Excerpt]) -> str:
-    """What tells a document from all others, however its text came."""
+    """Return a digest of a document's text, whatever its file."""
     return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
 
 
@@ -187,7 +186,7 @@ def _root(source: SourceDraft, digest: str) -> CommitId:
 def _snippets(
     source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
 ) -> tuple[SnippetDraft, ...]:
-    """The snippets with their places in the document, not yet in the source."""
+    """Return the snippets with their places in the document, before those in the source."""
     root = _root(source, digest_of(excerpts))
     return tuple(
         SnippetDraft(
@@ -205,10 +204,9 @@ def _snippets(
 
 @dataclass(slots=True, kw_only=True)
 class _Ingestion:
-    """One document on its way; `first` is its place in the source, once that is known.
+    """The ingestion of one document; `first` is its place in the source, once known.
 
-    The last batch goes first: with the highest index in the source, nobody else takes the ones
-    below it.
+    The last batch is written first: its highest index reserves the ones below it.
     """
 
     canon: Canon
@@ -218,7 +216,7 @@ class _Ingestion:
     first: int | None = None
 
     async def run(self) -> int:
-        """How many snippets were added."""
+        """Store the document; return the number of added snippets."""
         total, done, added = len(self.snippets), 0, 0
         await self._look()
         for number, batch in reversed(tuple(enumerate(self._batches()))):
@@ -232,7 +230,7 @@ class _Ingestion:
         return [self.snippets[start : start + SNIPPETS_PER_COMMIT] for start in starts]
 
     async def _look(self) -> None:
-        """Find the place that an earlier run has given to the document."""
+        """Find the place that an earlier run gave to the document."""
         for batch in self._batches():
             if self.first is None:
                 known = await self.canon.within(self.source.space).things(each.id for each in batch)
@@ -263,7 +261,7 @@ class _Ingestion:
 
 
 def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
-    """Where the document begins in the source, if one of its snippets is there; not an erased."""
+    """Return the document's first index if one of its snippets exists and is not erased."""
     for each in batch:
         found = known.get(each.id)
         if isinstance(found, Snippet):
@@ -271,18 +269,18 @@ def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | N
     return None
 
 
-# Import documents: each a source of a universe, and its text as snippets.
+# Import documents: each becomes a source of a universe with snippets.
 #
-# A name is no identity: every second folder has a `rules.md`. A document is known by the id that it
-# is given, else by its content, else by where it lies.
+# A name does not identify a document, because each second folder has a `rules.md`. A document is
+# identified by its given id, else by its content, else by its path.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDocument:
-    """A file: `place` tells apart where files lie, and `folder` is the name of the folder.
+    """A file: `place` distinguishes equal names, and `folder` is the folder's name.
 
-    With a `doc_id` it is a document, or a new edition of one, that goes by this id. What is for
-    another `audience` is another document, although it says the same.
+    A `doc_id` identifies the document across its editions. The same text for another `audience` is
+    another document.
     """
 
     name: str
@@ -298,7 +296,7 @@ class GivenDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedDocument:
-    """What became of one file: its snippets have the indexes from `first` on."""
+    """The result for one file: its snippets have the indexes from `first` on."""
 
     name: str
     universe_id: str
@@ -319,16 +317,15 @@ async def import_document(
     source_type: SourceType,
     level: CanonLevel,
 ) -> ImportedDocument:
-    """Ingest the document into its source, which is made where it is missing.
+    """Ingest the document into its source, which is created if it is missing.
 
-    That is the source with the id that was given; or the one that has the very same text already;
-    or the one that the file's earlier edition went into, if it lies where that lay. The document
-    is read before anything is written: to a `space` that is there, or else to the `universe` of
-    that name, which is opened where it is missing.
+    The source is the one with the given id, else one with the same text, else the source of the
+    file's earlier edition at the same path. The document is read before anything is written: to the
+    existing `space`, else to the `universe` of that name, which is created if missing.
 
     Raises:
         NotFound: `universe.unknown`.
-        CanonryError: as the steps that it consists of; run it again to go on.
+        CanonryError: as its steps; run it again to continue.
     """
     if space is not None:
         await require_universe(canon, caller, space)
@@ -371,10 +368,10 @@ async def import_document(
 def _making(
     caller: Caller, given: GivenDocument, excerpts: Sequence[Excerpt], source_type: SourceType
 ) -> Caller:
-    """The caller for the step that makes the source.
+    """Derive the caller for the step that creates the source.
 
-    A document with an id of its own, and one that is told without a key, are known by themselves,
-    so that two calls at once make one source of it, whatever else each of them asks for.
+    The step is keyed by the document if it has an id or the call has no key, so that two calls at
+    once create one source.
     """
     if caller.idempotency_key is not None and given.doc_id is None:
         return step(caller, "source")
@@ -386,7 +383,7 @@ def _making(
 async def _source_among(
     canon: Canon, known: Sequence[Source], given: GivenDocument, excerpts: Sequence[Excerpt]
 ) -> SourceDraft | None:
-    """The oldest of the known sources that this is a document of."""
+    """Return the oldest known source of this document."""
     if given.doc_id is not None:
         return next((each for each in known if each.doc_id == given.doc_id), None)
     same = await source_holding(canon, known, excerpts)
@@ -396,7 +393,7 @@ async def _source_among(
 
 
 def _free_id(given: GivenDocument, known: Sequence[Source]) -> str:
-    """An id that no source has: the name, where it is taken with more of where the file lies."""
+    """Return an unused id: the name, extended with as much of the path as is needed."""
     taken = {each.doc_id for each in known}
     longer = f"{given.folder}/{given.name}" if given.folder else given.name
     possible = [name for name in (given.doc_id, given.name, longer) if name is not None]

@@ -1,4 +1,4 @@
-"""Commands on universes: create one, declare its calendar, look after what it holds."""
+"""Create universes, declare calendars, and propose maintenance of their content."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,11 +73,11 @@ async def create_universe(
     properties: Mapping[str, Any],
     parent: str | None = None,
 ) -> Receipt:
-    """Open a space; a retry with the same idempotency key finds the one that it opened.
+    """Create a space; a retry with the same idempotency key returns the first one.
 
     Raises:
         InvalidInput: as `read_calendar`, for the property `calendar`.
-        NotAllowed: `space.bound`, the caller may see given universes only and would lose this one.
+        NotAllowed: `space.bound`, the caller may use granted universes only.
         NotFound: `multiverse.unknown`.
     """
     if CALENDAR in properties:
@@ -106,7 +106,7 @@ async def create_universe(
 
 
 def space_opened_by(canon: Canon, caller: Caller) -> SpaceId:
-    """The id of the space that this request opens; a new one each time where it has no key."""
+    """Return the id of the space that this request creates; random without an idempotency key."""
     key = caller.idempotency_key
     if key is None:
         return SpaceId(canon.identities.fresh())
@@ -114,7 +114,7 @@ def space_opened_by(canon: Canon, caller: Caller) -> SpaceId:
 
 
 async def universe_named(canon: Canon, caller: Caller, name: str, *, description: str) -> SpaceId:
-    """The universe of that name, the oldest if there are several; made if there is none."""
+    """Return the oldest universe of that name; create one if there is none."""
     universes = partial(canon.state.spaces, kind=SpaceKind.UNIVERSE, parent=None)
     async for space in every_item(universes):
         if normalised_name(space.name) == normalised_name(name):
@@ -133,7 +133,7 @@ async def universe_named(canon: Canon, caller: Caller, name: str, *, description
 async def declare_calendar(
     canon: Canon, caller: Caller, universe_id: str, declared: Mapping[str, Any] | None
 ) -> Receipt:
-    """Give the universe this calendar, or with None the Gregorian one.
+    """Set the universe's calendar; None sets the Gregorian one.
 
     Raises:
         InvalidInput: as `read_calendar`.
@@ -161,18 +161,16 @@ async def declare_calendar(
     return await commit_change(canon, caller, space, prepare)
 
 
-# Upkeep: merges, retcons and corrections that somebody asks for, and who decides carries out.
-#
-# What is asked for waits as a proposal with its evidence; accepting it does it.
+# Maintenance: proposed merges, retcons and corrections, executed on acceptance.
 
 RULE: Final = "keeper:upkeep"
-"""The rule that such a decision names: who decides has carried it out."""
+"""The rule of such a decision: the judge has executed the change."""
 _LOWER: Final = frozenset({Authority.PLAYER, Authority.SYSTEM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepAsked:
-    """What somebody asks for, why, on which evidence and by whose word."""
+    """A proposed change, its reason, evidence and authority."""
 
     upkeep: UpkeepAct
     reason: str
@@ -183,7 +181,7 @@ class UpkeepAsked:
 async def ask_upkeep(
     canon: Canon, caller: Caller, universe_id: str, asked: Sequence[UpkeepAsked]
 ) -> Sequence[ProposalId]:
-    """Keep what is asked for as proposals, in one commit; the ids are in the same order.
+    """Stage the changes as proposals in one commit; the ids are in the same order.
 
     Raises:
         CanonryError: as `require_possible`; NotFound: `evidence.unknown`.
@@ -222,11 +220,11 @@ async def ask_upkeep(
 async def require_possible(
     canon: Canon, caller: Caller, space: SpaceId, asked: UpkeepAct
 ) -> frozenset[str]:
-    """The keys of what it is about, all of which stand in this space.
+    """Refuse changes of unknown or retconned items; return the keys of the items.
 
     Raises:
         NotFound: `entity.unknown` or `thing.unknown`.
-        Conflict: `<kind>.retconned`, `space.foreign`, or as a merge is refused.
+        Conflict: `<kind>.retconned`, `space.foreign`, or as for a merge.
     """
     match asked:
         case Merging():
@@ -243,13 +241,13 @@ async def require_possible(
 
 
 async def accept_upkeep(canon: Canon, caller: Caller, proposal_id: str, reason: str) -> str:
-    """Do what a pending proposal asks for, by the word of who decides; the id of what it is about.
+    """Execute a pending proposal on the judge's authority; return the id of the changed item.
 
-    What is so already, as after an interruption, is not done again.
+    Changes that already hold, as after an interruption, are not repeated.
 
     Raises:
         NotFound: `proposal.unknown`.
-        Conflict: `proposal.decided`, or as entities are merged or updated, or things retconned.
+        Conflict: `proposal.decided`, or as for merges, updates and retcons.
     """
     proposal = await require(canon, caller, Proposal, proposal_id)
 

@@ -1,1 +1,1 @@
-"""What the canon asks of readers of documents."""
+"""Ports for readers of documents."""

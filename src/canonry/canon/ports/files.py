@@ -1,4 +1,4 @@
-"""Files: their kinds, what a reading of one holds, and the port of document readers."""
+"""File types, the content of a read file, and the port of document readers."""
 
 import re
 from abc import abstractmethod
@@ -10,16 +10,16 @@ from typing import Any, Final, Protocol
 from canonry.language.texts.sentences import Box, DocumentType, Part
 
 FILE_BYTES_MAX: Final = 52_428_800
-"""The largest file that is taken; one byte more is refused."""
+"""The size of the largest accepted file."""
 
 _CHARSET: Final = re.compile(r";\s*charset=\"?([\w.-]{1,40})\"?", re.IGNORECASE)
 
 Cell = str | int | float | bool | None
-"""What stands in a cell of a table, with its type where the file has types; dates as ISO 8601."""
+"""A value in a table cell, typed if the file has types; dates are ISO 8601 texts."""
 
 
 class FileType(StrEnum):
-    """The kinds of files that are taken, by the media type under which they are kept."""
+    """The accepted file types, by the media type under which they are stored."""
 
     PDF = "application/pdf"
     MARKDOWN = "text/markdown"
@@ -56,12 +56,12 @@ class FileType(StrEnum):
 
     @property
     def is_image(self) -> bool:
-        """Whether its text has to be recognised."""
+        """Tell whether reading it needs text recognition."""
         return self.value.startswith("image/")
 
     @property
     def is_data(self) -> bool:
-        """Whether all that it says becomes records, so that no text is left to be searched."""
+        """Tell whether its whole content becomes records, without text to search."""
         return self in _DATA
 
 
@@ -76,7 +76,7 @@ _DATA: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileHint:
-    """What its bringer says of a file; the content decides, and this only where that is open.
+    """The caller's description of a file; it matters only if the content is ambiguous.
 
     `mime_type` may name a charset, as in `text/csv; charset=windows-1252`.
     """
@@ -86,21 +86,21 @@ class FileHint:
 
     @property
     def media(self) -> str:
-        """The media type alone, in lower case."""
+        """Return the media type without parameters, in lower case."""
         return self.mime_type.partition(";")[0].strip().lower()
 
     @property
     def charset(self) -> str | None:
-        """The charset, if one is named."""
+        """Return the charset, or None."""
         found = _CHARSET.search(self.mime_type)
         return found[1].lower() if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows as they stand in the file; rows may differ in length.
+    """Rows of a file; rows may differ in length.
 
-    `lines` has the line on which each begins, where the file has lines.
+    `lines` has the line number of each row, if the file has lines.
     """
 
     rows: tuple[tuple[Cell, ...], ...]
@@ -110,10 +110,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Named values that stand together: an object, a card, a calendar entry, a message's head.
+    """Named values of one object, card, calendar entry or message header.
 
-    `kind` says what the file calls it: `object`, `vcard`, `vevent`, `vtodo`, `message`,
-    `invoice`.
+    `kind` is the file's own word: `object`, `vcard`, `vevent`, `vtodo`, `message`, `invoice`.
     """
 
     kind: str
@@ -122,7 +121,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A file within a file; `record` is the place of the record that it belongs to, if any."""
+    """A file within a file; `record` is the index of its record, if any."""
 
     data: bytes = field(repr=False)
     hint: FileHint
@@ -131,13 +130,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a file; `differs` when its content is not what its bringer said.
+    """The content of a file; `differs` if it contradicts the caller's media type.
 
-    `layout` is the text again where a file has pages, with blanks for gaps, so that what stands
-    below each other does so in it too.
+    `layout` is the text of a paged file with blanks for gaps, so that columns stay aligned.
 
-    `members` are the files that come within it, such as those attached to a message; they are
-    not read with it, as each is a source of its own.
+    `members` are contained files, such as attachments of a message. They are not read with it,
+    because each becomes its own source.
     """
 
     kind: FileType
@@ -152,16 +150,16 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """All text in reading order."""
+        """Return all text in reading order."""
         return "\n".join(part.text for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
-    """How large a document may be, and how long reading it may take.
+    """Limits on the size of a document and on the time to read it.
 
-    `bytes` bounds what is read as a document and `file_bytes` what is read as a file; `inflated`
-    bounds what a compressed file may unpack to, and `cells` what its tables may hold.
+    `bytes` limits a document and `file_bytes` a file; `inflated` limits the unpacked size of a
+    compressed file, and `cells` the cells of its tables.
     """
 
     bytes: int = 32 * 1024 * 1024
@@ -175,51 +173,50 @@ class DocumentLimits:
 
 
 class DocumentReader(Protocol):
-    """Reads documents and files; one that takes too long or too much is refused."""
+    """Reads documents and files; stops at the limits of time and size."""
 
     @abstractmethod
     async def read(
         self, data: bytes, kind: DocumentType, *, charset: str | None = None
     ) -> Sequence[Part]:
-        """The parts in reading order: the pages of a PDF, the sections of Markdown.
+        """Return the parts in reading order: the pages of a PDF, the sections of Markdown.
 
-        A text is decoded by its byte order mark, else by `charset`, else as UTF-8, and never by a
-        guess. No part holds a NUL or half a surrogate pair, and at least one says something.
+        A text is decoded by its byte order mark, else by `charset`, else as UTF-8; the charset is
+        never guessed. No part contains a NUL or a lone surrogate, and at least one has text.
 
         Raises:
-            InvalidInput: `document.empty`, there is no text in it; `document.not-text`, it holds
-                NUL; `document.encoding`, it is not in that encoding; `document.damaged`;
-                `document.encrypted`; `document.too-large`, with `limit`.
+            InvalidInput: `document.empty`, without text; `document.not-text`, with NUL;
+                `document.encoding`, not in that charset; `document.damaged`; `document.encrypted`;
+                `document.too-large`, with `limit`.
             Unavailable: `document.too-slow`, reading was stopped.
         """
 
     @abstractmethod
     def kind_of(self, data: bytes, hint: FileHint) -> FileType:
-        """What a file is, by its content; `hint` chooses where several kinds look alike.
+        """Return the type of a file by its content; `hint` decides between similar types.
 
         Raises:
-            InvalidInput: `document.unsupported`, no kind that is taken; `document.empty`.
+            InvalidInput: `document.unsupported`, not an accepted type; `document.empty`.
         """
 
     @abstractmethod
     async def examine(self, data: bytes, hint: FileHint) -> Reading:
-        """Everything in a file: its text, tables and records.
+        """Return everything in a file: text, tables, records and unread contained files.
 
-        A file without text, such as a photograph of nothing, gives a reading without parts. What
-        charset a text is in that names none is told by its letters alone, with a note. Files
-        within the file come with it as they are.
+        A file without text, such as a photograph, gives a reading without parts. A text without a
+        declared charset gets a detected one, with a note.
 
         Raises:
-            InvalidInput: as `kind_of` and `read` say; `document.bomb`, it unpacks to too much;
-                `document.no-recogniser`, an image where no recogniser of text is installed.
+            InvalidInput: as `kind_of` and `read`; `document.bomb`, it unpacks to too much;
+                `document.no-recogniser`, an image without an installed text recogniser.
             Unavailable: `document.too-slow` or `document.no-reader`.
         """
 
     @abstractmethod
     async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
-        """A page of a PDF, counted from 1, as PNG of at most four million points.
+        """Return a page of a PDF, counted from 1, as PNG of at most four million pixels.
 
-        `boxes` are marked in it as a text is by a pen.
+        `boxes` are highlighted in it.
 
         Raises:
             InvalidInput: `document.no-page`, or it is no PDF; `document.damaged`,
