@@ -81,7 +81,7 @@ def test_an_unknown_name_is_refused_with_what_is_called_nearly_so(store: Path) -
     done = on(store, "why", "Torin")
 
     assert done.returncode == 3
-    assert "did you mean Thorin?" in done.stderr
+    assert "Did you mean Thorin?" in done.stderr
 
 
 def test_what_happened_why_and_when_it_was_written(store: Path) -> None:

@@ -179,7 +179,7 @@ def test_d16_an_unknown_key_is_refused_with_the_nearest_known_one(
 
     assert refusal.value.code == "content.unknown-key"
     assert (refusal.value.details["path"], refusal.value.details.get("nearest")) == (path, nearest)
-    assert nearest is None or f"did you mean {nearest}?" in refusal.value.message
+    assert nearest is None or f"Did you mean {nearest}?" in refusal.value.message
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 
 def test_who_may_see_no_space_is_told_whom_to_ask() -> None:
-    with pytest.raises(NotFound, match="ask the operator"):
+    with pytest.raises(NotFound, match="Ask the operator"):
         _only(())
 
 

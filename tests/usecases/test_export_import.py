@@ -108,7 +108,7 @@ async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, 
     lines = damaged(await exported(await a_world()), number, old, new)
     copy = compose_memory()
 
-    with pytest.raises(InvalidInput, match=f"line {number} ") as caught:
+    with pytest.raises(InvalidInput, match=f"Line {number} ") as caught:
         await imported(copy.ledger, lines)
 
     assert caught.value.code == "import.damaged"
@@ -143,7 +143,7 @@ async def test_lines_after_the_manifest_are_refused() -> None:
 async def test_a_newer_format_is_refused_as_such() -> None:
     lines = damaged(await exported(await a_world()), 1, b'"version":1', b'"version":2')
 
-    with pytest.raises(InvalidInput, match="newer one"):
+    with pytest.raises(InvalidInput, match="newer Canonry"):
         await imported(compose_memory().ledger, lines)
 
 
@@ -152,7 +152,7 @@ async def test_another_past_is_refused_and_nothing_is_written() -> None:
     other = await a_world(names=("North", "Elsewhere"))
     before = await exported(other)
 
-    with pytest.raises(Conflict, match="another way"):
+    with pytest.raises(Conflict, match="another history"):
         await imported(other.ledger, lines)
 
     assert await exported(other) == before

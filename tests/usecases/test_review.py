@@ -36,7 +36,7 @@ async def test_d13_what_needs_review_says_why_in_the_log_and_stays_pending() -> 
 
     assert (verdict.status, verdict.needs_review) == (PENDING, True)
     assert verdict.rule == "gate:state-tags-exclusive"
-    assert verdict.rationale.startswith("needs review: the word of player")
+    assert verdict.rationale.startswith("needs review: the authority player")
     (conflict,) = verdict.graded
     assert conflict.grade is Grade.CONTRADICTION
     assert conflict.reason in verdict.rationale

@@ -151,7 +151,7 @@ async def test_of_very_many_effects_the_walk_stops_with_a_reason(effects: int) -
     )
 
     assert (verdict.status is REJECTED) == (effects > 500)
-    assert ("name nearer effects" in verdict.rationale) == (effects > 500)
+    assert ("name closer effects" in verdict.rationale) == (effects > 500)
 
 
 async def test_an_effect_that_is_reached_twice_is_no_ring() -> None:

@@ -29,7 +29,7 @@ async def test_ambiguity_answers_with_the_candidates_and_never_guesses() -> None
     assert error["details"]["reason"] == "name.ambiguous"
     assert len(error["details"]["candidates"]) == 2
     assert "Brand One (object " in error["details"]["candidates"][0]
-    assert "did you mean Odo Brand?" in unknown["message"]
+    assert "Did you mean Odo Brand?" in unknown["message"]
     assert (await desk.refused("get", of="x"))["details"]["reason"] == "name.unknown"
     assert (await desk.refused("get", of="ffffffff-0000-4000-8000-00000000dead"))[
         "code"
@@ -43,7 +43,7 @@ async def test_a_thing_of_another_kind_is_told_apart() -> None:
 
     error = await desk.refused("find", about=book)
 
-    assert error["message"] == "/about names a source; name a entity"
+    assert error["message"] == "/about must name an entity, but names a source."
 
 
 async def test_a_new_entity_goes_by_a_word_of_its_name_in_the_claims_beside_it() -> None:

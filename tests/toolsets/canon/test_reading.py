@@ -158,7 +158,7 @@ async def test_the_only_space_is_meant_and_of_several_one_is_named() -> None:
         "Saltmarsh",
     ]
     assert len(begun["details"]["candidates"]) == 2
-    assert "did you mean Saltmere?" in unknown["message"]
+    assert "Did you mean Saltmere?" in unknown["message"]
     assert by_name == by_id
     assert (await named.call("find", text="light")) == by_id
     assert (await desk.call("get", of=second))["name"] == "Saltmarsh"

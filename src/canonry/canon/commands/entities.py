@@ -102,7 +102,7 @@ async def create_entity(
             told.append(f"Entities of this type and name already exist: {ids}.")
         if twins:
             ids = ", ".join(entity.id for entity in twins)
-            told.append(f"Entities with a look-alike name already exist: {ids}.")
+            told.append(f"Entities with names that look the same already exist: {ids}.")
         return Change(entries=entries, reads=reads, warnings=tuple(told), audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)

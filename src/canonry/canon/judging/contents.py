@@ -135,10 +135,10 @@ class ContentShape:
             what = f"{self.type}{within}"
             near = get_close_matches(name.casefold(), known, n=1, cutoff=_NEAR)
             if not near:  # what is like no name of ours may be anything, so it is not repeated
-                message = f"{path} has a member that a {what} cannot have. Leave it out."
+                message = f"{path} has a member that {what} does not have. Leave it out."
                 raise InvalidInput("content.unknown-key", message, path=path)
             where, meant = f"{path}/{name}", known[near[0]]
-            message = f"{where} is no member of a {what}. Did you mean {meant}?"
+            message = f"{where} is no member of {what}. Did you mean {meant}?"
             raise InvalidInput("content.unknown-key", message, path=where, nearest=meant)
 
 

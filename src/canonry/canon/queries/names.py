@@ -65,7 +65,7 @@ async def find_named(
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:
         if kinds and not isinstance(by_id, tuple(kinds)):
-            message = f"{path} names a {THING_KINDS[type(by_id)]}. Name {_either(kinds)}."
+            message = f"{path} must name {_either(kinds)}, but names {_kind(type(by_id))}."
             raise InvalidInput("name.other-kind", message, path=path)
         return by_id
     found = [] if is_uuid(named) else await _called(canon, space, named, kinds)
@@ -232,7 +232,12 @@ def _asks(kinds: Sequence[type], kind: type) -> bool:
 
 
 def _either(kinds: Iterable[type]) -> str:
-    return " or ".join(f"a {THING_KINDS[kind]}" for kind in kinds)
+    return " or ".join(map(_kind, kinds))
+
+
+def _kind(kind: type) -> str:
+    name = THING_KINDS[kind]
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
 # Find the entities that a text mentions.
