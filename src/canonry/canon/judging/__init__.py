@@ -1,1 +1,1 @@
-"""What gates look at: a proposal as a candidate, what it says, and the slice of canon it meets."""
+"""Input of the gates: candidates, their parsed contents, and slices of the canon."""

@@ -1,4 +1,4 @@
-"""Candidates: proposals as the gates read them, and the order in which they are judged."""
+"""Candidates: parsed proposals, and the order in which they are judged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ Declared: TypeAlias = Mapping[Reference, ProposalId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A content that cannot be read as one of its type, and why."""
+    """A content that cannot be parsed, and the reason."""
 
     reason: str
     path: str
@@ -38,9 +38,9 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A proposal with its content read; names that the scene declares are replaced by proposals.
+    """A proposal with parsed content; declared names are replaced by their proposals.
 
-    `declared` are those names, where the proposal itself declares one of an entity.
+    `declared` holds those names if the proposal declares the name of an entity itself.
     """
 
     proposal: Proposal
@@ -48,12 +48,12 @@ class Candidate:
     scene: Scene | None
     declared: Declared = field(default_factory=dict)
     moment: Moment = field(init=False)
-    """When it happens, for comparing."""
+    """The moment of the content, for comparison."""
     evidence: tuple[Evidence, ...] = field(init=False)
-    """All evidence of the proposal: what it cites, its turn and its scene."""
+    """All evidence of the proposal: its citations, its turn and its scene."""
 
     def __post_init__(self) -> None:
-        """Take the time of the content, else that of its scene; gather the evidence."""
+        """Use the time of the content, else of its scene, and collect the evidence."""
         own, scene, proposal = time_of(self.content), self.scene, self.proposal
         at = own if own is not None or scene is None else scene.time_ref
         place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
@@ -67,17 +67,17 @@ class Candidate:
 
     @property
     def at(self) -> Instant | None:
-        """The time in the world."""
+        """Return the time in the world."""
         return self.moment.at
 
     @property
     def place(self) -> StoryPlace:
-        """Where in the stories it was told."""
+        """Return the position in the stories."""
         return self.moment.place
 
 
 def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) -> Candidate:
-    """The candidate that `proposal` is."""
+    """Parse a proposal into a candidate."""
     content: Content | Unreadable
     try:
         content = linked(read_content(proposal.type, proposal.content, limits=UNLIMITED), declared)
@@ -89,7 +89,7 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
 
 
 def time_of(content: Content | Unreadable) -> Instant | None:
-    """The time that the content states itself; None where it states none."""
+    """Return the content's own time, or None."""
     match content:
         case EventContent() | FactContent() | StateChangeContent():
             return content.time_ref
@@ -100,7 +100,7 @@ def time_of(content: Content | Unreadable) -> Instant | None:
 
 
 def linked(content: Content, declared: Declared) -> Content:
-    """The content, with names that proposals declare replaced by references to those proposals."""
+    """Replace declared names in the content by references to their proposals."""
     if not declared:
         return content
 
@@ -141,10 +141,10 @@ def linked(content: Content, declared: Declared) -> Content:
             )
 
 
-# Ordering: the order in which the proposals of a scene are judged, each after what it depends on.
+# Ordering: each proposal of a scene is judged after those that it depends on.
 #
 # Entities come before relations, state changes, events and facts, and a proposal after those that
-# it names. Among the rest the world's time decides, then the turn, then the time of proposing.
+# it refers to. The rest is sorted by story time, then turn, then time of proposing.
 
 TYPE_ORDER: Final = {
     ProposalType.ENTITY: 0,
@@ -157,7 +157,7 @@ _AFTER_ALL_TURNS: Final = 2**62
 
 
 def declared_names(proposals: Iterable[Proposal]) -> Declared:
-    """The names that proposals of entities declare; of two proposals the older one has it."""
+    """Map declared names to their proposals; the older of two proposals keeps the name."""
     names: dict[Reference, ProposalId] = {}
     for proposal in sorted(proposals, key=lambda p: (p.created_at, p.id)):
         ref = proposal.content.get("ref")
@@ -167,7 +167,7 @@ def declared_names(proposals: Iterable[Proposal]) -> Declared:
 
 
 def dependencies_of(candidate: Candidate) -> frozenset[ProposalId]:
-    """The proposals that a candidate names."""
+    """Return the proposals that a candidate refers to."""
     if isinstance(candidate.content, Unreadable):
         return frozenset()
     return frozenset(
@@ -178,7 +178,7 @@ def dependencies_of(candidate: Candidate) -> frozenset[ProposalId]:
 
 
 def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
-    """The candidates in the order of judging; those that name each other in a circle come last."""
+    """Return the candidates in the order of judging; cyclic dependencies come last."""
     by_id = {candidate.proposal.id: candidate for candidate in candidates}
     waits = {one: set(dependencies_of(c) & by_id.keys()) for one, c in by_id.items()}
     needed_by: dict[ProposalId, list[ProposalId]] = {one: [] for one in by_id}

@@ -1,4 +1,4 @@
-"""Contents of proposals: the members that each type has, and how every spelling of them is read."""
+"""Contents of proposals: the members of each type, and the parser for all their spellings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,11 +25,10 @@ from canonry.values.moments import SECOND, Instant, render_instant
 from canonry.values.policy import TextLimits
 from canonry.values.state_tags import normal_tag, normal_tags
 
-# Content shapes: which members the content of each type of proposal has, declared once.
+# Content shapes: the members of each type of proposal, declared once.
 #
-# From this table come the reading of contents, what the tools, the resource and the reference say
-# of them, and the words of every refusal. A member comes under its own name or under one of its
-# aliases.
+# The parser, the tool descriptions, the resource, the reference and the errors all derive from this
+# table. A member is given under its name or one of its aliases.
 
 DURATION_MAX: Final = 10**12
 SEVERITY_MAX: Final = 10
@@ -37,7 +36,7 @@ _NEAR: Final = 0.6
 
 
 class Holding(Enum):
-    """The values of a member: in words, and as a JSON schema."""
+    """The values of a member, in words and as a JSON schema."""
 
     TEXT = ("a text", {"type": "string"})
     TEXTS = ("a list of texts", {"type": "array", "items": {"type": "string"}})
@@ -63,14 +62,14 @@ class Holding(Enum):
     ACTION = ("add or remove, or true or false", {"type": ["string", "boolean"]})
 
     def __init__(self, said: str, schema: Mapping[str, Any]) -> None:
-        """Take what the member is apart."""
+        """Unpack the member's tuple."""
         self.said = said
         self.schema = schema
 
 
 @dataclass(frozen=True, slots=True)
 class ContentMember:
-    """One member of a content; `words` where it is one of a closed list."""
+    """One member of a content; `words` lists the values of an enumeration."""
 
     name: str
     kind: Holding
@@ -81,12 +80,12 @@ class ContentMember:
 
     @property
     def said(self) -> str:
-        """The values that it holds, in words."""
+        """Describe the allowed values in words."""
         return f"one of {', '.join(self.words)}" if self.words else self.kind.said
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The values that it holds, as a JSON schema."""
+        """Return the allowed values as a JSON schema."""
         also = f" Also taken as {', '.join(self.aliases)}." if self.aliases else ""
         words = {"enum": list(self.words)} if self.words else {}
         return {**self.kind.schema, **words, "description": self.means + also}
@@ -94,7 +93,7 @@ class ContentMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentShape:
-    """The members of one type of content, those that must be there first."""
+    """The members of one type of content, required ones first."""
 
     type: ProposalType
     members: tuple[ContentMember, ...]
@@ -102,19 +101,19 @@ class ContentShape:
 
     @property
     def aliases(self) -> Mapping[str, tuple[str, ...]]:
-        """The other names of each member."""
+        """Return the aliases of each member."""
         return {one.name: one.aliases for one in self.members}
 
     @property
     def takes(self) -> str:
-        """The members that it takes, as one sentence; required ones are listed apart."""
+        """Describe the members in one sentence, required ones apart."""
         must = [one.name for one in self.members if one.required]
         may = [one.name for one in self.members if not one.required]
         return f"{self.type} takes {', '.join(must)} (required), {', '.join(may)}"
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The members that it takes, as a JSON schema."""
+        """Return the members as a JSON schema."""
         return {
             "type": "object",
             "description": f"{self.takes}.{self.note and ' '}{self.note}",
@@ -123,10 +122,10 @@ class ContentShape:
         }
 
     def require_known(self, names: Iterable[str], path: str, *, within: str = "") -> None:
-        """Refuse members that the type does not have, rather than drop what they say.
+        """Refuse unknown members instead of dropping them.
 
         Raises:
-            InvalidInput: `content.unknown-key`, with the nearest one that it has.
+            InvalidInput: `content.unknown-key`, with the nearest known member.
         """
         known = {alias: one.name for one in self.members for alias in (one.name, *one.aliases)}
         for name in names:
@@ -134,7 +133,7 @@ class ContentShape:
                 continue
             what = f"{self.type}{within}"
             near = get_close_matches(name.casefold(), known, n=1, cutoff=_NEAR)
-            if not near:  # what is like no name of ours may be anything, so it is not repeated
+            if not near:  # an unrelated name may be anything, even a secret, so it is not repeated
                 message = f"{path} has a member that {what} does not have. Leave it out."
                 raise InvalidInput("content.unknown-key", message, path=path)
             where, meant = f"{path}/{name}", known[near[0]]
@@ -340,26 +339,26 @@ TAG_CHANGES: Final = ContentShape(
         one for one in _STATE_CHANGE.members if one.name in {"add", "remove", "tag", "action"}
     ),
 )
-"""The members of `state_tag_changes` of a state change."""
+"""The members of a state change's `state_tag_changes`."""
 
 
 def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
-    """How a content says when, where it does so in words of a calendar."""
+    """Return the content's time if it is given in words of a calendar."""
     members = (one for one in CONTENT_SHAPES[kind].members if one.kind is Holding.TIME)
     names = (name for one in members for name in (one.name, *one.aliases))
     said = next((content[name] for name in names if content.get(name) is not None), None)
     return said if isinstance(said, str) and not is_plain_time(said) else None
 
 
-# Contents: what each type of proposal says, as one value a type whatever spelling it came in.
+# Contents: one typed value for each type of proposal, from any spelling.
 #
-# `normalise` gives the canonical JSON form that proposals are stored with; it is named like the
-# arguments of the tool that would write the same directly. `read_content` reads that form.
+# `normalise` returns the canonical JSON form in which proposals are stored; its names are the
+# arguments of the tool that writes the same directly. `read_content` parses that form.
 
 UNLIMITED: Final = TextLimits(
     name=2**31, description=2**31, statement=2**31, summary=2**31, tag=2**31
 )
-"""For contents that were accepted before, whatever the limits were then."""
+"""Limits for contents that were accepted under earlier limits."""
 
 SEVERITY_DEFAULT: Final = 5
 _LEGACY_CLASSES: Final = {
@@ -374,7 +373,7 @@ _WORD = TypeVar("_WORD", EntityClass, EntityType, FactType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityContent:
-    """A new entity; `ref` is the name by which other proposals of the scene refer to it."""
+    """A new entity; `ref` is its name in other proposals of the scene."""
 
     name: str
     entity_type: EntityType
@@ -399,7 +398,7 @@ class RelationshipContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChangeContent:
-    """Tags that begin and cease to hold for an entity."""
+    """Tags that begin or end for an entity."""
 
     entity: Reference
     add: tuple[str, ...]
@@ -409,10 +408,10 @@ class StateChangeContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventContent:
-    """Something that happened.
+    """An event.
 
-    `actors` did it, `involved` includes them; `causes` are its effects and `caused_by` what
-    brought it about; `location` is where.
+    `actors` did it and are part of `involved`; `causes` are its effects and `caused_by` its causes;
+    `location` is its place.
     """
 
     title: str
@@ -441,14 +440,14 @@ class FactContent:
 
 
 def end_of(start: Instant | None, duration: int | None) -> Instant | None:
-    """The first instant at which what holds so long holds no longer; None: without end."""
+    """Return the instant at which the interval ends; None: without end."""
     return None if start is None or duration is None else Instant(start + duration * SECOND)
 
 
 Content: TypeAlias = (
     EntityContent | RelationshipContent | StateChangeContent | EventContent | FactContent
 )
-"""What a proposal says."""
+"""The content of a proposal."""
 
 
 def normalise(
@@ -458,11 +457,11 @@ def normalise(
     limits: TextLimits | None = None,
     times: ReadTime = plain_time,
 ) -> Mapping[str, Any]:
-    """The canonical JSON form of `content`.
+    """Return the canonical JSON form of `content`.
 
     Raises:
-        InvalidInput: `content.*`, `text.*`, `list.*`, `time.*` or
-            `relation.type-malformed`, with the `path` from `/content` on.
+        InvalidInput: `content.*`, `text.*`, `list.*`, `time.*` or `relation.type-malformed`, with
+            the `path` from `/content` on.
     """
     return render_content(read_content(kind, content, limits=limits, times=times))
 
@@ -474,7 +473,7 @@ def read_content(
     limits: TextLimits | None = None,
     times: ReadTime = plain_time,
 ) -> Content:
-    """What `content` says, in any of the spellings in use.
+    """Parse `content` in any of its spellings.
 
     Raises:
         InvalidInput: as `normalise`.
@@ -490,7 +489,7 @@ def read_content(
 
 
 def references_of(content: Content) -> tuple[Reference, ...]:
-    """Everything that `content` refers to, each once."""
+    """Return all references of `content`, each once."""
     match content:
         case EntityContent():
             found = [content.derives_from]
@@ -506,7 +505,7 @@ def references_of(content: Content) -> tuple[Reference, ...]:
 
 
 def render_content(content: Content) -> Mapping[str, Any]:
-    """The canonical JSON form of a content, without the members that it lacks."""
+    """Return the canonical JSON form without absent members."""
     form: Mapping[str, Any]
     match content:
         case EntityContent():
@@ -625,7 +624,7 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
 
 
 def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tags to add and to remove: as lists, as lists within `changes`, and one tag by name."""
+    """Return the tags to add and to remove, from lists, from `changes`, or from one named tag."""
     adds = {*normal_tags(fields.texts("add", limit=limits.tag))}
     removes = {*normal_tags(fields.texts("remove", limit=limits.tag))}
     name, action = fields.find("action")
@@ -687,7 +686,7 @@ def _actors(fields: Fields) -> tuple[Reference, ...]:
 
 
 def _word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
-    """One word of a closed list, which may be missing."""
+    """Return one optional word of an enumeration."""
     name, value = fields.find(*names)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""Items that proposals tell of: what canon knows of them, and how new ones are made."""
+"""Find known items that a proposal repeats, and create new items."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,16 +32,16 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restated:
-    """Fields of which a value is new, and those of which it takes the place of another one."""
+    """Fields with a new value, and those whose value replaces another."""
 
     fresh: Mapping[str, Any] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
 
 
 def known_as(candidate: Candidate, content: EntityContent, view: SliceView) -> Entity | None:
-    """The oldest entity of canon that has this type, class and name.
+    """Return the oldest canon entity with this type, class and name.
 
-    What another proposal of the scene became is somebody else, where both declare a `ref`.
+    An entity from another proposal of the scene is a different one if both declare a `ref`.
     """
     found = [
         one
@@ -67,7 +67,7 @@ def _taken(candidate: Candidate, content: EntityContent, view: SliceView) -> Ite
 
 
 def restated(content: EntityContent, entity: Entity) -> Restated:
-    """What a content says of an entity beyond what is canon; an empty description says nothing."""
+    """Return the news about an entity; an empty description is none."""
     said = {PROPERTY_PREFIX + name: value for name, value in content.properties.items()}
     held = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
     if content.description.strip():
@@ -90,14 +90,14 @@ def _same(name: str, old: Any, new: Any) -> bool:
     return type(old) is type(new) and bool(old == new)
 
 
-# Retold events: what is told once more in the same words is one event, where its time agrees.
+# Duplicate events: equal words at a matching time describe one event.
 #
-# Told in two scenes and not with one time, it may have happened twice; somebody has to look.
+# Equal words in two scenes with different times may describe two events, so a person decides.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retold:
-    """The event that is told once more, or else those that it may be."""
+    """The duplicated event, or the possible duplicates."""
 
     same: Event | None = None
     perhaps: tuple[Event, ...] = ()
@@ -111,7 +111,7 @@ def retold(
     at: Instant | None,
     scene_id: SceneId | None,
 ) -> Retold:
-    """What canon knows of an event in these words, of exactly these entities."""
+    """Find the event that canon already has in these words, with exactly these entities."""
     title, told = map(normalised_name, (content.title, content.description))
     known = [
         event
@@ -119,7 +119,7 @@ def retold(
         if event.severity == content.severity and normalised_name(event.description) == told
     ]
     for event in known:
-        # Nothing of when and where both were told speaks against it.
+        # Times and places do not exclude a duplicate.
         together = event.scene_id == scene_id or None not in {at, event.time_ref}
         if event.time_ref == at if together else None in {event.scene_id, scene_id}:
             return Retold(same=event)
@@ -129,7 +129,7 @@ def retold(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenTime:
-    """Words that say when, and what they say."""
+    """The words of a time, and the time that they mean."""
 
     words: str
     at: Instant
@@ -137,9 +137,9 @@ class SpokenTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """The support of a new thing: authority, confidence, evidence, where and when it was told.
+    """The support of a new item: authority, confidence, evidence, place and time.
 
-    `audience` is who may know of it; None: whoever may know of the evidence.
+    `audience` may see it; None: the audience of its evidence.
     """
 
     space: SpaceId
@@ -154,7 +154,7 @@ class Backing:
     audience: Audience | None = None
 
     def words_for(self, at: Instant | None) -> str | None:
-        """The words that told this time."""
+        """Return the words that stated this time."""
         told = self.spoken
         return told.words if told is not None and told.at == at else None
 
@@ -172,7 +172,7 @@ def make_entity(
     derives_from: EntityId | None = None,
     observed_at: Instant | None = None,
 ) -> tuple[EntityId, tuple[Entry, ...]]:
-    """The entries that declare an entity and make its first observation."""
+    """Return the entries of a new entity and its first observation."""
     entity_id = EntityId(new_id("entity"))
     fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
     fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
@@ -202,7 +202,7 @@ def make_observation(
     label: str = "observation",
     observed_at: Instant | None = None,
 ) -> Made:
-    """The entry that adds an observation to an entity."""
+    """Return the entry of a new observation of an entity."""
     return Made(thing=_observation(new_id(label), backing, entity_id, fields, observed_at))
 
 
@@ -227,7 +227,7 @@ def _observation(
 
 
 def tag_statement(name: str, tag: str, *, holds: bool) -> str:
-    """The statement of a fact that says that a tag holds, or that it holds no longer."""
+    """Return the statement of a fact that a tag holds or no longer holds."""
     return f"{name} {'is' if holds else 'is no longer'} {tag}"
 
 
@@ -244,7 +244,7 @@ def make_fact(
     replaces: FactId | None = None,
     label: str = "fact",
 ) -> Made:
-    """A fact asserted."""
+    """Return the entry of a new fact."""
     return Made(
         thing=FactDraft(
             id=FactId(new_id(label)),
@@ -280,7 +280,7 @@ def make_event(
     causes: tuple[EventId, ...] = (),
     properties: Mapping[str, Any] | None = None,
 ) -> Made:
-    """An event asserted."""
+    """Return the entry of a new event."""
     return Made(
         thing=EventDraft(
             id=EventId(new_id("event")),
@@ -316,7 +316,7 @@ def make_relation(
     until: Instant | None = None,
     label: str = "relation",
 ) -> Made:
-    """A relation asserted; `until` where its end is known from the beginning."""
+    """Return the entry of a new relation; `until` if its end is already known."""
     return Made(
         thing=RelationDraft(
             id=RelationId(new_id(label)),

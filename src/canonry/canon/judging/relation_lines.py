@@ -1,4 +1,4 @@
-"""Lines of relations: what follows what, how much each says, and the laws against them."""
+"""Lines of successive relations: their order, their quantities, and the axioms that apply."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,55 +19,55 @@ from canonry.values.moments import Instant, Moment, arranged, at_once, moment_of
 from canonry.values.provenance import Authority, CanonLevel, strongest
 from canonry.values.state_tags import excluded_by
 
-# Quantities: how much of a thing its owners have, where that is counted.
+# Quantities: the amounts of an item that its owners have, if it is counted.
 #
-# What is counted can have several owners at once, each with a part; what is not has one.
+# A counted item can have several owners with parts; any other item has one owner.
 
 QUANTITY: Final = "quantity"
 
 
 def counted(properties: Mapping[str, Any]) -> bool:
-    """Whether an ownership says how much."""
+    """Tell whether an ownership has a quantity."""
     value = properties.get(QUANTITY)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def amount_of(relation: Relation) -> Decimal:
-    """How much an ownership says, by the digits that were told; nothing where it says none."""
+    """Return an ownership's quantity from its stated digits; zero without one."""
     return exact(relation.properties[QUANTITY]) if counted(relation.properties) else Decimal()
 
 
 def exact(value: float) -> Decimal:
-    """The number by its shortest digits: a tenth is a tenth."""
+    """Convert by the shortest digits, so that 0.1 is exactly a tenth."""
     return Decimal(str(value))
 
 
 def total_of(relations: Iterable[Relation]) -> Decimal:
-    """What the ownerships come to together."""
+    """Return the sum of the ownerships."""
     return sum(map(amount_of, relations), Decimal())
 
 
 def plain(amount: Decimal) -> int | float:
-    """The number as it is told: whole where it is whole."""
+    """Return the number for replies: an integer if it is whole."""
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
-# Relation lines: the relations that follow each other because only one of them holds at a time.
+# Relation lines: relations that supersede each other because only one holds at a time.
 #
-# A place has another place after it, an owner another owner, an alliance a war. What begins at a
-# moment ends what held until then, and holds until the next one begins, whichever was known first.
-# Who says the same again ends nothing, but says that it held then.
+# Another place follows a place, another owner an owner, a war an alliance. A relation ends the one
+# before it at its start, and holds until the next one starts, whatever the order of acceptance. A
+# repeated statement ends nothing, but shows that the relation held then.
 
 What: TypeAlias = tuple[str, frozenset[str]]
-"""What a relation says: its type, and whom it joins."""
+"""The content of a relation: its type and its ends."""
 
 End: TypeAlias = tuple[Instant | None, str]
-"""When a relation ends, and by which other."""
+"""The end of a relation, and the relation that ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """That a relation holds from a moment on; `again` where it had been said before."""
+    """A statement that a relation holds from a moment on; `again` for a repetition."""
 
     what: What
     moment: Moment
@@ -78,10 +78,10 @@ class Telling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationLine:
-    """A line as one moment cuts it.
+    """A line as seen at one moment.
 
-    `same` is the relation of the same two that holds then, `ends` are the others that hold until
-    then, `against` those that were told with the very same time. `words` is all that was said.
+    `same` is the relation with the same ends that holds then, `ends` are the others that hold until
+    then, `against` those with exactly this start. `words` are all statements of the line.
     """
 
     what: What
@@ -101,11 +101,11 @@ def line_of(
     *,
     properties: Mapping[str, Any] | None = None,
 ) -> RelationLine:
-    """What a relation of this type between these two meets, all in one order.
+    """Return the line that a relation of this type between these two belongs to, in order.
 
-    Where one end may have only one such relation that is the line of this end; else it is that of
-    the pair, together with the types that exclude this one. What is counted has several owners,
-    each of a part, as its `properties` say how much.
+    If one end can have only one such relation, it is the line of that end. Otherwise it is the line
+    of the pair, with all types that exclude this one. Counted items have several owners with the
+    quantities in `properties`.
     """
     found: dict[str, Relation] = {}
     if kind.one_target:
@@ -130,12 +130,12 @@ def line_of(
 
 
 def restates(relation: Relation, content: RelationshipContent) -> bool:
-    """Whether a content says of a relation that holds what canon does not say of it."""
+    """Tell whether a content adds to a relation that canon already has."""
     return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
 def is_told_of(relation: Relation, start: Entity, end: Entity) -> bool:
-    """Whether a relation was told of these two themselves, and not of who was merged into them."""
+    """Tell whether a relation was stated of these two, not of entities merged into them."""
     return {relation.from_id, relation.to_id} == {start.id, end.id}
 
 
@@ -173,7 +173,7 @@ def _cut(words: Sequence[Telling], what: What, moment: Moment) -> RelationLine:
 
 
 def word_behind(line: RelationLine, relation: Relation) -> Authority:
-    """The strongest word by which a relation holds until the moment at which the line is cut."""
+    """Return the highest authority that states the relation before the line's moment."""
     before, _after = split_at(line.moment, line.words, lambda word: word.moment)
     run: list[Telling] = []
     for word in before:
@@ -193,10 +193,10 @@ def written(
     again: SaidAgain | None = None,
     without: Iterable[Relation] = (),
 ) -> tuple[Entry, ...]:
-    """What becomes of a line: who ends where, who holds on, and what begins anew.
+    """Return the changes of a line: the ends, restorations and new relations.
 
-    A relation is `new` in it, or said `again`; None: nothing is said. Those `without` are gone
-    from it: they are retconned, or the new one takes their place.
+    A relation is `new` in it, or repeated as `again`; None: nothing is stated. The relations in
+    `without` are removed: they are retconned or replaced.
     """
     gone = {one.id for one in without}
     words = [word for word in line.words if word.relation.id not in gone]
@@ -221,10 +221,10 @@ def settled_line(
     fresh: Collection[SaidAgain] = (),
     parted: Iterable[str] = (),
 ) -> tuple[Entry, ...]:
-    """What has to be said yet, so that each relation of a line ends where the next one begins.
+    """Return the remaining entries, so that each relation ends where the next one begins.
 
-    `fresh` is what was said again by the change itself, after all that somebody has ended;
-    `parted` are relations that were in the line before it.
+    `fresh` are repetitions in the change itself, after all explicit ends; `parted` are relations
+    that were in the line before it.
     """
     words, anew = _begun_anew(new_id, backing, line.words, fresh=fresh)
     heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
@@ -233,9 +233,10 @@ def settled_line(
 
 
 def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
-    """Each relation ends where the next one begins.
+    """End each relation where the next one begins.
 
-    What somebody ended otherwise stays so: alone, or by what is none of the words nor `beside`.
+    Other explicit ends remain: ends without a successor, or by a relation outside `words` and
+    `beside`.
     """
     ends = _ends(words)
     known = {None, *ends, *beside}
@@ -265,7 +266,7 @@ def _heir_of(relation: RelationDraft) -> RelationId | None:
 def _begun_anew(
     new_id: NewId, backing: Backing, words: Sequence[Telling], *, fresh: Collection[SaidAgain] = ()
 ) -> tuple[list[Telling], list[Made]]:
-    """The words, where those that say again what has ended meanwhile are relations of their own."""
+    """Turn repetitions of an ended relation into new relations."""
     found: list[Telling] = []
     made: list[Made] = []
     for index, word in enumerate(words):
@@ -303,7 +304,7 @@ def _begun_anew(
 
 
 def _ends(words: Sequence[Telling]) -> dict[str, End | None]:
-    """Where each relation ends, and by which other; None: it holds on."""
+    """Return each relation's end and successor; None: it still holds."""
     ends: dict[str, End | None] = {}
     for index, word in enumerate(words):
         if word.again is None:
@@ -313,7 +314,7 @@ def _ends(words: Sequence[Telling]) -> dict[str, End | None]:
 
 
 def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:
-    """The relations of a type that leave `entity` and hold at a moment, also from then on."""
+    """Return the relations of a type that leave `entity` and hold at or from a moment."""
     line = list(view.relations(entity, rel_type, "out"))
     held = _holding(_words(view, line), moment)
     from_then = [one for one in line if moment.at is not None and one.since == moment.at]
@@ -321,16 +322,16 @@ def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment
 
 
 def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
-    """Whether the relation is between these two; the gates never ask about one thing alone."""
+    """Tell whether the relation joins these two; gates always ask about two entities."""
     ends = {relation.from_id, relation.to_id}
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
 def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
-    """The relations that began before `moment` and have not ended by then.
+    """Return the relations that began before `moment` and hold until then.
 
-    What only says again what is held later began then as well, where it is the first to say so;
-    and what was said again later had not ended until then.
+    A repetition counts as a start if it is the first statement of its relation, and it shows that
+    the relation had not ended before.
     """
     before, after = split_at(moment, words, lambda word: word.moment)
     told_on = {word.relation.id for word in after if word.again is not None}
@@ -352,7 +353,7 @@ def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
 
 
 def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
-    """Whether a relation that has ended held at a moment, which the next one in line follows."""
+    """Tell whether an ended relation held at a moment, up to the next one in line."""
     if end is not None and _heir_of(one) is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at
@@ -360,11 +361,11 @@ def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> b
 
 PLACE: Final = "LOCATED_IN"
 NESTED_MAX: Final = 100
-"""So many places within places are followed."""
+"""The most nested places to follow."""
 
 
 def opposed_tags(tags: Iterable[str], groups: Iterable[tuple[str, ...]]) -> tuple[str, str] | None:
-    """Two of these tags that cannot hold at once."""
+    """Return two of these tags that exclude each other, or None."""
     every = tuple(tags)
     for tag in every if len(every) > 1 else ():
         others = excluded_by(tag, groups, every)
@@ -376,7 +377,7 @@ def opposed_tags(tags: Iterable[str], groups: Iterable[tuple[str, ...]]) -> tupl
 def laws_against_state(
     view: SliceView, entity_type: str, new: Iterable[str], held: Iterable[str] = ()
 ) -> Iterator[Axiom]:
-    """The axioms that forbid to add the tags `new` beside those `held`."""
+    """Yield the axioms that forbid adding the tags `new` to those `held`."""
     added = frozenset(new)
     for axiom in view.axioms() if added else ():
         law = axiom.constraint
@@ -387,7 +388,7 @@ def laws_against_state(
 def laws_against_relation(
     view: SliceView, rel_type: str, ends: Iterable[Entity | None]
 ) -> Iterator[Axiom]:
-    """The axioms that forbid a relation of this type at one of these ends."""
+    """Yield the axioms that forbid a relation of this type at one of these ends."""
     types = [one.entity_type for one in ends if one is not None]
     for axiom in view.axioms():
         law = axiom.constraint
@@ -401,7 +402,7 @@ def laws_against_relation(
 def misplacing(
     view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Why `start` cannot be located in `end`, and the ids that stand against it."""
+    """Return the reason why `start` cannot be located in `end`, and the conflicting ids."""
     if kind.name != PLACE:
         return None
     if start.entity_type == end.entity_type == EntityType.CHARACTER:
@@ -427,7 +428,7 @@ def _governs(law: Constraint, entity_type: str) -> bool:
 
 
 def _forbids(law: Constraint, new: frozenset[str], all_held: frozenset[str]) -> bool:
-    """Whether a change that adds `new`, so that `all_held` holds, breaks the law."""
+    """Tell whether adding `new`, so that `all_held` holds, violates the axiom."""
     added = {tag.casefold() for tag in new} & {value.casefold() for value in law.values}
     if law.kind == "forbidden_tag":
         return bool(added)

@@ -1,8 +1,8 @@
-"""Settling: what a change makes of a line for those who know more of it than it was told to.
+"""Settle lines: apply a change to audiences that know more than its own audience.
 
-A viewer's line is the fold of what they may see: what begins earlier ends where the next one
-begins. Ends are kept with what they end, so after each change the lines that it touches are told
-to each audience that knows of something in them, as far as they differ from what it sees.
+A viewer's line is the fold of the items that the viewer may see: each item ends where the next one
+begins. Ends are stored with their items. After each change, the affected lines are corrected for
+each audience that knows more, as far as the audience would see a difference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ _NOBODY: Final = Actor(agent_id="", agent_type="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledLines:
-    """What is to be said beside the entries of a change; nothing yet while something is wanted."""
+    """The entries to add to a change; empty while lookups are missing."""
 
     entries: tuple[Entry, ...] = ()
     reads: frozenset[str] = frozenset()
@@ -65,12 +65,12 @@ class SettledLines:
 
 
 def touches(entries: Iterable[Entry]) -> bool:
-    """Whether entries may touch a line."""
+    """Tell whether entries may affect a line."""
     return any(_names_line(entry) for entry in entries)
 
 
 def settled(known: Slice, policy: Policy, entries: Sequence[Entry], new_id: NewId) -> SettledLines:
-    """What the lines that `entries` touch come to be for each audience that knows of them."""
+    """Return the corrections of affected lines for each audience that knows of them."""
     desk = _Desk(before=known, now=known, policy=policy, new_id=new_id, entries=tuple(entries))
     if desk.told(desk.entries):
         for audience in desk.audiences():
@@ -81,7 +81,7 @@ def settled(known: Slice, policy: Policy, entries: Sequence[Entry], new_id: NewI
 
 @dataclass(slots=True)
 class _Desk:
-    """What is at hand: what was known before the change, and what is known by now."""
+    """The working state: the slices before and after the change."""
 
     before: Slice
     now: Slice
@@ -93,7 +93,7 @@ class _Desk:
     wanted: set[Lookup] = field(default_factory=set)
 
     def told(self, entries: Sequence[Entry]) -> bool:
-        """Fold entries as if they were in the log; False: something has to be loaded before."""
+        """Fold entries as if they were in the log; False: lookups must be loaded first."""
         for ids in (needs(entries), beside(entries, self.now.things)):
             lookups = map(ThingLookup, ids)
             self.wanted |= self.now.missing(frozenset(lookups))
@@ -114,17 +114,17 @@ class _Desk:
         return True
 
     def view(self, known: Slice, audience: Audience) -> SliceView:
-        """What an audience knows; what it reads and wants counts for the desk."""
+        """Return an audience's view; its reads and missing lookups are collected here."""
         return self.seen(known, viewer_of(audience))
 
     def seen(self, known: Slice, viewer: Viewer) -> SliceView:
-        """What a viewer sees; the same holds of it."""
+        """Return a viewer's view; its reads and missing lookups are collected here."""
         view = SliceView(known, self.policy, viewer)
         view.read, view.wanted = self.reads, self.wanted
         return view
 
     def audiences(self) -> list[Audience]:
-        """Who knows of something in the lines that others do not know of, the widest first."""
+        """Return the audiences that know more of the lines than others, widest first."""
         whole = self.view(self.now, GAME_MASTERS)
         ids = {one for each in self.touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)}
         found = {each for one in ids for each in audiences_in(self.now.things.get(one))}
@@ -137,9 +137,9 @@ class _Desk:
         return sorted((found | {GAME_MASTERS} | told) - ({EVERYBODY} - told), key=wide_first)
 
     def touched(self, view: SliceView, viewer: Audience) -> list[Entity | Relation]:
-        """The entities whose state the entries touch, and the relations, as a viewer sees them.
+        """Return the affected entities and relations as a viewer sees them.
 
-        What is hidden from the viewer by now is touched as it was.
+        An item that is now hidden from the viewer is returned in its earlier state.
         """
         before = self.view(self.before, viewer)
         ids = dict.fromkeys(_touched(view, self.entries))
@@ -153,7 +153,7 @@ class _Desk:
         return met
 
     def settle(self, audience: Audience) -> None:
-        """Say what the lines are for one audience, which those after it may see."""
+        """Add the corrections for one audience, which later audiences may see."""
         view = self.view(self.now, audience)
         number = len(self.more)
         done: set[str] = set()
@@ -173,7 +173,7 @@ class _Desk:
         self.told(entries)
 
     def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
-        """The changes of its state before; of those who are one now, what each brought about."""
+        """Return earlier state changes; for merged entities, those of each member."""
         view = self.view(self.before, audience)
         merges = (one for one in self.entries if isinstance(one, EntitiesMerged))
         joined = [one.merged for one in merges if one.kept == entity.id]
@@ -187,7 +187,7 @@ class _Desk:
     def _relations(
         self, view: SliceView, new_id: NewId, backing: Backing, one: Relation, done: set[str]
     ) -> Iterator[Entry]:
-        """The line of a relation, and what was said of the same in it and ends with it."""
+        """Yield the corrections of a relation's line and of the repetitions that end with it."""
         line = _line(view, one)
         if line is None:
             return
@@ -209,25 +209,25 @@ class _Desk:
                     yield replace(ended, relation_id=other.id)
 
     def _parted(self, view: SliceView, one: Relation) -> Iterator[str]:
-        """What was told in the line of a relation while its ends were one with others."""
+        """Yield relations that were in the line while its ends were merged with other entities."""
         line = _line(self.seen(self.before, view.viewer), one)
         yield from () if line is None else (word.relation.id for word in line.words)
 
 
 def joins(entries: Iterable[Entry]) -> bool:
-    """Whether entries make lines of several one, or several of one."""
+    """Tell whether entries merge or separate lines."""
     return any(isinstance(one, EntitiesMerged | EntitiesUnmerged) for one in entries)
 
 
 def _lines_at(view: SliceView, entity: Entity) -> Iterator[Relation]:
-    """The relations of an entity which others follow."""
+    """Yield the entity's relations that belong to lines."""
     for kind in RELATION_TYPES.values():
         if kind.one_target or kind.one_origin or kind.excludes:
             yield from view.relations(entity, kind.name)
 
 
 def _line(view: SliceView, one: Relation) -> RelationLine | None:
-    """The line in which a relation stands, as a viewer sees it."""
+    """Return a relation's line as a viewer sees it."""
     start, end = (view.entity(Reference(each)) for each in (one.from_id, one.to_id))
     if start is None or end is None or start.id == end.id:
         return None
@@ -236,13 +236,13 @@ def _line(view: SliceView, one: Relation) -> RelationLine | None:
 
 
 def _outlasts(relation: Relation, until: Instant | None) -> bool:
-    """Whether a relation holds now, or held longer than until then."""
+    """Tell whether a relation holds now, or held beyond that time."""
     end = relation.until
     return relation.current or (end is not None and until is not None and until < end)
 
 
 def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:
-    """The ids of all that is told in a line."""
+    """Yield the ids of all statements in a line."""
     yield thing.id
     line = _line(view, thing) if isinstance(thing, Relation) else None
     if line is not None:
@@ -250,7 +250,7 @@ def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:
 
 
 def tells_tags(entry: Entry) -> bool:
-    """Whether an entry tells of a state."""
+    """Tell whether an entry states a state."""
     seen = entry.thing if isinstance(entry, Made) else None
     return isinstance(seen, ObservationDraft) and STATE_TAGS in seen.fields
 
@@ -289,7 +289,7 @@ def _touched(view: SliceView, entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _told_about(view: SliceView, thing_id: str) -> str:
-    """Whose line something is told in: of an observation or a fact the entity's, else its own."""
+    """Return the id of the entity of an observation or fact, else the item's own id."""
     told = view.thing(thing_id)
     if isinstance(told, Observation):
         return told.entity_id
@@ -301,7 +301,7 @@ def _labelled(new_id: NewId, own: str, label: str) -> str:
 
 
 def _backing(entries: Iterable[Entry], thing: Entity | Relation) -> Backing:
-    """The word that settles a line: that of the change itself, else that of what it changed."""
+    """Return the support of a correction: that of the change, else of the changed item."""
     made = (entry.thing for entry in entries if isinstance(entry, Made))
     drafts = (ObservationDraft, RelationDraft)
     said = next((each for each in made if isinstance(each, drafts)), thing)
@@ -320,7 +320,7 @@ def _state(
     entity: Entity,
     old: Sequence[TagChange],
 ) -> Iterator[Entry]:
-    """The tags that cease, or hold after all, and the facts that follow from that."""
+    """Yield the corrections of tags, and the facts that follow from them."""
     now, groups = changes_of(entity), view.policy.exclusive_tags
     never = [one for one in old if one.holds and not any(_alike(one, each) for each in now)]
     kept = [one for one in now if not one.holds and _ceased_for(one, never, groups)]
@@ -353,7 +353,7 @@ def _state(
 def _ceased_for(
     one: TagChange, others: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
 ) -> bool:
-    """Whether a tag ceased because one of the others began, which excludes it."""
+    """Tell whether a tag ended because an exclusive one began."""
     begun = [each.tag for each in others if together(each.moment, one.moment)]
     return bool(excluded_by(one.tag, groups, begun))
 

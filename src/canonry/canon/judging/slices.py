@@ -1,4 +1,4 @@
-"""Slices: what a judgement knows of the canon, what it asked for, and the score of a proposal."""
+"""Slices of the canon for judging, with the lookups that they answer, and proposals' scores."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,29 +33,29 @@ from canonry.values.ids import EntityId, SceneId, SpaceId
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
 
-# Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
+# Slices: the part of the canon that verdicts read, loaded on demand and updated by folding.
 #
-# A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
-# verdict rests on them, and the lookups that the slice could not answer, which the use case then
-# loads before it judges again. So a gate cannot read anything that its verdict does not declare.
+# A gate asks a `SliceView`, which records the keys that the verdict depends on, and the lookups
+# that the slice cannot answer. The use case loads those and judges again. A gate can therefore not
+# read anything that its verdict does not declare.
 
 T = TypeVar("T")
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _LOOKED_UP: Final = (Entity, Relation, Fact, Event, Axiom)
-"""What is found by other keys than its id."""
+"""Kinds that are found by keys other than their ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThingLookup:
-    """The thing with an id."""
+    """A lookup of the item with an id."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class RelationsLookup:
-    """The relations of a type that leave an entity (`out`), reach it (`in`), or either (`any`)."""
+    """A lookup of relations of a type that leave an entity (`out`), reach it (`in`), or `any`."""
 
     entity_id: str
     rel_type: str
@@ -64,21 +64,21 @@ class RelationsLookup:
 
 @dataclass(frozen=True, slots=True)
 class StatementLookup:
-    """The facts that say this, in normalised words."""
+    """A lookup of facts by normalised statement."""
 
     statement: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictLookup:
-    """The facts that have a frame key, and so may conflict with what has it too."""
+    """A lookup of facts by frame key, which may conflict with others of that key."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class NameLookup:
-    """The canon entities of a type with a normalised name."""
+    """A lookup of canon entities by type and normalised name."""
 
     entity_type: str
     name: str
@@ -86,14 +86,14 @@ class NameLookup:
 
 @dataclass(frozen=True, slots=True)
 class AxiomsLookup:
-    """The axioms of a space."""
+    """A lookup of the axioms of a space."""
 
     space: SpaceId
 
 
 @dataclass(frozen=True, slots=True)
 class EventsLookup:
-    """The canon events of a title, that involve these; of nobody, those of the scene."""
+    """A lookup of canon events by title and entities; without entities, of the scene's events."""
 
     title: str
     involved: tuple[str, ...]
@@ -109,17 +109,17 @@ Lookup: TypeAlias = (
     | AxiomsLookup
     | EventsLookup
 )
-"""What a gate may ask."""
+"""A lookup that a gate can request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """The things known, the same by key, and the lookups that they answer completely.
+    """The known items, also indexed by key, and the lookups that they answer completely.
 
-    `recent` holds the keys that were changed since something was loaded: it is short, so that a
-    commit copies little. `born` are things that commits made after the slice was loaded: the store
-    cannot know of them yet. `touched` are the keys that those commits touched, `framed` the frame
-    keys whose facts are loaded, and `named` says that names are looked up.
+    `recent` holds the keys that changed since the last load; it is short, so a commit copies
+    little. `born` are items of later commits, which the store does not have yet. `touched` are the
+    keys that those commits touched, `framed` the frame keys with loaded facts, and `named`: names
+    are indexed.
     """
 
     space: SpaceId
@@ -134,7 +134,7 @@ class Slice:
     touched: frozenset[str] = frozenset()
 
     def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
-        """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
+        """Return the slice with loaded items; an item that it already has is newer and stays."""
         there = {thing.id: self.things.get(thing.id, thing) for thing in found}
         new = frozenset(lookups)
         asked = self.framed.union([one.key for one in new if isinstance(one, ConflictLookup)])
@@ -156,7 +156,7 @@ class Slice:
         )
 
     def after(self, changes: Changes) -> "Slice":
-        """This slice with the changes of a commit."""
+        """Return the slice with the changes of a commit."""
         return revised(
             self,
             things={**self.things, **changes.things},
@@ -167,11 +167,11 @@ class Slice:
         )
 
     def answers(self, lookup: Lookup) -> bool:
-        """Whether the things known are all that `lookup` asks for."""
+        """Tell whether the slice answers `lookup` completely."""
         return self._knows(lookup) or lookup in self.loaded
 
     def missing(self, lookups: frozenset[Lookup]) -> frozenset[Lookup]:
-        """Those of the lookups that the things known do not answer."""
+        """Return the lookups that the slice cannot answer."""
         new = lookups - self.loaded
         return new.difference([one for one in new if self._knows(one)])
 
@@ -181,16 +181,16 @@ class Slice:
         return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
 
     def under(self, key: str) -> frozenset[str]:
-        """The ids of the things known that have a key."""
+        """Return the ids of known items with a key."""
         found = self.recent.get(key)
         return self.by_key.get(key, _NOTHING) if found is None else found
 
     def among(self, keys: Iterable[str]) -> list[str]:
-        """Those of the keys that anything known has, or had."""
+        """Return the keys that a known item has or had."""
         return [key for key in keys if key in self.by_key or key in self.recent]
 
     def _keyed(self, changed: Mapping[str, Thing]) -> dict[str, frozenset[str]]:
-        """The keys that are changed since something was loaded, once these things are."""
+        """Return the keys that changed since the last load."""
         found: dict[str, frozenset[str]] = {}
         for thing in changed.values():
             if not isinstance(thing, _LOOKED_UP):
@@ -207,9 +207,9 @@ class Slice:
 
 
 def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterable[str]:
-    """The keys that a thing is found under; of a fact's many, those that somebody asks for.
+    """Return an item's keys; for facts only the requested ones.
 
-    Whom nobody asks for by a name is found by the id.
+    An entity that no name lookup requested is found by its id.
     """
     if isinstance(thing, Fact):
         return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
@@ -219,15 +219,15 @@ def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterabl
 
 
 class SliceView:
-    """A slice as one verdict looks at it; `read` and `wanted` grow with every question.
+    """One verdict's view of a slice; `read` and `wanted` grow with each lookup.
 
-    It looks with the eyes of `viewer`, by default of those who know what everybody may know.
+    It shows the items that `viewer` may see, by default public ones.
     """
 
     __slots__ = ("_referred", "_slice", "policy", "read", "viewer", "wanted")
 
     def __init__(self, known: Slice, policy: Policy, viewer: Viewer = ANYBODY) -> None:
-        """Look at `known` with nothing read yet."""
+        """Start a view with nothing read."""
         self._slice = known
         self.viewer = viewer
         self._referred: dict[Reference, Thing | None] = {}
@@ -236,7 +236,7 @@ class SliceView:
         self.wanted: set[Lookup] = set()
 
     def thing(self, thing_id: str) -> Thing | None:
-        """The thing with this id."""
+        """Return the item with this id."""
         self.read.add(thing_key(thing_id))
         found = self._slice.things.get(thing_id)
         if found is None:
@@ -245,12 +245,12 @@ class SliceView:
         return self._as_seen(found) if self._slice.secrets else found
 
     def cited(self, thing_id: str) -> Thing | None:
-        """What is cited as evidence, whoever may see it."""
+        """Return cited evidence, whatever its audience."""
         self.thing(thing_id)
         return self._slice.things.get(thing_id)
 
     def resolve(self, reference: Reference) -> str | None:
-        """The id that a reference stands for; None while its proposal is not accepted."""
+        """Return the id of a reference; None until its proposal is accepted."""
         if reference.startswith(PROPOSAL_PREFIX):
             proposal = self.proposal(reference)
             accepted = proposal is not None and proposal.status is ProposalStatus.ACCEPTED
@@ -260,7 +260,7 @@ class SliceView:
         return None if reference.startswith("$") else reference
 
     def referred(self, reference: Reference) -> Thing | None:
-        """The thing that a reference names; for a merged entity the one that it became."""
+        """Return the referenced item, or the survivor of a merged entity."""
         if reference not in self._referred:
             thing_id = self.resolve(reference)
             thing = None if thing_id is None else self.thing(thing_id)
@@ -270,31 +270,31 @@ class SliceView:
         return self._referred[reference]
 
     def entity(self, reference: Reference) -> Entity | None:
-        """The entity behind a reference."""
+        """Return the entity behind a reference."""
         found = self.referred(reference)
         return found if isinstance(found, Entity) else None
 
     def proposal(self, reference: Reference) -> Proposal | None:
-        """The proposal that `proposal:<id>` names."""
+        """Return the proposal behind `proposal:<id>`."""
         found = self.thing(reference.removeprefix(PROPOSAL_PREFIX))
         return found if isinstance(found, Proposal) else None
 
     def scene(self, scene_id: SceneId | None) -> Scene | None:
-        """The scene with this id."""
+        """Return the scene with this id."""
         found = None if scene_id is None else self.thing(scene_id)
         return found if isinstance(found, Scene) else None
 
     def roots(self, ids: Iterable[EntityId]) -> frozenset[str]:
-        """The ids of the entities that stand for these now."""
+        """Return the ids of the survivors of these entities."""
         found = [self.entity(Reference(one)) for one in ids]
         return frozenset(entity.id for entity in found if entity is not None)
 
     def relations(
         self, entity: Entity, rel_type: str, direction: str = "any"
     ) -> Sequence[Relation]:
-        """The canon relations of a type at an entity, oldest first; also those that ended.
+        """Return an entity's canon relations of a type, oldest first, including ended ones.
 
-        Those of the entities that were merged into it count as its own.
+        Relations of entities merged into it are included.
         """
         family = family_of(entity)
         for one in family:
@@ -310,7 +310,7 @@ class SliceView:
         ]
 
     def stating(self, statement: str) -> Sequence[Fact]:
-        """The canon facts with this statement in normal form, oldest first."""
+        """Return the canon facts with this normalised statement, oldest first."""
         words = plain_statement(statement)
         self.read.add(statement_key(words))
         self._need(StatementLookup(words))
@@ -318,21 +318,21 @@ class SliceView:
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
     def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
-        """The canon facts that have any of these frame keys, oldest first; see `crowded`."""
+        """Return the canon facts with any of these frame keys, oldest first; see `crowded`."""
         asked = frozenset(keys)
         self.wanted.update(map(ConflictLookup, asked - self._slice.framed))
         self.read |= asked
         return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
 
     def crowded(self, keys: Iterable[str]) -> bool:
-        """Whether there may be more facts of one of these frame keys than are loaded."""
+        """Tell whether more facts with one of these frame keys exist than were loaded."""
         held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
         return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
-        """The canon entities with this type and name that stand for themselves, oldest first.
+        """Return unmerged canon entities of this type and name, oldest first.
 
-        Those that only bore the name before, or beside another, come after all others.
+        Entities with the name only as a former name or an alias come last.
         """
         words = normalised_name(name)
         self.read.add(name_key(entity_type, words))
@@ -347,9 +347,9 @@ class SliceView:
     def events_of(
         self, involved: Collection[str], *, title: str, scene_id: SceneId | None
     ) -> Sequence[Event]:
-        """The canon events of a title that involve exactly these entities, oldest first.
+        """Return the canon events of a title with exactly these entities, oldest first.
 
-        Of events that involve nobody only those of the scene are found.
+        Events without entities are found within the scene only.
         """
         named = tuple(sorted(involved))
         if not named and scene_id is None:
@@ -367,7 +367,7 @@ class SliceView:
         ]
 
     def axioms(self) -> Sequence[Axiom]:
-        """The canon axioms of the space, oldest first."""
+        """Return the canon axioms of the space, oldest first."""
         key = axioms_key(self._slice.space)
         self.read.add(key)
         self._need(AxiomsLookup(self._slice.space))
@@ -381,7 +381,7 @@ class SliceView:
             self.wanted.add(lookup)
 
     def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
-        """The things of this space under any of the keys, each once, oldest first."""
+        """Return the items of this space with any of the keys, each once, oldest first."""
         known = self._slice
         ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [known.things[one] for one in ids]
@@ -396,7 +396,7 @@ _DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A score, the authority that it was computed with, and whether it reaches the threshold."""
+    """A score, the authority behind it, and whether it reaches the threshold."""
 
     value: float
     authority: Authority
@@ -404,10 +404,10 @@ class Score:
 
 
 def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Score:
-    """Confidence x weight of the authority x evidence factor, and whether that is enough.
+    """Return confidence x authority weight x evidence factor, and whether it is enough.
 
-    The game master's word needs no threshold, but rank alone is not enough: somebody must believe
-    it, and something must show it.
+    A game master needs no threshold, but authority alone is not enough: confidence and evidence
+    must be above zero.
     """
     factor = 1.0 if proposal.evidence else scoring.without_evidence
     value = round(proposal.confidence * scoring.weights[authority] * factor, _DIGITS)
@@ -417,7 +417,7 @@ def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Scor
 
 
 def standing_of(proposal: Proposal, view: SliceView) -> Authority:
-    """The authority that counts: that of a source only where the proposal cites a canon source."""
+    """Return the effective authority; source requires a citation of a canon source."""
     if proposal.authority is not Authority.SOURCE:
         return proposal.authority
     cited = any(

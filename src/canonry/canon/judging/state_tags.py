@@ -1,4 +1,4 @@
-"""State tags: when each holds, the statements of that, and what a change of them writes."""
+"""State tags: their intervals, the facts that state them, and the writing of changes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from canonry.values.state_tags import excluded_by, normal_tag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagHeld:
-    """A state tag that holds for an entity by a change of it; `facts` document it."""
+    """A state tag that holds through a change; `facts` document it."""
 
     entity_id: EntityId
     tag: str
@@ -36,17 +36,17 @@ class TagHeld:
 
 
 def changes_of(entity: Entity) -> Sequence[TagChange]:
-    """All changes of the tags of an entity, in the order of the stories."""
+    """Return all changes of an entity's tags in story order."""
     return changes_in(entity.snapshot.get(STATE_TAGS, {}))
 
 
 def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
-    """The changes before a moment and those after it."""
+    """Return the changes before and after a moment."""
     return split_at(moment, changes_of(entity), attrgetter("moment"))
 
 
 def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
-    """The tags as the entity has them, where it has them in another spelling."""
+    """Return the tags in the entity's own spelling."""
     spelled = {normal_tag(one.tag): one.tag for one in changes_of(entity)}
     standing = {normal_tag(tag): tag for tag in entity.state_tags}
     found = ((normal_tag(tag), tag) for tag in tags)
@@ -54,7 +54,7 @@ def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
-    """The tags that hold as a moment begins, each with the change by which it does."""
+    """Return the tags that hold when a moment begins, with the changes behind them."""
     before, _after = around(entity, moment)
     last = {change.tag: change for change in before}
     return {tag: change for tag, change in last.items() if change.holds}
@@ -63,7 +63,7 @@ def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
 def excluded_in(
     changes: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
 ) -> list[TagChange]:
-    """The tags that cease where one begins that excludes them, and of which nobody said so."""
+    """Return the tags that end implicitly because an exclusive one begins."""
     ordered = list(changes)
     held: set[str] = set()
     missing: list[TagChange] = []
@@ -84,24 +84,24 @@ def excluded_in(
 
 
 def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
-    """The tag that holds by `change`, with the fact that documents it."""
+    """Return the tag that holds through `change`, with the fact that documents it."""
     fact = fact_for(view, entity, change)
     facts = () if fact is None else (fact.id,)
     return TagHeld(entity_id=entity.id, tag=change.tag, change=change, facts=facts)
 
 
 def fact_for(view: SliceView, entity: Entity, change: TagChange) -> Fact | None:
-    """The newest fact until a change that states what it brought about."""
+    """Return the newest fact before or at a change that states its result."""
     return newest_until(change, told_of(view, entity, change.tag, holds=change.holds))
 
 
 def newest_until(change: TagChange, told: Sequence[Fact]) -> Fact | None:
-    """The newest of facts in the order of the stories until a change."""
+    """Return the newest fact in story order before or at a change."""
     return next((fact for fact in reversed(told) if not _after(fact, change)), None)
 
 
 def _after(fact: Fact, change: TagChange) -> bool:
-    """Whether the fact is of a later change."""
+    """Tell whether the fact belongs to a later change."""
     moment, changed = fact.moment, change.moment
     if together(moment, changed):
         return False
@@ -109,9 +109,9 @@ def _after(fact: Fact, change: TagChange) -> bool:
 
 
 def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
-    """The facts, in the order of the stories, which state that the tag holds, or that it does not.
+    """Return the facts in story order that state that the tag holds, or that it does not.
 
-    Of a tag that no observation of the entity mentions, no fact denies anything.
+    A tag without any observation is denied by no fact.
     """
     if not holds and all(change.tag != tag for change in changes_of(entity)):
         return []
@@ -128,9 +128,9 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
 
 
 def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Moment) -> Authority:
-    """By whose word a tag holds at a moment: the highest of those who said so until then.
+    """Return the highest authority that stated the tag up to a moment.
 
-    Who says so with the very time of that moment says it then too.
+    A statement at exactly that time counts.
     """
     before, after = around(entity, moment)
     said: list[TagChange] = []
@@ -144,15 +144,15 @@ def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Mom
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:
-    """The ids to name in a conflict: the facts that document the tag, or else its entity."""
+    """Return the conflicting ids: the facts that document the tag, else its entity."""
     return held.facts or (held.entity_id,)
 
 
 def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
-    """Whether no later change of the state, and no other fact, has ended what a fact states.
+    """Tell whether no later state change or fact has ended the fact's statement.
 
-    Where the fact was superseded at a known time, its interval says whether it holds at a time.
-    Without a time it holds at what was told before what took its place.
+    A fact that was superseded at a known time holds within its interval. Without a time it holds
+    for statements made before its successor.
     """
     if fact.superseded and (fact.until is None or moment.at is None):
         heir = view.thing(fact.superseded_by or "")
@@ -169,7 +169,7 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
 
 
 def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
-    """Whether a fact states this, by its properties or its words alone."""
+    """Tell whether a fact states this by its properties or its words."""
     said, family = fact.properties, family_of(entity)
     if "tag" in said:
         told = (said["tag"], said.get("holds"))
@@ -181,24 +181,24 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
 
 
 def together(one: Moment, other: Moment) -> bool:
-    """Whether both are one moment, told at one place."""
+    """Tell whether both have the same moment and place in the story."""
     return (one.at, one.place) == (other.at, other.place)
 
 
-# Statements of tags: what a sentence says of a state.
+# Statements of tags: sentences that describe a state.
 #
-# A statement that somebody is dead says the same as a change of their state.
+# A statement that somebody is dead equals a change of that state.
 
 _ANEW: Final = frozenset({"again", "now", "still"})
-"""Words that say of a state when, and not which."""
+"""Words that give the time of a state instead of the state."""
 
 
 def stated_tag(
     statement: str, entity: Entity, groups: Iterable[tuple[str, ...]]
 ) -> tuple[str, bool] | None:
-    """The tag that a statement says of the entity, as far as it is known as a tag, and whether so.
+    """Return the known tag that a statement asserts or denies of the entity.
 
-    Known are the tags of `groups`, and those that the entity has or had.
+    Known tags are those in `groups`, and all that the entity has or had.
     """
     subject, verb, said = folded(statement).rstrip(" .!").rpartition(" is ")
     if not verb or entity.entity_class is EntityClass.ARCHETYPE:
@@ -214,13 +214,13 @@ def stated_tag(
 
 
 def _names(subject: str, entity: Entity) -> bool:
-    """Whether the subject of a statement about this entity alone is it, by its name or a part."""
+    """Tell whether the subject names the entity by its name or a part of it."""
     names = entity.known_as
     return subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)
 
 
 def as_state(candidate: Candidate, view: SliceView) -> Candidate:
-    """The candidate; a fact that says no more than that a tag holds is a change of that state."""
+    """Return the candidate; a fact that only states a tag becomes a state change."""
     content = candidate.content
     if not isinstance(content, FactContent) or len(set(content.involved)) != 1:
         return candidate
@@ -238,29 +238,28 @@ def as_state(candidate: Candidate, view: SliceView) -> Candidate:
     return replace(candidate, content=change)
 
 
-# Tag facts: the facts that state an entity's tags, as they follow from the changes of them.
+# Tag facts: the facts that state an entity's tags, derived from the changes.
 #
-# A tag holds in stretches. Each begins with a fact that says so and ends with the fact by which the
-# next one begins.
+# A tag holds in intervals. Each begins with a fact and ends with the fact of the next interval.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagFacts:
-    """The facts that are made, with the changes that they document, and what becomes of others."""
+    """The new facts with the changes that they document, and the changes of other facts."""
 
     entries: tuple[Entry, ...]
     made: tuple[tuple[TagChange, FactId], ...]
 
 
 def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSuperseded:
-    """The entry that ends a fact; without a date where the one given is before the fact began."""
+    """Return the entry that ends a fact; without a date if the end precedes the start."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TagStretch:
-    """From one change of a tag to the next that says otherwise; `facts` state it."""
+    """The interval from one change of a tag to its opposite; `facts` state it."""
 
     begins: TagChange
     ends: TagChange | None
@@ -280,7 +279,7 @@ class _StatedTags:
     told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
 
     def stating(self, tag: str, *, holds: bool) -> list[Fact]:
-        """As `told_of`, which is asked once and not for each stretch of a long history."""
+        """Return facts as `told_of`, cached for all intervals of a long history."""
         key = (tag, holds)
         if key not in self.told:
             self.told[key] = told_of(self.view, self.entity, tag, holds=holds)
@@ -298,9 +297,9 @@ def facts_of_changes(
     fallen: Iterable[FactId] = (),
     every: bool = False,
 ) -> TagFacts:
-    """What becomes of the facts where the changes in order were `old` and are `new` now.
+    """Return the changes of facts when the ordered changes turn from `old` into `new`.
 
-    Those of tags that changed are looked at, or of `every` tag.
+    Only tags that changed are considered, or those in `every`.
     """
     desk = _StatedTags(
         view=view,
@@ -325,7 +324,7 @@ def facts_of_changes(
 
 
 def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
-    """The changes of each tag with which it begins to hold, or ceases; no tag holds at first."""
+    """Return each tag's changes at which it begins or ends; initially no tag holds."""
     found: dict[str, list[TagChange]] = {}
     for change in changes:
         begun = found.setdefault(change.tag, [])
@@ -341,7 +340,7 @@ def _told(begins: list[TagChange]) -> list[tuple[object, ...]]:
 def _stretches(
     desk: _StatedTags, begins: list[TagChange], before: dict[str, list[TagChange]]
 ) -> Iterator[_TagStretch]:
-    """The stretches of one tag, each with its facts; one that begins anew is stated anew."""
+    """Yield a tag's intervals with their facts; a new interval gets a new fact."""
     if not begins:
         return
     known = _told(before.get(begins[0].tag, []))
@@ -357,7 +356,7 @@ def _stretches(
 
 
 def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
-    """The facts that state this, each with the number of the stretch that it is told in."""
+    """Return the facts that state this, with the index of their interval."""
     found = []
     for fact in desk.stating(begins[0].tag, holds=holds):
         if fact.id in desk.fallen:
@@ -373,7 +372,7 @@ def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> lis
 
 
 def _stated(desk: _StatedTags, change: TagChange) -> FactDraft:
-    """The fact that states what a change brought about."""
+    """Create the fact that states the result of a change."""
     number = len(desk.made)
     backing = desk.backing
     seen = desk.view.thing(change.observation) if change.observation else None
@@ -401,7 +400,7 @@ def _stated(desk: _StatedTags, change: TagChange) -> FactDraft:
 
 
 def _ended(desk: _StatedTags, stretch: _TagStretch) -> Iterator[Entry]:
-    """Each fact holds until the next stretch begins."""
+    """End each fact where the next interval begins."""
     heir = None if stretch.ends is None else _heir(desk, stretch.ends)
     for fact in stretch.facts:
         until = by = None
@@ -416,7 +415,7 @@ def _ended(desk: _StatedTags, stretch: _TagStretch) -> Iterator[Entry]:
 
 
 def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
-    """The fact by which a stretch ends: of the tag that excludes it, else of the change itself."""
+    """Return the fact that ends an interval: of the exclusive tag, else of the change itself."""
     begun = {one.tag: one for one in desk.new if one.holds and together(one.moment, change.moment)}
     excluding = excluded_by(change.tag, desk.view.policy.exclusive_tags, begun)
     rivals = [begun[tag] for tag in excluding] if not change.holds else []
@@ -430,19 +429,19 @@ def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
     return None
 
 
-# Tag changes: what adding and removing state tags at a moment writes, whoever was there first.
+# Tag changes: add and remove state tags at a moment, whatever the order of acceptance.
 #
-# A change takes its place between those that are canon. Where a tag begins, those that it excludes
-# cease; the facts about the state follow from all changes in their order. So the order in which
-# changes become canon makes no difference.
+# A change is inserted between the canon changes. A tag that begins ends the tags that it excludes,
+# and the facts follow from all changes in order. The result does not depend on the order in which
+# changes become canon.
 
 _NEW = ObservationId("")
-"""Stands for the observation that is being made."""
+"""A placeholder for the new observation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagsChanged:
-    """The entries, and the facts that document what took effect; none: nothing did."""
+    """The entries, and the facts that document the changes; none: nothing changed."""
 
     entries: tuple[Entry, ...] = ()
     begun: tuple[FactId, ...] = ()
@@ -452,7 +451,7 @@ class TagsChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pen:
-    """What is at hand to write changes of an entity's tags."""
+    """The context for writing changes of an entity's tags."""
 
     view: SliceView
     new_id: NewId
@@ -468,7 +467,7 @@ class _Pen:
         return TagChange(tag=tag, holds=holds, moment=at or self.moment, observation=_NEW)
 
     def observed(self, changes: Iterable[TagChange]) -> Iterator[Made]:
-        """One observation for each moment, of all tags that change at it."""
+        """Yield one observation for each moment, with all tags that change then."""
         moments: list[tuple[Moment, dict[str, bool]]] = []
         for change in changes:
             found = next((tags for at, tags in moments if together(at, change.moment)), None)
@@ -497,10 +496,10 @@ def change_tags(
     moment: Moment,
     fallen: Iterable[TagHeld] = (),
 ) -> TagsChanged:
-    """What changes with these tags at `moment`; those `fallen` are retconned with it.
+    """Return the change of these tags at `moment`; tags in `fallen` are retconned with it.
 
-    A new tag takes the place of those that exclude it. One that holds already is confirmed, and
-    one that does not hold is denied, since an earlier change may come to light.
+    A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
+    one denies it, because an earlier change may become known later.
     """
     pen = _Pen(view=view, new_id=new_id, backing=backing, entity=entity, moment=moment)
     gone = tuple(fallen)
@@ -565,7 +564,7 @@ def undone(
     reason: str,
     instead: str | None = None,
 ) -> tuple[Entry, ...]:
-    """What is written where a tag, however often it was said, never held; `instead` it was this."""
+    """Return the entries that undo a tag with all repetitions; `instead` holds in its place."""
     old = changes_of(entity)
     gone = said_until(old, held.change)
     kept = [one for one in old if one not in gone]
@@ -613,7 +612,7 @@ def undone(
 
 
 def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
-    """Of whom a change was told, who may have become the entity since."""
+    """Return the entity that a change was recorded for, perhaps merged since."""
     seen = view.thing(change.observation) if change.observation else None
     return seen.entity_id if isinstance(seen, Observation) else entity.id
 
@@ -628,7 +627,7 @@ def _observed_of(
     own: EntityId,
     label: str,
 ) -> Iterator[Made]:
-    """One observation for each of whom it is said: a tag that is back was theirs before."""
+    """Yield one observation for each entity; a restored tag belongs to its earlier owner."""
     for number, bearer in enumerate(dict.fromkeys((own, *whose.values()))):
         theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == bearer}
         named = f"{label}:of:{number}" if number else label
@@ -645,7 +644,7 @@ def _observed(
     *,
     label: str,
 ) -> Made:
-    """The observation of what changes at the moment of a change."""
+    """Create the observation of the changes at a change's moment."""
     return make_observation(
         new_id,
         replace(backing, place=change.moment.place),
@@ -659,7 +658,7 @@ def _observed(
 def _set(
     view: SliceView, entity: Entity, change: TagChange, tag: str, changed: set[str]
 ) -> dict[str, bool]:
-    """What a tag that held from then on makes of the state, beside those that change anyhow."""
+    """Return the further tags that a tag changed while it held."""
     standing = {*held_at(entity, change.moment), *changed}
     rivals = excluded_by(tag, view.policy.exclusive_tags, standing)
     return {**dict.fromkeys(rivals, False), tag: True}
@@ -668,7 +667,7 @@ def _set(
 def _never_true(
     view: SliceView, entity: Entity, held: TagHeld, change: TagChange, back: list[str]
 ) -> list[FactId]:
-    """The facts that said so at that moment, and those that denied what holds on."""
+    """Return the facts that stated it then, and those that denied tags that still hold."""
     said = [
         fact
         for fact in told_of(view, entity, held.tag, holds=True)
@@ -684,7 +683,7 @@ def _never_true(
 
 
 def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
-    """The changes that say so one after the other, until the last of them."""
+    """Return consecutive repetitions of a change up to the last one."""
     run: list[TagChange] = []
     for one in changes:
         if one.tag == last.tag:

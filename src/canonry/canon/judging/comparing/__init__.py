@@ -1,1 +1,1 @@
-"""Comparing statements: whether what one says and what another says can both be true."""
+"""Compare statements to find pairs that cannot both be true."""

@@ -1,4 +1,4 @@
-"""Conflicts: whether a claim goes with the facts of canon, and with which it does not."""
+"""Find the canon facts that conflict with a claim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
@@ -21,17 +21,17 @@ from canonry.values.fields import Reference
 from canonry.values.ids import EntityId
 from canonry.values.moments import NOW, Instant, Moment, overlaps
 
-# Conflicts: how a claim stands to what is held, by the frames of both and by their values.
+# Conflicts: compare a claim with canon by the frames and the values of both.
 #
-# A contradiction is what the words themselves exclude; what only a reader with knowledge of the
-# world would stop at is possible, and asked about.
+# The words of a contradiction exclude each other. A possible conflict needs knowledge of the world,
+# so a person reviews it.
 
 
 class Stated(NamedTuple):
-    """What is stated: words, the entities linked with them, values, and when it holds.
+    """A statement: words, linked entities, values, and the interval in which it holds.
 
-    `time` and `until` count in any one measure; `scene` is the place in the story; `called` tells
-    the stems of the words by which the entities are called.
+    `time` and `until` use any one unit; `scene` is the position in the story; `called` has the
+    stems of the entities' names.
     """
 
     statement: str
@@ -45,15 +45,15 @@ class Stated(NamedTuple):
 
 
 def grade(standing: Stated, claim: Stated) -> Grade | None:
-    """How the claim conflicts with what stands; None where both can simply be true."""
+    """Return the grade of the claim's conflict; None if both can be true."""
     found = conflict(standing, claim)
     return None if found is None else found.grade
 
 
 def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Clash | None:
-    """The gravest conflict between the two, with its reason; None where there is none.
+    """Return the most serious conflict with its reason, or None.
 
-    `when` tells how they follow each other where more is known of it than both sides say.
+    `when` gives the order of the two if more is known than both statements say.
     """
     setting = Setting(
         when=_when(standing, claim) if when is None else when,
@@ -77,7 +77,7 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
 
 @lru_cache(maxsize=4096)
 def _worded(held: str, said: str, setting: Setting) -> Clash | None:
-    """The gravest finding on the words alone."""
+    """Return the most serious conflict of the words alone."""
     worst: Clash | None = None
     for one, other in product(frames_of(held), frames_of(said)):
         for found in _compared(one, other, setting):
@@ -89,7 +89,7 @@ def _worded(held: str, said: str, setting: Setting) -> Clash | None:
 
 
 def ends(standing: Stated, claim: Stated) -> bool:
-    """Whether the claim ends what stands rather than denies that it ever held."""
+    """Tell whether the claim ends the standing statement instead of denying that it ever held."""
     return tells_an_end(claim.statement) and any(
         rivalries.ends(held, said)
         for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
@@ -98,7 +98,7 @@ def ends(standing: Stated, claim: Stated) -> bool:
 
 @lru_cache(maxsize=16_384)
 def tells_an_end(statement: str) -> bool:
-    """Whether the words say that something is over."""
+    """Tell whether the words state that something has ended."""
     return any(rivalries.tells_an_end(frame) for frame in frames_of(statement))
 
 
@@ -138,9 +138,9 @@ def _by_time(standing: Stated, claim: Stated, held: float, said: float) -> When:
 
 
 def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:
-    """The canon facts that share a frame key with the claim, and do not say the same.
+    """Return canon facts that share a frame key with the claim and differ from it.
 
-    Where both are linked with entities they share one; others are about somebody else.
+    If both are linked with entities, they must share one.
     """
     said = plain_statement(claim.statement)
     return [
@@ -149,7 +149,7 @@ def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:
 
 
 def unread(view: SliceView, claim: Stated) -> tuple[str, ...]:
-    """A warning where more facts speak of the same than one claim is compared with."""
+    """Warn if more related facts exist than one claim is compared with."""
     if not view.crowded(_keys(view, claim)):
         return ()
     return ("it was compared with the newest facts on its subject only; there are more",)
@@ -166,7 +166,7 @@ def _about(view: SliceView, claim: Stated) -> frozenset[str]:
 
 
 def standings_of(view: SliceView, facts: Iterable[Fact]) -> Iterator[tuple[Fact, Stated]]:
-    """What facts state, each of the entities that stand for those it was linked with."""
+    """Yield the statements of facts, with survivors for merged entities."""
     linked: dict[tuple[EntityId, ...], tuple[frozenset[str], Callable[[], frozenset[str]]]] = {}
     for fact in facts:
         if fact.involved not in linked:
@@ -190,7 +190,7 @@ def _called(entities: Iterable[Entity]) -> frozenset[str]:
 
 
 def when_dated(claimed: Instant | None, held: Instant | None) -> When:
-    """How a claim follows what is held, by the times of both; without them at one moment."""
+    """Return the order of claim and canon by their times; undated ones share one moment."""
     if claimed is None or held is None or claimed == held:
         return When.ONE
     return When.LATER if claimed > held else When.EARLIER
@@ -199,7 +199,7 @@ def when_dated(claimed: Instant | None, held: Instant | None) -> When:
 def rivals_of(
     view: SliceView, claim: Stated, start: Instant | None, end: Instant | None
 ) -> Iterator[tuple[Fact, Clash]]:
-    """The facts that hold beside the claim and conflict with it, each with how."""
+    """Yield the facts that hold at the claim's time and conflict with it, with the conflict."""
     moment = Moment(at=start, place=NOW.place)
     beside = [
         fact
@@ -207,7 +207,7 @@ def rivals_of(
         if overlaps(start, end, fact.time_ref, fact.ends_at) and still_stands(view, fact, moment)
     ]
     stated = list(standings_of(view, beside))
-    for fact, standing in () if view.wanted else stated:  # what wants more is asked again
+    for fact, standing in () if view.wanted else stated:  # asked again with the missing lookups
         found = conflict(standing, claim, when=when_dated(start, fact.time_ref))
         if found is not None:
             yield fact, found

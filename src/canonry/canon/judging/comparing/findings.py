@@ -1,4 +1,4 @@
-"""Findings: what two statements say against each other, of which subjects, how alike they are."""
+"""Results of comparing two statements: conflicts, subjects and similarity."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from canonry.log.items.proposals import Grade
 
 
 class When(StrEnum):
-    """When the claim holds beside what stands."""
+    """The time of the claim relative to the standing statement."""
 
     ONE = "one"
     LATER = "later"
@@ -21,10 +21,10 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A conflict and why it is one, in words.
+    """A conflict with its reason in words.
 
-    `is_change` where it is of what there mostly is one of at a time: said of one moment somebody
-    should look, and said of two the later ends the earlier.
+    `is_change`: a subject mostly has one such value at a time. At one moment, two values need a
+    review; at two times, the later value supersedes the earlier.
     """
 
     grade: Grade
@@ -33,24 +33,24 @@ class Clash:
 
     @property
     def ends_the_earlier(self) -> bool:
-        """Whether of two that are said of two times the later ends the earlier."""
+        """Tell whether the later of two statements at different times ends the earlier."""
         return self.is_change or self.grade is Grade.CONTRADICTION
 
     def graver_than(self, other: "Clash") -> bool:
-        """Whether this one outweighs the other."""
+        """Tell whether this conflict is more serious."""
         if self.grade is not other.grade:
             return self.grade is Grade.CONTRADICTION
         return self.is_change and not other.is_change
 
     def only_possible(self) -> "Clash":
-        """The same, as something to ask about."""
+        """Return the same conflict, downgraded to possible."""
         return Clash(Grade.POSSIBLE, self.reason)
 
 
 class Setting(NamedTuple):
-    """What is known beside the words: the order in time, and the entities of both sides.
+    """The context of a comparison: the order in time, and the entities of both statements.
 
-    As `Stated` it is made for each pair that is compared, which a tuple is cheapest for.
+    It is a tuple like `Stated`, because one is made for each pair and tuples are the cheapest.
     """
 
     when: When
@@ -59,26 +59,26 @@ class Setting(NamedTuple):
 
     @property
     def one_moment(self) -> bool:
-        """Whether both speak of one moment, as far as is known."""
+        """Tell whether both are about one moment, as far as is known."""
         return self.when is When.ONE
 
 
 def contradiction(reason: str) -> Clash:
-    """A finding that the words exclude each other."""
+    """Return a conflict of words that exclude each other."""
     return Clash(Grade.CONTRADICTION, reason)
 
 
 def possible(reason: str, *, is_change: bool = False) -> Clash:
-    """A finding that somebody should look."""
+    """Return a conflict that needs a review."""
     return Clash(Grade.POSSIBLE, reason, is_change)
 
 
 Rule: TypeAlias = Callable[[Frame, Frame, Setting], Clash | None]
-"""What compares two frames: that of what stands, and that of what is claimed."""
+"""Compares two frames: that of the standing statement, and that of the claim."""
 
 
 class Subjects(StrEnum):
-    """How the subjects of two frames stand to each other."""
+    """The relation between the subjects of two frames."""
 
     SAME = "same"
     UNCLEAR = "unclear"
@@ -89,7 +89,7 @@ _PRONOUNS: Final = frozenset(map(lemma, PRONOUNS))
 
 
 def subjects_of(one: Frame, other: Frame, setting: Setting) -> Subjects:
-    """Whether both frames speak of the same subject."""
+    """Compare the subjects of two frames."""
     named = _named(one, other)
     if named is Subjects.SAME:
         return _linked(one, other, setting)
@@ -99,12 +99,12 @@ def subjects_of(one: Frame, other: Frame, setting: Setting) -> Subjects:
 
 
 def is_shorter(one: Phrase, other: Phrase) -> bool:
-    """Whether one is the other's name or a part of it, as a first name is."""
+    """Tell whether one phrase is a name that contains the other, such as a first name."""
     return one.name and other.name and one.words <= other.words
 
 
 def heads(frame: Frame) -> frozenset[str]:
-    """The heads of the subject: one, or those of all that are named together."""
+    """Return the heads of the subject: one, or several for a list."""
     return frozenset(phrase.head for phrase in _members(frame))
 
 
@@ -115,7 +115,7 @@ def _members(frame: Frame) -> Sequence[Phrase]:
 
 
 def _named(one: Frame, other: Frame) -> Subjects:
-    """By the words alone; unclear where the words are others."""
+    """Compare by the words alone; different words are unclear."""
     if not one.subject or not other.subject:
         return Subjects.SAME if one.passive != other.passive else Subjects.UNCLEAR
     mine, theirs = heads(one), heads(other)
@@ -140,7 +140,7 @@ def _modified(one: Sequence[Phrase], other: Sequence[Phrase]) -> Subjects:
 
 
 def _linked(one: Frame, other: Frame, setting: Setting) -> Subjects:
-    """By the entities, where the words are the same."""
+    """Compare by the linked entities if the words are equal."""
     mine, theirs = setting.standing, setting.claimed
     if mine and theirs:
         return Subjects.SAME if mine <= theirs or theirs <= mine else Subjects.OTHER
@@ -151,7 +151,7 @@ def _linked(one: Frame, other: Frame, setting: Setting) -> Subjects:
 
 
 def _alias(one: Frame, other: Frame, setting: Setting) -> Subjects:
-    """Other words for one subject, where both are linked alike."""
+    """Tell whether different words name one subject, by equal links of both."""
     if not setting.standing or setting.standing != setting.claimed or one.group or other.group:
         return Subjects.OTHER
     mine, theirs = one.subject[0], other.subject[0]
@@ -163,24 +163,24 @@ def _alias(one: Frame, other: Frame, setting: Setting) -> Subjects:
     return Subjects.SAME if not owned or len(setting.standing) == 1 else Subjects.OTHER
 
 
-# Likenesses: two statements that speak of the same and do not say the same, by their words alone.
+# Similarity: two statements on the same subject that differ, compared by their words alone.
 #
-# The rules know what they have read; this offers for review what they have not.
+# Rules cover the patterns that they can parse; this offers the others for review.
 
 _WIDE: Final = 4
-"""Different words of both sides, below which frames are read well enough to be trusted."""
+"""Below this number of different words on both sides, the parsed frames are trusted."""
 _BEGUN: Final = 3
-"""Letters that a word and one derived of it share at least."""
+"""The least number of letters that a word shares with a derived one."""
 _LIKE: Final = 0.5
-"""How much of their words two statements share whose language no frames are read of."""
+"""The least share of common words for languages without frames."""
 
 
 def likeness(
     held: Gist, said: Gist, setting: Setting, *called: Callable[[], frozenset[str]]
 ) -> Clash | None:
-    """Whether somebody should look at the two of one moment, though no rule says why.
+    """Return a possible conflict of two statements about one moment without a matching rule.
 
-    `called` tell by which words the entities are called: who shares them speaks only of the same.
+    `called` are the words that name the entities; sharing them only shows a common subject.
     """
     mine, theirs = held.everything, said.everything
     if mine == theirs and held.negative == said.negative:
@@ -223,7 +223,7 @@ def _reason(held: Gist, said: Gist, called: frozenset[str]) -> str | None:
 
 
 def _go_together(one: str, other: str, held: Gist, said: Gist) -> bool:
-    """Whether two words are of one topic, or one is the beginning of the other."""
+    """Tell whether two words share a topic, or one begins with the other."""
     mine, theirs = held.topics.get(one), said.topics.get(other)
     if mine is not None and theirs is not None and not mine.isdisjoint(theirs):
         return True

@@ -1,4 +1,4 @@
-"""Denials and rivalries: what denies a statement, and what cannot be true beside it."""
+"""Rules that find denials and mutually exclusive statements."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ _SAYS: Final = "one statement denies the other"
 
 
 def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """The claim of one frame that the other of the same verb denies."""
+    """Find the claim of one frame that the other frame of the same verb denies."""
     if one.negative == other.negative:
         return None
     said, denial = (other, one) if one.negative else (one, other)
@@ -78,7 +78,7 @@ def _graded(said: Frame, denial: Frame, subject: Subjects) -> Clash | None:
 
 
 def covers(said: Sequence[Phrase], denial: Frame) -> bool:
-    """Whether what is said entails all that is denied: it may say more, and never less."""
+    """Tell whether the statement entails the denied one: it may say more, never less."""
     wanted = denial.phrases
     if not wanted:
         return denial.verb not in _EMPTY_VERBS or not said
@@ -114,14 +114,14 @@ def _same_time(said: Frame, denial: Frame) -> bool:
 
 
 def _again(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | None:
-    """A claim that something holds after it was said to have ended."""
+    """Find a claim that something holds after it was said to have ended."""
     first = When.LATER if denial is one else When.EARLIER
     again = denial.ends and setting.when is first and not said.past and said.when == denial.when
     return possible("it ended earlier, and now holds again") if again else None
 
 
 def _modals(said: str, denial: str) -> bool | None:
-    """Whether what can, may or must be is what is denied; None where both can be so."""
+    """Compare the modal verbs of statement and denial; None if both can be true."""
     if denial == "can" and not said:
         return False
     alike = (said == denial and said != "might") or (said == "may" and denial == "must")
@@ -134,7 +134,7 @@ def _tenses(said: Frame, denial: Frame) -> bool:
 
 
 def _numbers_alike(said: Frame, denial: Frame) -> bool:
-    """Whether what is said of so many is denied of one of them at least."""
+    """Tell whether a statement about many is denied for at least one of them."""
     mine, theirs = said.quantifier, denial.quantifier
     if theirs == "none" or (mine == "all" and theirs != "all") or (theirs == "all" and not mine):
         return True
@@ -149,7 +149,7 @@ _DEPOSED: Final = frozenset(map(lemma, DEPOSED))
 
 
 def ends(held: Frame, said: Frame) -> bool:
-    """Whether what is said ends what was held."""
+    """Tell whether the claim ends the held statement."""
     if held.negative or (said.negative and not said.ends):
         return False
     if said.ends:
@@ -158,12 +158,12 @@ def ends(held: Frame, said: Frame) -> bool:
 
 
 def tells_an_end(frame: Frame) -> bool:
-    """Whether the frame says that something is over."""
+    """Tell whether the frame states that something has ended."""
     return frame.ends or (not frame.negative and _ending(frame) is not None)
 
 
 def ended(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
-    """The state that one frame ends and the other says holds."""
+    """Find a state that one frame ends and the other asserts."""
     if one.negative or other.negative:
         return None
     if _ending(one) is not None:
@@ -189,7 +189,7 @@ def _same_head(one: Frame, other: Frame) -> bool:
 
 
 def _ending(frame: Frame) -> str | None:
-    """The word by which the frame ends something."""
+    """Return the word with which the frame ends something."""
     if frame.modal or frame.future:
         return None
     if frame.verb in _ENDING:
@@ -202,7 +202,7 @@ def _ending(frame: Frame) -> str | None:
 
 
 def _touches(over: Frame, holding: Frame) -> bool | None:
-    """Whether what ended is what holds, word by word or by what the ending means; None if not."""
+    """Tell whether the ended state is the asserted one, by words or by meaning; None if not."""
     word = _ending(over)
     if holding is over or _ending(holding) is not None:
         return None
@@ -223,7 +223,7 @@ _CALL: Final = frozenset(map(lemma, ("call", "name")))
 
 
 class Attribute(NamedTuple):
-    """An attribute of something: its name, owner and value, and the word that introduces it."""
+    """An attribute: its name, owner, value, and the word that introduces it."""
 
     name: str
     extras: frozenset[str]
@@ -234,7 +234,7 @@ class Attribute(NamedTuple):
 
 
 def attribute_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Two values of what something has one of."""
+    """Find two values of an attribute that has one."""
     if one.negative or other.negative or one.modal or other.modal or not setting.one_moment:
         return None
     if one.past != other.past or one.future != other.future:
@@ -275,7 +275,7 @@ def _attributes(frame: Frame) -> Iterator[Attribute]:
 
 
 def _told(frame: Frame, phrases: list[Phrase]) -> Iterator[Attribute]:
-    """`The capital of X is Y`."""
+    """Parse `The capital of X is Y`."""
     subject, rest = frame.subject[0], frame.subject[1:]
     if subject.quantity is not None or frame.quantifier or "one" in subject.extras:
         return
@@ -288,7 +288,7 @@ def _told(frame: Frame, phrases: list[Phrase]) -> Iterator[Attribute]:
 
 
 def _borne(frame: Frame, phrases: list[Phrase]) -> Iterator[Attribute]:
-    """`Y is the capital of X`."""
+    """Parse `Y is the capital of X`."""
     held, *rest = phrases
     if held.role or held.name or frame.quantifier or not rest or rest[0].role != "of":
         return
@@ -312,12 +312,12 @@ _EXCLUSIVE: Final = frozenset(
 
 
 def is_exclusive(one: str, other: str) -> bool:
-    """Whether two stems are of states that exclude each other."""
+    """Tell whether two stems name states that exclude each other."""
     return frozenset((one, other)) in _EXCLUSIVE
 
 
 def number_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """The same frame with another number or measure."""
+    """Find the same frame with another number or measure."""
     if one.modal != other.modal or _untold(one, other, setting):
         return None
     if one.when and other.when and one.when != other.when:
@@ -342,7 +342,7 @@ def _untold(one: Frame, other: Frame, setting: Setting) -> bool:
 
 
 def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR0911 - one exclusion a line
-    """True where the phrases are the same, a finding where only the number differs, else None."""
+    """Compare phrases: True if equal, a conflict if only the number differs, else None."""
     if one.role != other.role:
         return None
     same = one.head == other.head and one.extras - _VAGUE == other.extras - _VAGUE
@@ -364,7 +364,7 @@ def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR091
 
 
 def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """The same subject in two states that exclude each other."""
+    """Find one subject in two states that exclude each other."""
     if _untold(one, other, setting) or one.modal != other.modal:
         return None
     if (one.when and other.when and one.when != other.when) or one.condition != other.condition:
@@ -382,7 +382,7 @@ def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Somebody at two places at once."""
+    """Find one subject in two places at once."""
     if one.verb not in _PLACE or _untold(one, other, setting):
         return None
     if one.past != other.past or one.modal or other.modal or one.when != other.when:
@@ -399,7 +399,7 @@ def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Somebody bound to two, as to two employers or owners."""
+    """Find one subject bound to two parties, such as employers or owners."""
     mine, theirs = _tie(one), _tie(other)
     if mine is None or theirs is None or _untold(one, other, setting):
         return None
@@ -413,7 +413,7 @@ def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:
-    """How the subject is bound, and to whom."""
+    """Return the type of a tie and its other end."""
     done = frame.phrases[0].head if frame.verb == "be" and frame.phrases else frame.verb
     rest = frame.phrases[1:] if frame.verb == "be" else frame.phrases
     if not rest or frame.quantifier or (done, rest[0].role) not in _BOUND:
@@ -422,7 +422,7 @@ def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:
 
 
 def ruled(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Two who rule over the same."""
+    """Find two rulers of the same realm."""
     if one.verb not in _RULING or _untold(one, other, setting):
         return None
     if one.past != other.past or one.modal or other.modal or one.when != other.when:
@@ -434,7 +434,7 @@ def ruled(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Each is said to do to the other what only one may do."""
+    """Find an asymmetric relation that is stated in both directions."""
     if _untold(one, other, setting) or one.past != other.past:
         return None
     if not one.subject or not other.subject or one.group or other.group:
@@ -452,7 +452,7 @@ def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 
 
 def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:
-    """What happens once, told of two places or two times."""
+    """Find a singular event with two places or times."""
     if one.negative or other.negative or one.modal or other.modal:
         return None
     event = _event(one)
@@ -473,7 +473,7 @@ def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:
 
 
 def _event(frame: Frame) -> str | None:
-    """What the frame tells that happens once, to its subject."""
+    """Return the singular event that the frame states of its subject."""
     if not frame.subject:
         return None
     if frame.verb != "be":
@@ -485,7 +485,7 @@ def _event(frame: Frame) -> str | None:
 
 
 def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Only some do it, and another is said to do it too."""
+    """Find a subject outside a list that claims to be complete."""
     if _untold(one, other, setting) or one.modal != other.modal:
         return None
     if one.exclusive == other.exclusive or not one.subject or not other.subject:
@@ -498,7 +498,7 @@ def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
 RULES: Final[tuple[Rule, ...]] = (
     number_differs, opposite, placed, bound, ruled, swapped, once, closed_list,
 )  # fmt: skip
-"""Every rule, for frames of one verb; the gravest finding counts."""
+"""All rules for two frames of one verb; the most serious conflict counts."""
 
 
 _GLUED: Final = re.compile(r"(?<=\d)(?=[a-z])", re.IGNORECASE)
@@ -509,7 +509,7 @@ _FIXED: Final = frozenset(map(lemma, ("birth", "birthday", "birthplace", "born",
 def compared_properties(
     held: Mapping[str, Any], said: Mapping[str, Any], setting: Setting
 ) -> Clash | None:
-    """How the values of the properties that both sides name stand to each other."""
+    """Compare the values of properties that both statements have."""
     common = held.keys() & said.keys()
     if not common or not _one_subject(setting):
         return None

@@ -1,4 +1,4 @@
-"""Gates: every rule that stands between a proposal and the canon, in the order they are asked."""
+"""All gates between a proposal and the canon, in the order of judging."""
 
 from typing import Final
 
@@ -26,4 +26,4 @@ GATES: Final[tuple[Gate, ...]] = (
     statements.STATEMENT_NEGATED,
     statements.REPLACEMENT_OUTRANKS,
 )
-"""What can be read, resolved and weighed comes before what contradicts."""
+"""Gates on form, references and score come before gates on contradictions."""

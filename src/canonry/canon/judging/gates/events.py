@@ -1,4 +1,4 @@
-"""Gates on events: their causes, those who act in them, and events told twice."""
+"""Gates on events: causes, living actors, and duplicates."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,7 +25,7 @@ WALK_MAX: Final = 500
 
 
 def _examine_causes_acyclic(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """No event brings about its own cause, not even by a chain of others."""
+    """Refuse an event that causes its own cause, even through other events."""
     content = candidate.content
     if not isinstance(content, EventContent) or not content.caused_by:
         return
@@ -52,7 +52,7 @@ CAUSES_ACYCLIC: Final = Gate(id="gate:causes-acyclic", examine=_examine_causes_a
 
 
 def _examine_causes_in_order(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Nothing is brought about by what happens after it."""
+    """Refuse an event that is dated before its cause."""
     content, at = candidate.content, candidate.at
     if not isinstance(content, EventContent) or at is None:
         return
@@ -86,9 +86,9 @@ CAUSES_IN_ORDER: Final = Gate(id="gate:causes-in-order", examine=_examine_causes
 
 
 def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """The dead do nothing after their death.
+    """Refuse acts of the dead after their death.
 
-    That they are involved is only told, and so is what the words of a fact let them do.
+    Their involvement only causes a warning, as do acts in the words of a fact.
     """
     content = candidate.content
     if not isinstance(content, EventContent | FactContent):
@@ -128,9 +128,9 @@ def _object_to_dead(
 
 
 def _is_told_to_act(content: FactContent, entity: Entity) -> bool:
-    """Whether the words of a fact let the entity do something at the time that they speak of.
+    """Tell whether the words of a fact let the entity act at their time.
 
-    What is told without a time and as past may be of their life.
+    An undated statement in the past tense may be about the entity's life.
     """
     named = stems_in(" ".join(sorted(entity.known_as)))
     return any(
@@ -144,7 +144,7 @@ def _is_told_to_act(content: FactContent, entity: Entity) -> bool:
 
 
 _AT_REST: Final = frozenset(("", "be", "have", *map(lemma, RESTING)))
-"""Verbs of what the dead are and of what becomes of them."""
+"""Verbs of the states of the dead and of their fate."""
 
 ACTOR_ALIVE: Final = Gate(id="gate:actor-alive", examine=_examine_actor_alive)
 
@@ -153,9 +153,9 @@ DEPTH_MAX: Final = 8
 
 
 def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """The actors of an event are at its place, or in a place within it, at that time.
+    """Refuse actors who are elsewhere than at the event's place or within it.
 
-    Only an event that names its place can contradict; a participant of a scene is where it is set.
+    Only an event with a place can contradict; a participant of a scene is at the scene's place.
     """
     content = candidate.content
     if not isinstance(content, EventContent) or content.location is None:
@@ -194,7 +194,7 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
 
 
 def _lies_within(inner: EntityId, outer: EntityId, view: SliceView) -> bool:
-    """Whether `inner` is `outer` or lies in it by a chain of places."""
+    """Tell whether `inner` is `outer` or lies in it through a chain of places."""
     here = view.entity(Reference(inner))
     for _step in range(DEPTH_MAX):
         if here is None or here.id == outer:
@@ -208,9 +208,9 @@ ACTOR_PRESENT: Final = Gate(id="gate:actor-present", examine=_examine_actor_pres
 
 
 def _examine_event_told_before(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """An event that another scene tells in the same words is pointed out.
+    """Warn of an event that another scene records in the same words.
 
-    Whether it happened once or twice is for somebody to say; with one and the same time it is one.
+    A person decides whether it happened twice; with equal times it is one event.
     """
     content = candidate.content
     if not isinstance(content, EventContent) or content.causes or content.caused_by:

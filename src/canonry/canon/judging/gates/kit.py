@@ -1,7 +1,7 @@
-"""What a gate is: a rule with an id that may object to a proposal, and how objections are weighed.
+"""Gates and verdicts: rules that object to a proposal, and the weighing of their objections.
 
-A gate is pure: it asks a `SliceView` and yields objections. `judge` weighs the objections of all
-gates into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
+A gate is pure: it reads a `SliceView` and yields objections. `judge` combines the objections of all
+gates into a verdict with the rule, the conflicting ids, and the keys that were read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,18 +20,17 @@ from canonry.values.provenance import Authority, may_end, outranks
 
 T = TypeVar("T")
 ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
-"""The rule that stands behind an acceptance to which nothing objects."""
+"""The rule of an acceptance without objections."""
 
 
 class Weight(StrEnum):
-    """What an objection means for the proposal.
+    """The effect of an objection on the proposal.
 
-    `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
-    it, and falls where the proposal outranks it. `SUPERSEDES`: what held until then ends. `ENDS`:
-    the same, where that is all that the proposal says. No lower word ends what a higher one said,
-    so it stays pending for review. `PRECEDES`: it held until what the rivals say, whoever was heard
-    first. `WARNS`: it is told and changes nothing; the things that it
-    names perhaps conflict with the proposal.
+    `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: conflicting canon is
+    retconned if the proposal outranks it. `SUPERSEDES`: the earlier statement ends. `ENDS`: the
+    same, for a proposal that only ends it. A lower authority cannot end the statement of a higher
+    one, so the proposal waits for review. `PRECEDES`: the proposal holds until the later statement,
+    whatever the order of acceptance. `WARNS`: a possible conflict that changes nothing.
     """
 
     REFUSES = "refuses"
@@ -44,16 +43,16 @@ class Weight(StrEnum):
 
 
 Rival: TypeAlias = TagHeld | str
-"""What stands against a proposal: a tag, or the id of a fact, relation or event."""
+"""A conflicting statement: a tag, or the id of a fact, relation or event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """What a gate says; `authority` is the strongest word behind the rivals.
+    """The finding of a gate; `authority` is the highest authority of the rivals.
 
-    `taken_back`: the proposal comes later in the scene that told them, so that a word of the same
-    authority is enough. `dated`: it says from when it holds, and they do not, or it is told later,
-    so that where it is enough they end there, and held until then.
+    `taken_back`: a later turn of the same scene corrects them, so equal authority is enough.
+    `dated`: the proposal has a start and they have none, or it was stated later; if its authority
+    is enough, they end there instead of being retconned.
     """
 
     weight: Weight
@@ -66,7 +65,7 @@ class Objection:
     rule: str = ""
 
     def yields_to(self, word: Authority) -> bool:
-        """Whether what contradicts falls to this word."""
+        """Tell whether the conflicting canon gives way to this authority."""
         enough = may_end if self.taken_back else outranks
         return enough(word, self.authority)
 
@@ -76,13 +75,13 @@ Examine: TypeAlias = Callable[[Candidate, SliceView], Iterator[Objection]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """One rule."""
+    """A rule with an id."""
 
     id: str
     examine: Examine
 
     def looking(self, candidate: Candidate, known: Slice, policy: Policy) -> SliceView:
-        """The view once this rule has looked at `candidate`: what its word rests on, and wants."""
+        """Run the rule on a view; return the view with the keys read and the missing lookups."""
         view = SliceView(known, policy)
         for _objection in self.examine(candidate, view):
             pass
@@ -91,11 +90,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a proposal fares; `status` PENDING means that it needs review.
+    """The combined result of all gates; `status` PENDING means that it needs review.
 
-    `graded` is what it does not go with, or perhaps not; `retcons` what falls, `supersedes` what
-    ends for what it says, `ends` what it says to end, `heirs` what ended it, `reads` the keys that
-    all this rests on, `wanted` what must be loaded before it counts.
+    `graded` lists contradictions and possible conflicts. `retcons` are retconned, `supersedes` end
+    because of the statement, `ends` are ended explicitly, `heirs` are later statements that end it.
+    `reads` are the keys read, and `wanted` the lookups to load before the verdict counts.
     """
 
     status: ProposalStatus
@@ -114,7 +113,7 @@ class Verdict:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """The ids of what contradicts it."""
+        """Return the ids of contradictions."""
         return _each(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
 
 
@@ -127,11 +126,11 @@ def judge(
     viewer: Viewer = ANYBODY,
     overruling: bool = False,
 ) -> Verdict:
-    """Weigh what the gates say, in their order; the first refusal decides.
+    """Combine the objections of all gates in order; the first refusal decides.
 
-    `overruling`: the canon keeper has decided for the proposal; no score and no standing is in its
-    way, only what cannot be written and what a law of the world forbids. What has too little weight
-    is told what it conflicts with all the same.
+    `overruling`: the canon keeper has accepted the proposal. Score and authority do not count then;
+    only unwritable content and axioms refuse it. A proposal with too low a score still reports its
+    conflicts.
     """
     view = SliceView(known, policy, viewer)
     proposal = view.thing(candidate.proposal.id)
@@ -157,13 +156,13 @@ def judge(
 
 
 def _is_waived(objection: Objection, waived: Sequence[str]) -> bool:
-    """Whether all that it perhaps conflicts with is meant to be so."""
+    """Tell whether all its possible conflicts were waived."""
     named = set(objection.conflicts)
     return objection.weight is Weight.WARNS and bool(named) and named <= set(waived)
 
 
 def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
-    """The first objection decides; the others name what else there is."""
+    """Decide by the first objection; the others are reported."""
     objection = objections[0]
     refused = objection.weight is Weight.REFUSES
     return Verdict(
@@ -232,7 +231,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
 
 
 def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
-    """What the objections name, each once; a contradiction is told rather than a possible one."""
+    """Return the conflicts of the objections, each once, with the more serious grade."""
     found: dict[str, GradedConflict] = {}
     for one in sorted(objections, key=lambda each: each.weight is Weight.WARNS):
         grade = Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION

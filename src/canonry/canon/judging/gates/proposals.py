@@ -1,4 +1,4 @@
-"""Gates on a proposal itself: it can be read, what it names is there, and it has enough weight."""
+"""Gates on a proposal itself: readable content, existing references, and a sufficient score."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,7 +25,7 @@ from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
 
 
 def _examine_content_readable(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A proposal says something of its type, in a form that can be read."""
+    """Refuse content that cannot be parsed as its type."""
     del view
     if isinstance(candidate.content, Unreadable):
         yield Objection(weight=Weight.REFUSES, rationale=candidate.content.reason)
@@ -35,7 +35,7 @@ CONTENT_READABLE: Final = Gate(id="gate:content-readable", examine=_examine_cont
 
 
 def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A proposal builds only on proposals that have become canon."""
+    """Refuse a proposal that builds on one that is not canon."""
     waiting: list[str] = []
     for needed in sorted(dependencies_of(candidate)):
         proposal = view.thing(needed)
@@ -65,7 +65,7 @@ DEPENDENCY_ACCEPTED: Final = Gate(
 
 
 def _examine_references_exist(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Everything that a proposal names exists in its own universe."""
+    """Refuse references to missing items or to other universes."""
     if isinstance(candidate.content, Unreadable):
         return
     for reference in references_of(candidate.content):
@@ -82,7 +82,7 @@ REFERENCES_EXIST: Final = Gate(id="gate:references-exist", examine=_examine_refe
 
 
 def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Everything that a proposal names is of the kind that its place asks for."""
+    """Refuse references to items of the wrong kind."""
     match candidate.content:
         case EntityContent(derives_from=archetype) as content if archetype is not None:
             yield from _archetype(content, archetype, view)
@@ -159,7 +159,7 @@ REFERENCES_FIT: Final = Gate(id="gate:references-fit", examine=_examine_referenc
 
 
 def _examine_target_not_retconned(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Nothing is built on what never was."""
+    """Refuse references to retconned items."""
     if isinstance(candidate.content, Unreadable):
         return
     for reference in references_of(candidate.content):
@@ -184,7 +184,7 @@ _EVIDENCE_KINDS: Final = {
 
 
 def _examine_evidence_resolves(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Every piece of evidence that a proposal cites can be looked up."""
+    """Refuse evidence that cannot be found."""
     for evidence in candidate.evidence:
         thing = view.cited(evidence.ref)
         if thing is None or THING_KINDS[type(thing)] != _EVIDENCE_KINDS[evidence.kind]:
@@ -199,10 +199,9 @@ EVIDENCE_RESOLVES: Final = Gate(id="gate:evidence-resolves", examine=_examine_ev
 
 
 def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A proposal has enough weight.
+    """Refuse a proposal with too low a score.
 
-    The game master's has, where there is any confidence in it and any evidence for it; else
-    somebody must look at it.
+    A game master's proposal passes with any confidence and any evidence, and is reviewed otherwise.
     """
     proposal, scoring = candidate.proposal, view.policy.scoring
     score = score_of(proposal, standing_of(proposal, view), scoring)

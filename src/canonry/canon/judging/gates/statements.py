@@ -1,4 +1,4 @@
-"""Gates on facts: what denies another statement, or replaces it."""
+"""Gates on facts: denials and replacements."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,10 +32,10 @@ _BY_TIME: Final = {
 
 
 def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Canon does not say and deny the same of the same entities at once.
+    """Refuse a statement that contradicts canon about the same entities at the same time.
 
-    Statements are compared by their frames. A contradiction is decided by time and authority,
-    within one scene as against canon; what may be a conflict is named, and decides nothing.
+    Statements are compared by frames. Time and authority decide a contradiction, within one scene
+    as with canon; a possible conflict is only reported.
     """
     content = candidate.content
     if not isinstance(content, FactContent):
@@ -99,10 +99,10 @@ def _objections(
 
 
 def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
-    """Which of two that contradict each other at one moment was told first, where that counts.
+    """Return which of two contradicting statements came first, if their order counts.
 
-    Whose word always counts says otherwise than they did in another scene: then it has changed.
-    What another has said falls instead, as if it had never been.
+    A second statement of the same author in another scene is a change. A conflicting statement of
+    another author is retconned.
     """
     now, said = candidate.moment, fact.moment
     words = {candidate.proposal.authority, fact.authority}
@@ -112,22 +112,22 @@ def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
 
 
 def _dates_the_undated(candidate: Candidate, fact: Fact) -> bool:
-    """Whether the claim itself says from when it holds, of which the fact says nothing."""
+    """Tell whether the claim has a start and the fact has none."""
     now = candidate.moment
     return now.at is not None and now.place.dated and fact.time_ref is None
 
 
 def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
-    """Whether a later turn of the very scene says it, which then takes back what was said."""
+    """Tell whether a later turn of the same scene states the claim, to correct the fact."""
     now, said = candidate.moment, fact.moment
     return same_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL
 
 
 def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
-    """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
+    """Tell whether the claim follows the fact, precedes it, or is about the same moment.
 
-    What has no times of its own speaks of one moment, so that a plain denial is one; only where
-    the words say that something has ended the stories tell what was before and what after it.
+    Undated statements are about one moment, so a plain denial is a contradiction. Their order in
+    the stories counts only if the words state that something ended.
     """
     now = candidate.moment
     dated = when_dated(now.at, fact.time_ref)
@@ -156,7 +156,7 @@ STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_st
 
 
 def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A fact that replaces another has more standing than that one."""
+    """Refuse a replacement whose authority does not outrank the replaced fact."""
     content = candidate.content
     if not isinstance(content, FactContent) or content.replaces is None:
         return

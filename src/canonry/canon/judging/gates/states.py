@@ -1,4 +1,4 @@
-"""Gates on what holds of entities: laws, state tags, properties and relations."""
+"""Gates on entities: axioms, state tags, properties and relations."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -36,9 +36,9 @@ from canonry.values.state_tags import excluded_by
 
 
 def _examine_axiom_holds(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """No state and no relation breaks a law of the world that has a constraint.
+    """Refuse a state or relation that violates the constraint of an axiom.
 
-    No authority helps: a law is changed first, then what it forbids.
+    No authority helps: the axiom must be changed first.
     """
     for axiom in _broken_axioms(candidate, view):
         rationale = f"the axiom {axiom.id} forbids it: {axiom.statement}"
@@ -67,10 +67,10 @@ AXIOM_HOLDS: Final = Gate(id="gate:axiom-holds", examine=_examine_axiom_holds)
 
 
 def _examine_state_tags_exclusive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Of the tags that exclude each other at most one holds at a time.
+    """Let at most one of several exclusive tags hold at a time.
 
-    A later change takes over from the tag that held until then, and an earlier one holds until the
-    next; two that were told with the same time contradict each other.
+    A later change supersedes the earlier tag; an earlier one holds until the next. Two tags of the
+    same time contradict each other.
     """
     match candidate.content:
         case EntityContent(state_tags=tags) as content:
@@ -124,7 +124,7 @@ def _against_held(
 def _object_to_tag(
     view: SliceView, entity: Entity, now: Moment, change: TagChange, *, by: str | None = None
 ) -> Objection:
-    """That a tag ends by another one, or with it contradicts it; None: it is all that is said."""
+    """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
     held = tag_held(view, entity, change)
     weight = Weight.ENDS if by is None else Weight.SUPERSEDES
     if by is not None and at_once(now, change.moment):
@@ -152,9 +152,9 @@ STATE_TAGS_EXCLUSIVE: Final = Gate(
 
 
 def _examine_entity_restated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A new value for a known entity replaces the old one if its authority is not lower.
+    """Let a new value of equal or higher authority replace the old value.
 
-    A value of lower authority than the one that stands waits for review.
+    A value of lower authority waits for review.
     """
     content = candidate.content
     if not isinstance(content, EntityContent):
@@ -177,11 +177,10 @@ ENTITY_RESTATED: Final = Gate(id="gate:entity-restated", examine=_examine_entity
 
 
 def _examine_functional_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """An entity is at one place and has one owner, where the type of relation allows one only.
+    """Let only one relation hold at a time if its type allows one, such as a place or an owner.
 
-    A relation has one value for each property. A later relation takes over from the one that
-    held until then, and an earlier one holds until the next; two that were told with the same time
-    contradict each other.
+    A relation has one value for each property. A later relation supersedes the earlier one; an
+    earlier one holds until the next. Two relations of the same time contradict each other.
     """
     content = candidate.content
     if not isinstance(content, RelationshipContent):
@@ -232,7 +231,7 @@ FUNCTIONAL_RELATION: Final = Gate(
 
 
 def _examine_opposed_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """A pair is not allied and hostile at once; what comes later takes over."""
+    """Refuse opposed relations of a pair at one time; the later one supersedes."""
     content = candidate.content
     if not isinstance(content, RelationshipContent):
         return
