@@ -1,1 +1,1 @@
-"""The read side: rows that are derived from items, and the questions that are asked of them."""
+"""Read models: rows derived from items, and the ports that query them."""

@@ -1,7 +1,7 @@
-"""A catalog: projects, their items and relations, as spaces, entities and relations of the canon.
+"""The mapping of a catalog's projects, items and relations to spaces, entities and relations.
 
-Ids of a catalog are unique per project and kind alone, so that a thing's own id is derived from all
-three; the id that a contract shows is kept as a field.
+Catalog ids are unique per project and kind only, so the entity's id derives from all three. The id
+of the contract is stored as a field.
 """
 
 import unicodedata
@@ -38,7 +38,7 @@ TABLE_OF: Final[Mapping[str, CatalogTable]] = {
     **dict.fromkeys(CONTENT_KINDS, ENTITIES),
     **{str(table.kind): table for table in (SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS)},
 }
-"""The table that holds the items of each kind."""
+"""Maps each kind to its table."""
 
 _NAMESPACE: Final = sha1(b"canonry catalog", usedforsecurity=False).digest()[:16]
 _SECONDS: Final = len("2025-01-15T12:00:00")
@@ -47,10 +47,10 @@ _MILLIS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogItem:
-    """An item as it is found: by its kind and id, by what it is called, by its text.
+    """An item of a catalog, with its kind, id, title and text.
 
-    `word` is the slug or address that no other item of the kind and project has. Only content
-    has a `title`, `slug` and `summary` that are searched.
+    `word` is the slug or address, unique per kind and project. Only content has a `title`, `slug`
+    and `summary` for search.
     """
 
     thing: EntityId
@@ -65,18 +65,18 @@ class CatalogItem:
 
     @property
     def content(self) -> bool:
-        """Whether agents see it."""
+        """Tell whether agents see it."""
         return self.kind in CONTENT_KINDS
 
     @property
     def place(self) -> str:
-        """Where its title stands among others."""
+        """Return the sort key of its title."""
         return place_of(self.title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEdge:
-    """A relation that holds between two items; both ends are ids of things."""
+    """A current relation between two items; both ends are entity ids."""
 
     relation: str
     project: SpaceId
@@ -86,18 +86,18 @@ class CatalogEdge:
 
 
 def item_id(project: str, kind: str, contract_id: str) -> EntityId:
-    """The thing behind an item; the four kinds of content share one range of ids."""
+    """Return the entity id of an item; the four kinds of content share one range of ids."""
     return EntityId(_named(project, "entity" if kind in CONTENT_KINDS else kind, contract_id))
 
 
 def relation_id(project: str, contract_id: str, generation: int) -> str:
-    """The thing behind a relation; what follows on a relation that ended is of the next one."""
+    """Return the id of a relation; a relation after an ended one has the next generation."""
     return _named(project, "relation", f"{contract_id}/{generation}")
 
 
 @lru_cache(maxsize=65_536)
 def _named(project: str, sort: str, name: str) -> str:
-    """A UUID of version 5."""
+    """Return a UUID of version 5."""
     digest = sha1(
         _NAMESPACE + f"{project}/{sort}/{name}".encode(), usedforsecurity=False
     ).hexdigest()
@@ -106,10 +106,10 @@ def _named(project: str, sort: str, name: str) -> str:
 
 
 def fold(text: str) -> str:
-    """The form under which texts are compared without regard to case or to how they are encoded.
+    """Normalise a text to compare it without regard to case or encoding.
 
-    Canonically equal texts fold alike, and so do apostrophes and hyphens of any kind; letters that
-    only look alike do not.
+    Canonically equal texts become equal, as do all apostrophes and hyphens; look-alike letters stay
+    different.
     """
     if text.isascii():
         return text.lower()
@@ -118,19 +118,19 @@ def fold(text: str) -> str:
 
 
 def place_of(title: str) -> str:
-    """A key that sorts titles without regard to case, and equal ones by their characters."""
+    """Return a sort key for titles that ignores case; equal titles sort by their characters."""
     return f"{fold(title)}\0{title}"
 
 
 def stamp(instant: Instant) -> str:
-    """An instant as a catalog tells it: always with milliseconds, so that texts sort as times."""
+    """Format an instant with milliseconds, so that texts sort as times."""
     text = render_instant(instant)
     seconds, fraction = text[:_SECONDS], text[_SECONDS + 1 : -1]
     return f"{seconds}.{fraction[:_MILLIS].ljust(_MILLIS, '0')}Z"
 
 
 def item_of(thing: Thing | None) -> CatalogItem | None:
-    """The item that a thing is, unless it is none, was merged away, or never was."""
+    """Return the catalog item of an entity; None if it is another kind, merged or retconned."""
     if not isinstance(thing, Entity) or thing.entity_type not in ITEM_KINDS:
         return None
     if thing.merged_into is not None or thing.level is CanonLevel.RETCONNED:
@@ -142,7 +142,7 @@ def item_of(thing: Thing | None) -> CatalogItem | None:
         return None
     kind = thing.entity_type
     if item_id(thing.space, kind, contract_id) != thing.id:
-        return None  # of another vocabulary that has a word like this
+        return None  # another vocabulary has the same word
     return CatalogItem(
         thing=thing.id,
         project=thing.space,
@@ -157,12 +157,12 @@ def item_of(thing: Thing | None) -> CatalogItem | None:
 
 
 def _alone(entity: Entity) -> Entity:
-    """The entity without what was merged into it: its item is its own."""
+    """Return the entity without the fields of entities merged into it."""
     return revised(entity, absorbed={}) if entity.members else entity
 
 
 def edge_of(thing: Thing | None) -> CatalogEdge | None:
-    """The edge that a thing is, while it holds."""
+    """Return the edge of a current relation, or None."""
     if not isinstance(thing, Relation) or thing.rel_type not in RELATIONS or not thing.current:
         return None
     return CatalogEdge(
@@ -175,12 +175,12 @@ def edge_of(thing: Thing | None) -> CatalogEdge | None:
 
 
 def is_project(thing: Thing | None) -> bool:
-    """Whether the thing is a catalog's project."""
+    """Tell whether the item is a catalog's project."""
     return isinstance(thing, Space) and thing.kind is SpaceKind.PROJECT
 
 
 def project_row(space: Space) -> dict[str, Any]:
-    """A project as a row."""
+    """Return a project as a row."""
     own = space.properties
     return {
         ID: space.id,
@@ -193,7 +193,7 @@ def project_row(space: Space) -> dict[str, Any]:
 
 
 def item_row(entity: Entity) -> dict[str, Any]:
-    """An item as a row of its table."""
+    """Return an item as a row of its table."""
     entity = _alone(entity)
     own, table = entity.properties, TABLE_OF[entity.entity_type]
     row = {column.name: own.get(column.name, column.default) for column in table.columns}
@@ -206,7 +206,7 @@ def item_row(entity: Entity) -> dict[str, Any]:
 
 
 def item_fields(table: CatalogTable, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """(name, description, properties) of a row, as an entity keeps them; what is null is not."""
+    """Return the entity's (name, description, properties) for a row; nulls are left out."""
     left_out = {"projectId"} | ({"entityType", "title"} if table.kind is None else set())
     properties = {
         column.name: _kept(row[column.name])
@@ -221,7 +221,7 @@ def _kept(value: Any) -> Any:
 
 
 def projects_in_order(spaces: Iterable[Space]) -> list[Space]:
-    """Projects as they are told: by name without regard to case, by name, by id."""
+    """Sort projects by name without regard to case, name and id."""
     return sorted(spaces, key=lambda space: (place_of(space.name), space.id))
 
 
@@ -232,6 +232,6 @@ def require_project(thing: Thing | None) -> None:
 
 
 def no_entity() -> NotFound:
-    """The error of whoever asks for an entity that a project has not."""
+    """Return the error for an entity that is missing from a project."""
     message = "The project has no entity with this id."
     return NotFound("entity.unknown", message, path="/entityId")

@@ -1,4 +1,4 @@
-"""Edges of worlds: directions, paths and ticks."""
+"""Directions, paths and ticks of a world's map."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ _HOURS: Final = ((5, 8, "dawn"), (8, 12, "morning"), (12, 17, "afternoon"), (17,
 
 
 def instant_of(tick: Tick) -> Instant:
-    """The instant of a tick."""
+    """Return the instant of a tick."""
     return Instant(tick * _MICROSECONDS)
 
 
 def tick_of(instant: Instant) -> Tick:
-    """The tick of an instant; what lies between two ticks belongs to the earlier."""
+    """Return the tick of an instant, rounded down."""
     return Tick(instant // _MICROSECONDS)
 
 
 def checked_tick(value: int, *, path: str) -> Tick:
-    """`value` as a tick, if it can be written as a date.
+    """Return `value` as a tick if it can be written as a date.
 
     Raises:
         InvalidInput: `tick.out-of-range`.
@@ -48,30 +48,30 @@ def checked_tick(value: int, *, path: str) -> Tick:
 
 
 def time_of_day(tick: Tick) -> str:
-    """The part of the day at a tick; a day begins at midnight, a multiple of 24 hours."""
+    """Return the part of the day at a tick; a day begins at midnight, a multiple of 24 hours."""
     hour = tick % DAY / _HOUR
     return next((name for start, end, name in _HOURS if start <= hour < end), "night")
 
 
 FOREVER: Final = 2**63 - 1
-"""The end of what has none, as it is compared and stored."""
+"""The end of an open interval, as it is compared and stored."""
 ALWAYS: Final = -(2**63)
 _TIES: Final = frozenset(Tie)
 
 
 def kind_of(relation: RelationDraft) -> str:
-    """The kind of an edge, as `world_types` says for each relation; empty where it has none."""
+    """Return the kind of an edge by its relation in `world_types`; empty without one."""
     return str(relation.properties.get(KIND, ""))
 
 
 def tie_of(relation: RelationDraft) -> Tie | None:
-    """The tie that an edge is; None: one of this name that somebody else made says no tie."""
+    """Return the tie of an edge; None if another writer used the name without a tie."""
     kind = kind_of(relation)
     return Tie(kind) if kind in _TIES else None
 
 
 def span_of(relation: RelationDraft) -> tuple[int, int] | None:
-    """From when until just before when an edge holds; None: never, as far as is known."""
+    """Return the half-open interval in which an edge holds; None: it never held."""
     if relation.rel_type not in WORLD_RELATIONS or relation.level is not CanonLevel.CANON:
         return None
     if relation.ended and relation.until is None:
@@ -82,19 +82,19 @@ def span_of(relation: RelationDraft) -> tuple[int, int] | None:
 
 
 def recurs(relation: RelationDraft) -> bool:
-    """Whether an edge holds again and again."""
+    """Tell whether an edge recurs."""
     return bool(relation.properties.get("every"))
 
 
 def shows_at(relation: RelationDraft, tick: Tick) -> bool:
-    """Whether what recurs is on at a tick at which its edge holds."""
+    """Tell whether a recurring edge is on at a tick of its interval."""
     if not recurs(relation) or relation.since is None:
         return True
     return _passed(relation, tick) < int(relation.properties["lasting"])
 
 
 def _passed(relation: RelationDraft, tick: Tick) -> int:
-    """So many ticks of its round have gone by."""
+    """Return the ticks since the current period began."""
     own = relation.properties
     first = own.get("opens")
     begin = tick_of(Instant(relation.since or 0)) if first is None else int(first)
@@ -102,7 +102,7 @@ def _passed(relation: RelationDraft, tick: Tick) -> int:
 
 
 def blocked_at(exit_edge: RelationDraft, tick: Tick) -> str | None:
-    """Why nobody passes an exit at a tick; None where it is open."""
+    """Return the reason why an exit is closed at a tick; None if it is open."""
     own = exit_edge.properties
     if own.get("blocked") or shows_at(exit_edge, tick):
         return own.get("blocked") or None
@@ -110,13 +110,13 @@ def blocked_at(exit_edge: RelationDraft, tick: Tick) -> str | None:
 
 
 def holds_at(relation: RelationDraft, at: Instant) -> bool:
-    """Whether an edge holds at an instant."""
+    """Tell whether an edge holds at an instant."""
     span = span_of(relation)
     return span is not None and span[0] <= at < span[1]
 
 
 class Direction(StrEnum):
-    """A way out of a location, in the order in which exits are told."""
+    """The direction of an exit, in the order in which exits are listed."""
 
     NORTH = "north"
     SOUTH = "south"
@@ -141,7 +141,7 @@ _PAIRS: Final = (
     (Direction.IN, Direction.OUT),
 )
 OPPOSITE: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-"""The way back from where a direction leads."""
+"""Maps each direction to its opposite."""
 
 PLACE_IN_ORDER: Final = {direction: place for place, direction in enumerate(Direction)}
 
@@ -155,7 +155,7 @@ STEPS: Final = {
     Direction.SOUTHEAST: (1, 1),
     Direction.SOUTHWEST: (-1, 1),
 }
-"""On a map: how far right and how far down; the other four have no place of their own."""
+"""Map offsets to the right and down; the other four directions have none."""
 
 _DEFAULT_TRAVEL: Final = {
     Direction.IN: 10_000,
@@ -167,13 +167,13 @@ _USUAL_TRAVEL: Final = 60_000
 
 
 def travel_ms(direction: Direction, declared: int | None) -> int:
-    """How long the way takes in milliseconds; where nobody said so, what is usual."""
+    """Return the duration of the exit in milliseconds, by default the direction's usual one."""
     return _DEFAULT_TRAVEL.get(direction, _USUAL_TRAVEL) if declared is None else declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """An exit that can be taken."""
+    """An open exit."""
 
     start: EntityId
     direction: Direction
@@ -181,7 +181,7 @@ class Way:
 
 
 def way_of(relation: Relation) -> Way | None:
-    """The way that an exit is; None where it is blocked, or leads in no direction."""
+    """Return the open exit of a relation; None if it is blocked or has no direction."""
     if relation.rel_type != EXIT or relation.properties.get("blocked"):
         return None
     try:
@@ -193,17 +193,17 @@ def way_of(relation: Relation) -> Way | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """A place, and the directions by which it is reached."""
+    """A location, and the directions of the path to it."""
 
     place: EntityId
     path: tuple[Direction, ...]
 
 
 def reached_from(ring: Sequence[Reached], ways: Iterable[Way]) -> Sequence[Reached]:
-    """The places one exit farther than `ring`, each once, by the first of equally short paths.
+    """Return the locations one exit beyond `ring`, each once, by the first of the shortest paths.
 
-    Of two paths of one length that comes first whose first differing direction does, in the order
-    in which exits are told. `ring` is in this order, and so is what comes of it.
+    Paths of equal length are ordered by their first different direction, in the order of the
+    directions. `ring` has this order, and the result keeps it.
     """
     out: dict[EntityId, list[Way]] = {}
     for way in ways:

@@ -1,4 +1,4 @@
-"""Follow the log: what was written to every space since a cursor, for views outside the store."""
+"""Follow the log: read the commits of all spaces after a cursor, for views outside the store."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ _COMMITS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCursor:
-    """How far each space is read; `complete` once everything had been read at some moment.
+    """The position reached in each space; `complete` once all of them were read at one time.
 
-    `again` has the entities whose passages are read once more, because their names have changed,
-    each with the last id that is done.
+    `again` lists entities whose passages are read again because their names changed, each with the
+    last id done.
     """
 
     complete: bool = False
@@ -33,11 +33,11 @@ class LogCursor:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The cursor that `text` holds; the beginning if it holds none."""
+        """Parse a cursor; without one, return the start."""
         try:
             found = decode_json(text.encode())
             if found["passages"] != PASSAGES_VERSION:
-                return cls()  # read again, because other things are passages now
+                return cls()  # another set of items became passages, so read everything again
             positions = {SpaceId(k): Position(int(v)) for k, v in found["positions"].items()}
             again = {str(k): str(v) for k, v in found["again"].items()}
             return cls(complete=bool(found["complete"]), positions=positions, again=again)
@@ -45,19 +45,19 @@ class LogCursor:
             return cls()
 
     def written(self) -> str:
-        """The cursor as text."""
+        """Format the cursor as text."""
         fields = {"complete": self.complete, "passages": PASSAGES_VERSION}
         moved = {"positions": self.positions, "again": self.again}
         return encode_json({**fields, **moved}).decode()
 
     def at(self, space: SpaceId) -> Position:
-        """The position up to which `space` is read."""
+        """Return the position up to which `space` is read."""
         return self.positions.get(space, ORIGIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renaming:
-    """A commit that may have given an entity another name than it was born with."""
+    """A commit that may have renamed an entity."""
 
     entity: str
     space: SpaceId
@@ -66,7 +66,7 @@ class Renaming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """The things that commits are about, in the order in which they were first named."""
+    """The changed items, in the order of their first change."""
 
     ids: Sequence[str]
     erasing: frozenset[SpaceId]
@@ -77,7 +77,7 @@ class Followed:
 
 
 async def every_head(ledger: Ledger) -> Sequence[Head]:
-    """Where every space stands, in order of their ids."""
+    """Return the heads of all spaces, in order of their ids."""
     found: list[Head] = []
     after: SpaceId | None = None
     while page := await ledger.heads(after=after, limit=_SPACES):
@@ -89,14 +89,14 @@ async def every_head(ledger: Ledger) -> Sequence[Head]:
 
 
 async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
-    """The position of every space."""
+    """Return the head position of each space."""
     return {head.space: head.position for head in await every_head(ledger)}
 
 
 async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:
-    """Commits past `cursor`, space by space, until they are about `ids` things or more.
+    """Read commits after `cursor`, space by space, until they change `ids` items or more.
 
-    `waiting` counts the commits that are left then; the new cursor is complete where none is.
+    `waiting` counts the remaining commits; the new cursor is complete if there are none.
     """
     positions, heads = dict(cursor.positions), await heads_of(ledger)
     found: dict[str, None] = {}
@@ -130,7 +130,7 @@ async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed
 
 
 def ids_in(commit: Commit) -> Sequence[str]:
-    """The things that a commit is about."""
+    """Return the ids of the items that a commit changed."""
     return [thing_id for entry in commit.entries for thing_id in ids_of(entry)]
 
 

@@ -1,9 +1,9 @@
-"""Listing: which lists a thing stands in, as rows that depend on nothing but the thing.
+"""Listing rows: the lists that contain an item, derived from the item alone.
 
-Every engine keeps the same rows, in whatever form, so that lists and their totals are the same.
+All engines store the same rows in their own form, so that lists and totals are equal.
 
 A row is (list, owner, space, facet, rank, later, id, starts, ends, name). A query names a list and
-its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`), and pages by
+its owner (an entity, a tag, a scene, or nobody), selects facets (`canon/gm/state`), and pages by
 (rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
 """
 
@@ -27,25 +27,25 @@ from canonry.values.provenance import CanonLevel
 from canonry.values.state_tags import normal_tags
 
 Owner: TypeAlias = str | int
-"""An id, a tag behind its sign, `NOBODY`, or the hash of a key."""
+"""An id, a tag with its prefix, `NOBODY`, or the hash of a key."""
 ListingRow: TypeAlias = tuple[
     int, Owner, str, str, int | float, int, str, int | None, int | None, str | None
 ]
 
 _FAR: Final = 2**63 - 1
 _FORMER: Final = 2**61
-"""Behind all instants: who only bore a name before is found after all who bear it now."""
+"""A rank after all instants, which puts former names after current ones."""
 
 NOBODY: Final = ""
 MERGED: Final = ">"
-"""The owner of those that were merged away."""
+"""The owner of merged entities."""
 
 TAG: Final = "#"
-"""The owner of a tag's list is the tag after this sign, so that no tag is `NOBODY`."""
+"""The prefix of a tag as owner of its list, so that no tag equals `NOBODY`."""
 
 
 class List(IntEnum):
-    """The lists; their numbers are stored, so a number is never given to another list."""
+    """The lists; their numbers are stored, so a number is never reused."""
 
     ENTITIES = 1
     ENTITIES_NAMED = 2
@@ -78,17 +78,17 @@ class List(IntEnum):
     SCHEMAS = 29
     RUNS = 30
     TIMELINE = 31
-    """Of the timeline only the events are counted here; its rows have a table of their own."""
+    """Counts the events of the timeline, whose rows have a table of their own."""
     FACTS_FRAMED = 32
     COMPARTMENTS = 33
-    """Where the variants of things lie that are not the same to everybody."""
+    """The compartments with variants of items that differ by audience."""
     EDGES_OF = 40
 
 
 SPACELESS: Final = frozenset(
     map(int, (List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN))
 )
-"""Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
+"""Lists whose rows have the space `NOBODY`, because only their owner selects them."""
 
 UNCOUNTED: Final = SPACELESS | frozenset(
     map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.FACTS_FRAMED, List.EDGES_OF))
@@ -97,7 +97,7 @@ UNCOUNTED: Final = SPACELESS | frozenset(
 
 
 def rows_of(thing: Thing) -> Iterable[ListingRow]:
-    """The rows of `thing` in every list, of each of its variants where it lies."""
+    """Return an item's rows in every list, for each variant in its compartment."""
     if not is_veiled(thing):
         rows = _rows(thing)
         return (*rows, *_edges(thing)) if isinstance(thing, Relation) else rows
@@ -163,9 +163,9 @@ RowT = TypeVar("RowT")
 def difference(
     rows: Callable[[Thing], Iterable[RowT]], gone: Iterable[Thing], come: Iterable[Thing]
 ) -> tuple[Sequence[RowT], Sequence[RowT]]:
-    """The rows that `gone` had and `come` have not, and the other way round."""
+    """Return the rows only in `gone`, and those only in `come`."""
     before = dict.fromkeys([row for thing in gone for row in rows(thing)])
-    if not before:  # a thing never has the same row twice
+    if not before:  # an item never has equal rows
         return (), [row for thing in come for row in rows(thing)]
     after = dict.fromkeys([row for thing in come for row in rows(thing)])
     return (
@@ -175,7 +175,7 @@ def difference(
 
 
 def storable(instant: int | None) -> int | None:
-    """`instant`, or the nearest that fits: a duration may reach past what a column holds."""
+    """Clamp `instant` to what a column can store: a duration may end beyond that."""
     return None if instant is None else max(-_FAR, min(instant, _FAR))
 
 
@@ -191,8 +191,8 @@ def _row(
     ends: int | None = None,
     name: str | None = None,
 ) -> ListingRow:
-    """The row of a thing, by default in the order in which things came into being."""
-    number = int(listed)  # whose hash costs less than that of a member
+    """Return the item's row, by default sorted by its creation."""
+    number = int(listed)  # a number hashes faster than an enum member
     space = NOBODY if number in SPACELESS else thing.space
     place = (number, owner, space, str(facet))
     at = thing.created_at if rank is None else rank
@@ -202,7 +202,7 @@ def _row(
 def _alike(
     listed: List, owners: Iterable[Owner], thing: Any, facet: str = "", **place: Any
 ) -> list[ListingRow]:
-    """Its rows in one list under several owners, which differ by these alone."""
+    """Return the item's rows in one list, which differ only by their owners."""
     number, _owner, *rest = _row(listed, NOBODY, thing, facet, **place)
     return [(number, owner, *rest) for owner in owners]  # type: ignore[misc] # the rest of a row
 
@@ -277,9 +277,9 @@ def _relation(relation: Relation) -> list[ListingRow]:
 
 
 def _edges(relation: Thing) -> Iterator[ListingRow]:
-    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end.
+    """Return the edges of worlds by their end, for `Places`; open exits have their end as name.
 
-    Where a world is walked, an edge is what it is to all who may see it.
+    A walk through a world sees each edge as its whole audience does.
     """
     if isinstance(relation, Relation) and (span := span_of(relation)) is not None:
         since, until = (max(-_FAR, end) for end in span)

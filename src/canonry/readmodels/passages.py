@@ -1,4 +1,4 @@
-"""Passages and portraits: the texts that a search finds items by."""
+"""Passages and portraits: the texts that search finds items by."""
 
 import re
 from collections.abc import Container, Iterator, Mapping
@@ -28,12 +28,12 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator
 from canonry.values.provenance import CanonLevel
 
-# Portraits: the snapshot of an entity as one text, by which recall finds the entity.
+# Portraits: an entity's snapshot as one text, for recall.
 #
-# One rule makes them for every kind of entity: its names, its descriptions, then every other field
-# after its name. A table of the vocabulary says which field is which. State tags are left out: a
-# query finds them exactly, they change in every scene, and indexing an entity at each change would
-# double the cost of that change.
+# A portrait has the entity's names, its descriptions, and all other fields with their names. A
+# table of the vocabulary assigns the fields. State tags are left out: a query filters by them
+# exactly, and because they change in every scene, indexing them would double the cost of each
+# change.
 
 PORTRAIT_MAX: Final = 20_000
 """The longest portrait in characters."""
@@ -44,23 +44,23 @@ _DEPTH_MAX: Final = 4
 _FIGURES: Final = (int, float)
 _SINGLE: Final = (str, *_FIGURES)
 _CODE_MIN: Final = 32
-_CODE: Final = re.compile(r"[0-9a-f-]{32,}", re.IGNORECASE)  # ids and digests say nothing
+_CODE: Final = re.compile(r"[0-9a-f-]{32,}", re.IGNORECASE)  # ids and digests carry no meaning
 
 
 def portrait(entity: Entity) -> str:
-    """The text; empty where the snapshot says nothing."""
+    """Return the text; empty if the snapshot is empty."""
     return "\n".join(_lines(entity))[:PORTRAIT_MAX]
 
 
 def is_portrayed(entity: Entity) -> bool:
-    """Whether the portrait would hold any text; far cheaper than making it."""
+    """Tell whether the portrait has text, at a fraction of its cost."""
     return any(line.strip() for line in _lines(entity))
 
 
 def names_of(entity: Entity) -> tuple[str, ...]:
-    """All names of an entity, the one that it has now first.
+    """Return all names of an entity, the current one first.
 
-    After a merger that may be a name of the other entity; its own is kept beside it.
+    After a merge the current name may come from the other entity; its own name is kept too.
     """
     return _names(entity, _fields(entity.snapshot, _CALLED))
 
@@ -85,9 +85,9 @@ def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mapping[str, Any]:
-    """The fields that say something, or those `asked` for, without the prefix of properties.
+    """Return the fields with values, or those `asked` for, without the prefix of properties.
 
-    What was kept unread is told as it stands, where nothing was read in its place.
+    A fragment is included if no field has its value.
     """
     shown: dict[str, Any] = {}
     for place, elements in snapshot.items():
@@ -105,7 +105,7 @@ def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mappi
 
 
 def _line_of(name: str, value: Any, depth: int = 0) -> str:
-    """A field after its name; of a yes the name alone, of a no nothing."""
+    """Format a field with its name; true gives the name alone, false nothing."""
     if value is True:
         return _spoken(name)
     words = _word(value) if isinstance(value, _SINGLE) else ", ".join(_words(value, depth))
@@ -113,7 +113,7 @@ def _line_of(name: str, value: Any, depth: int = 0) -> str:
 
 
 def _words(value: Any, depth: int = 0) -> Iterator[str]:
-    """The texts and figures in a value, however deep."""
+    """Yield the texts and numbers in a value at any depth."""
     match value:
         case Mapping() if depth < _DEPTH_MAX:
             for name, part in sorted(value.items()):
@@ -129,7 +129,7 @@ def _words(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _word(value: Any) -> str:
-    """The text of a text or figure that says something; empty for everything else."""
+    """Return the text of a value; empty if it carries no meaning."""
     if isinstance(value, str):
         text = value.strip()
         return "" if len(text) >= _CODE_MIN and _CODE.fullmatch(text) else text
@@ -145,17 +145,17 @@ def _spoken(name: str) -> str:
 
 
 PASSAGES_VERSION: Final = 2
-"""Grows when other texts are passages than before; indexes of meaning then begin anew."""
+"""The version of the rules for passages; a change rebuilds the vector indexes."""
 
 STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
-"""The levels at which recall finds what canon says: neither proposals nor what was retconned."""
+"""The levels that recall finds; proposals and retconned items are excluded."""
 
 
 class Collection(StrEnum):
-    """The kinds of passages, each searched apart.
+    """The kinds of passages, each searched separately.
 
-    Scenes, memories and snippets hold what was said, believed and written. The others hold canon:
-    entities, facts, events, and the laws and lore of the world.
+    Scenes, memories and snippets hold utterances, beliefs and excerpts. The others hold canon:
+    entities, facts, events, axioms and lore.
     """
 
     SCENES = "scene_chunks"
@@ -168,7 +168,7 @@ class Collection(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A text with what it can be filtered by; `id` is the id of the thing that it comes from.
+    """A text with its filters; `id` is the id of its item.
 
     `place` is the index of a turn in its scene; other passages have none.
     """
@@ -187,10 +187,10 @@ class Passage:
 
 
 def passages_of(thing: Thing) -> Iterator[Passage]:
-    """The passage of a thing as it is now; none for a thing that is not searched.
+    """Yield the current passage of an item; none if it is not searched.
 
-    An entity that was merged into another keeps its own passage, so that its old names find it;
-    callers follow `merged_into` to the entity that they show.
+    A merged entity keeps its own passage, so that its old names find it. Follow `merged_into` to
+    the entity to show.
     """
     if isinstance(thing, Entity | Fact | Event | Axiom):
         found = _canonical(thing) if thing.level in STANDING else None
@@ -201,14 +201,14 @@ def passages_of(thing: Thing) -> Iterator[Passage]:
 
 
 def is_searched(thing: Thing) -> bool:
-    """Whether the thing has a passage; far cheaper than the passage of an entity."""
+    """Tell whether the item has a passage, at a fraction of its cost."""
     if isinstance(thing, Entity):
         return thing.level in STANDING and is_portrayed(thing)
     return next(passages_of(thing), None) is not None
 
 
 def is_silenced(thing: Thing) -> bool:
-    """Whether the thing has no passage any more, though an index may still hold an old one."""
+    """Tell whether the item lost its passage, though an index may still hold it."""
     if isinstance(thing, Tombstone):
         return True
     if isinstance(thing, Entity | Fact | Event | Axiom):
@@ -217,10 +217,10 @@ def is_silenced(thing: Thing) -> bool:
 
 
 def _recorded(thing: Thing) -> Passage | None:
-    """The passage of what was said, remembered or written."""
+    """Return the passage of a turn, memory or snippet."""
     match thing:
         case Turn():
-            # The commonest by far: written out, because handing filters on costs a quarter more.
+            # Turns are the most frequent; passing filters through a call would cost a quarter more.
             return Passage(
                 id=thing.id,
                 space=homed(thing).space,
@@ -247,7 +247,7 @@ def _recorded(thing: Thing) -> Passage | None:
 
 
 def _canonical(thing: Entity | Fact | Event | Axiom) -> Passage:
-    """The passage of what canon says."""
+    """Return the passage of a canon item."""
     at = thing.created_at
     match thing:
         case Entity():

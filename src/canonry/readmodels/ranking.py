@@ -1,4 +1,4 @@
-"""Ranking: the order in which passages are shown, by keywords, meaning and neighbours."""
+"""Rank found passages by keywords, meaning and neighbours."""
 
 import math
 from collections import Counter, defaultdict
@@ -22,12 +22,12 @@ from canonry.language.texts.stems import (
 )
 from canonry.values.policy import RankingWeights, Strengths
 
-# Ranking: the order in which the passages found are shown, by keywords, meaning and neighbours.
+# Ranking: the order of found passages, by keywords, meaning and neighbours.
 #
-# Keywords and meaning each score one passage alone, and turns of a conversation are short: what a
-# question is about is often said in the turn before, or in parts over twenty turns. So the passages
-# around a passage add to its score, the nearer ones more. Each word counts once, at the place where
-# it scores most, so that a name that everybody repeats does not outweigh all other words.
+# Keywords and meaning score one passage alone, but turns of a conversation are short: the subject
+# of a question is often in the turn before, or spread over twenty turns. The passages around a
+# passage therefore add to its score, nearer ones more. Each word counts once, at the place with its
+# highest score, so that a name that all speakers repeat does not outweigh the other words.
 #
 # Recency and importance are not part of it. Measured on the first episode of `crd3` with a
 # half-life of a tenth of the conversation, a weight of 0.05 for recency takes hit@1 of single
@@ -36,42 +36,42 @@ from canonry.values.policy import RankingWeights, Strengths
 # `memory_order` weighs.
 #
 # Laws:
-# - A limit is a prefix: taking the first n is what a limit of n means.
-# - The order of arrival changes nothing, each passage comes once, and ties are broken by id.
-# - A signal that grows, of the passage or of a neighbour, never lowers the passage's score.
-# - A passage whose signals are all zero, and whose neighbours' are, scores zero.
-# - A similarity that was not measured counts as the mean of those that were: it is neither a merit
-#   nor a fault of a passage that the index does not hold it yet. Of one that lies beyond the
-#   nearest it is known that it is no nearer than the last of them, so callers hand on that bound.
+# - A limit of n returns the first n of the unlimited result.
+# - The order of the candidates changes nothing, each passage comes once, and ties break by id.
+# - A higher signal, of the passage or of a neighbour, never lowers the passage's score.
+# - A passage scores zero if its signals and its neighbours' signals are all zero.
+# - An unmeasured similarity counts as the mean of the measured ones, so that a passage which the
+#   index does not have yet gains and loses nothing. A passage beyond the nearest hits is at most as
+#   similar as the last hit, so callers pass that bound.
 
 Signals: TypeAlias = list[float]
-"""A figure for each candidate of one thread, in the order of their places."""
+"""A value for each candidate of one thread, in the order of their places."""
 
 _Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float, float]"
-"""A candidate behind what orders it, the negative of its score and its id, which no other has;
-then what keywords, meaning, neighbours, names and times add to its strength."""
+"""A candidate after its sort key: the negative score and the unique id.
+
+The score's parts for keywords, meaning, neighbours, names and times follow.
+"""
 
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
-_BY_PLACE: Final = attrgetter("place")  # between equal places nothing fades, in either order
+_BY_PLACE: Final = attrgetter("place")  # equal places may come in any order
 STEEPER: Final = 1.5
-"""The exponent that takes chance likeness of words or meaning below 0.3; `bench.recall.scores` has
-the data."""
+"""The exponent that puts accidental matches below 0.3; see `bench.recall.scores`."""
 WIDER: Final = 4
-"""So many times more passages are ranked where the query asks of a time: that itself finds none."""
+"""The factor on the number of ranked passages for a query with a time, which finds none itself."""
 _NAME_LENGTH: Final = 3
-"""Shorter words of a name ("of", "de") name nobody."""
+"""The shortest word that identifies a name; shorter ones ("of", "de") do not."""
 _KNOWN_NAMES: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is known of a query: its terms, each with the most that it can add to a passage's score.
+    """The analysed query: its terms, each with its highest possible share of a passage's score.
 
-    Terms that occur in no passage are among them. `strongest` is the best keyword score of all
-    passages searched. It belongs to the query, so that the score of a passage does not depend on
-    which others are ranked with it. `itself` is the keyword score of a passage that says the query
-    word for word.
+    Terms that occur in no passage are included. `strongest` is the best keyword score of all
+    searched passages. It belongs to the query, so that a passage's score does not depend on the
+    other ranked ones. `itself` is the keyword score of a passage with the query's exact words.
     """
 
     terms: Mapping[str, float]
@@ -80,13 +80,13 @@ class Asked:
 
 
 class PassageCandidate(NamedTuple):
-    """A passage to rank: what each term adds to its score, and how near its meaning is.
+    """A passage to rank: the score of each term, and the similarity of its meaning.
 
-    `thread` and `place` say where it is, such as turn 7 of a scene. `similarity` is None where it
-    was not measured. `named` is 1 where the query names the speaker or somebody whom the passage is
-    about; `dated` is up to 1, where it was said when the query asks of. A neighbour that no search
-    found may be a candidate too. A tuple, because hundreds are made for each query, and a frozen
-    dataclass takes five times as long to make.
+    `thread` and `place` are its position, such as turn 7 of a scene. `similarity` is None if it was
+    not measured. `named` is 1 if the query names the speaker or a subject of the passage; `dated`
+    is up to 1 for the time that the query asks about. An unmatched neighbour may be a candidate
+    too. It is a tuple, because hundreds are made for each query, and a frozen dataclass takes five
+    times as long to make.
     """
 
     id: str
@@ -100,10 +100,10 @@ class PassageCandidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a passage was found, in parts that sum up to `strength`.
+    """The parts of a passage's score, whose sum is `strength`.
 
-    `terms` are its own terms with what each adds, strongest first; `nearby` is what its neighbours
-    add.
+    `terms` are its own terms with their shares, highest first; `nearby` is the share of its
+    neighbours.
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -116,16 +116,16 @@ class Why:
 
     @property
     def strength(self) -> float:
-        """The sum of all parts."""
+        """Return the sum of all parts."""
         return self.keywords + self.meaning + self.nearby + self.named + self.dated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A passage in its place of the order; `score` is its strength, mapped to [0, 1).
+    """A passage in ranked order; `score` is its strength, mapped to [0, 1).
 
-    `shown` is what a reader can go by: 1 for a passage that says the query word for word, near 0
-    for one that has nothing to do with it, and never more than that of a passage before it.
+    `shown` is a value for readers: 1 for a passage with the query's exact words, near 0 for an
+    unrelated one, and never more than that of a passage before it.
     """
 
     id: str
@@ -135,12 +135,12 @@ class Ranked:
 
 
 def breadth(terms: int, weights: RankingWeights) -> float:
-    """0 for a pointed question, 1 for a broad description, growing with the number of terms."""
+    """Return 0 for a pointed question up to 1 for a broad description, by the number of terms."""
     return min(1.0, max(0.0, (terms - weights.few) / (weights.many - weights.few)))
 
 
 def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
-    """How strongly each signal counts for a query of so many terms."""
+    """Return the weight of each signal for a query with so many terms."""
     share = breadth(terms, weights)
 
     def between(pointed: float, broad: float) -> float:
@@ -158,12 +158,12 @@ def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
 
 
 def pool_for(terms: int, weights: RankingWeights) -> int:
-    """How many passages each of keywords and meaning should find for ranking."""
+    """Return the number of passages that keywords and meaning should each find for ranking."""
     return round(weights.pool * (1 + breadth(terms, weights)))
 
 
 def scale_of(asked: Asked, weights: RankingWeights) -> float:
-    """What keyword scores are multiplied by: between what is possible and the best found."""
+    """Return the factor on keyword scores, between the possible and the best found score."""
     possible = strengths_for(len(asked.terms), weights).possible
     most = possible * sum(asked.terms.values()) + (1 - possible) * asked.strongest
     return 1 / most if most > 0 else 0.0
@@ -176,7 +176,7 @@ def rank_passages(
     *,
     limit: int | None = None,
 ) -> Sequence[Ranked]:
-    """Each candidate once, strongest first; with a limit only so many of them."""
+    """Return each candidate once, highest score first, up to the limit."""
     known = {candidate.id: candidate for candidate in candidates}
     strengths, scale = strengths_for(len(asked.terms), weights), scale_of(asked, weights)
     typical = _typical(known.values())
@@ -193,11 +193,11 @@ def rank_passages(
 
 
 def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals:
-    """How far each passage says what was asked, by itself; no less than any that is ranked below.
+    """Return how well each passage answers by itself; no less than any ranked below it.
 
-    What its words and its meaning leave open is multiplied, so that either is enough. Neighbours
-    and names count for the order alone: they make nobody say what was asked. A turn is embedded
-    with the one before it; what that one says in its own words is not this one's meaning.
+    The remaining doubts of words and of meaning are multiplied, so that either is enough.
+    Neighbours and names only affect the order: they do not make a passage an answer. A turn is
+    embedded with the one before it, whose own matching words are subtracted from its meaning.
     """
     said = {(one.thread, one.place): words for _, _, one, words, *_ in found if words}
     shown = [0.0] * len(found)
@@ -206,7 +206,7 @@ def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals
         each = found[n][2]
         words = min(1.0, found[n][3] * worth)
         sense = max(0.0, ((each.similarity or 0.0) - unrelated) / (1 - unrelated))
-        if words + sense > best:  # else it cannot be more than one below it
+        if words + sense > best:  # otherwise it cannot exceed one below it
             if each.thread is not None:
                 before = said.get((each.thread, each.place - 1), 0.0) * worth
                 sense *= 1 - min(1.0, before)
@@ -223,7 +223,7 @@ def _placed(
     strengths: Strengths,
     weights: RankingWeights,
 ) -> Iterator[_Placed]:
-    """The candidates of one stretch with their parts; fast code, run for hundreds a query."""
+    """Yield the candidates of one thread with their parts; hot code, run for hundreds per query."""
     own = [sum(each.terms.values()) if each.terms else 0.0 for each in stretch]
     sense = _likeness(stretch, typical, weights.unrelated)
     words, around = own, sense
@@ -246,13 +246,13 @@ def _placed(
 
 
 def _typical(candidates: Iterable[PassageCandidate]) -> float:
-    """The mean of the similarities that are known."""
+    """Return the mean of the known similarities."""
     measured = [each.similarity for each in candidates if each.similarity is not None]
     return fsum(measured) / len(measured) if measured else 0.0
 
 
 def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
-    """By how much each candidate is more similar than a passage that has nothing to do with it."""
+    """Return by how much each candidate is more similar than an unrelated passage."""
     measured = [each.similarity for each in stretch]
     known = [typical if similarity is None else similarity for similarity in measured]
     return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
@@ -273,7 +273,7 @@ def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> W
 
 
 def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
-    """The candidates of each thread in the order of their places; one without a thread is alone."""
+    """Group the candidates by thread, in order of their places; without a thread, alone."""
     threads: dict[str, list[PassageCandidate]] = defaultdict(list)
     for candidate in candidates:
         if candidate.thread is None:
@@ -286,13 +286,13 @@ def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[Pass
 
 
 def _fading(stretch: Sequence[PassageCandidate], reach: float) -> Signals:
-    """The share of a signal that one candidate passes on to the next."""
+    """Return the share of a signal that each candidate passes on to the next."""
     places = [each.place for each in stretch]
     return [float(reach ** (after - before)) for before, after in pairwise(places)]
 
 
 def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signals:
-    """For each candidate the sum over all terms of the best that a place around it adds."""
+    """Return for each candidate the sum over all terms of their best nearby share."""
     nothing = [0.0] * len(stretch)
     signals: dict[str, Signals] = {}
     first: dict[str, int] = {}
@@ -311,9 +311,9 @@ def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signa
 
 
 def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
-    """For each place the strongest signal of itself and its neighbours, weakened by their distance.
+    """Return for each place the strongest nearby signal, weakened by distance.
 
-    Places before `first` and behind `last` have none, so nothing is passed on from there.
+    Places before `first` and after `last` have no signal to pass on.
     """
     best = signal.copy()
     carried = best[first]
@@ -334,15 +334,15 @@ def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
 
 
 def naming(asked: frozenset[str], names: Iterable[str]) -> float:
-    """1 where the query holds a whole name, or any word of it that can be a name; else 0.
+    """Return 1 if the query has a whole name, or a distinctive word of one; else 0.
 
-    Names and queries are cut into words by the same rule, that of `canonry.language.texts.stems`.
+    Names and queries are split by the same rule, that of `canonry.language.texts.stems`.
     """
     return float(not asked.isdisjoint(names_in(names)))
 
 
 def names_in(names: Iterable[str]) -> frozenset[str]:
-    """The words of names that can be a name by themselves."""
+    """Return the words of names that identify a name by themselves."""
     return frozenset[str]().union(*map(_words_in, names))
 
 
@@ -351,50 +351,49 @@ def _words_in(name: str) -> frozenset[str]:
     return frozenset(word for word in terms_of(name) if len(word) >= _NAME_LENGTH)
 
 
-# Keywords: what a passage scores by the words of a query, the same formula in every backend.
+# Keywords: the score of a passage by the words of a query, with one formula for all backends.
 #
-# It is BM25 over stems. A word of the query that occurs in no passage counts as the words that it
-# may be a misspelling of, and a beginning ("kragh*") as all words that begin with it. A phrase in
-# double quotes is a term of its own: where its words follow each other, it adds as much as all of
-# them can add apart, so that passages with the phrase come before passages that have only its
-# words.
+# The formula is BM25 over stems. A query word without occurrences counts as the words that it may
+# be a misspelling of, and a prefix ("kragh*") as all words that begin with it. A phrase in double
+# quotes is a separate term: a match adds as much as all its words can add apart, so that passages
+# with the phrase come before passages with only its words.
 
 K1: Final = 0.9
 B: Final = 0.4
-"""With the usual 0.75 a long turn, which has more to say, is punished for its length."""
+"""The usual 0.75 would lower long turns, which contain more, for their length."""
 CORRECTED: Final = 0.7
-"""The weight of a term that stands for another one, misspelled."""
+"""The weight of a term that replaces a misspelled one."""
 SOUGHT_MAX: Final = 1_024
-"""So many terms of a query are looked up, from its beginning."""
+"""The number of terms of a query that are looked up, from its beginning."""
 WEIGHED_MAX: Final = 256
-"""So many of them count, those that weigh most."""
+"""The number of terms that count, by weight."""
 DOUBTED_MAX: Final = 8
-"""So many words that nobody uses are taken for misspelled."""
+"""The number of unknown words that are treated as misspelled."""
 DOUBTED_LENGTH: Final = 4
 START_LENGTH: Final = 5
-"""Shorter words are not taken for misspelled at their beginning: too many end alike."""
+"""Shorter words are not corrected at their beginning, because too many have the same end."""
 _START: Final = 4
-"""So many letters are compared where the first one is wrong."""
+"""The number of letters that are compared if the first one is wrong."""
 MEANT_MAX: Final = 16
-"""So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
+"""The number of most frequent words that replace a misspelled one or a prefix."""
 
 POSTINGS_MIN: Final = 1_500
 POSTINGS_MAX: Final = 8_000
 POSTINGS_SHARE: Final = 8
-"""Words pick candidates, the rarest first, while their lists together are no longer than an eighth
-of all passages, within these bounds; the rarest always does."""
+"""Words select candidates, rarest first, while their lists together have at most an eighth of all
+passages, within these bounds; the rarest word always selects."""
 
 _ASKED_MAX: Final = 32
 
 Shares: TypeAlias = dict[str, float]
-"""The share of each term of the query in the score of a passage."""
+"""The share of each query term in the score of a passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """What a query looks for: stems, beginnings of words, and phrases as stems in a row.
+    """The terms of a query: stems, prefixes, and phrases as sequences of stems.
 
-    `said` are all stems of its text, as a passage of the same text has them.
+    `said` are all stems of its text, like those of a passage with the same text.
     """
 
     stems: tuple[str, ...]
@@ -405,29 +404,29 @@ class Sought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Passages searched, their mean length, and in how many of them each stem occurs."""
+    """The number of searched passages, their mean length, and the document frequency of stems."""
 
     passages: int
     length: float
     found_in: Mapping[str, int]
 
     def knowing(self, words: Iterable[Mapping[str, int]]) -> "Figures":
-        """The same with other words, which were not looked for at first."""
+        """Return the same with further words, which were looked up later."""
         others = {stem: n for some in words for stem, n in some.items()}
         return replace(self, found_in={**others, **self.found_in})
 
     def worth(self, found_in: int) -> float:
-        """The most that a word adds which occurs in so many passages."""
+        """Return the most that a word with this document frequency adds."""
         left = max(self.passages - found_in, 0)
         return math.log(1 + (left + 0.5) / (found_in + 0.5)) * (K1 + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the words of a passage add to its score for one query.
+    """The scoring of passages by keywords for one query.
 
-    `meant` leads from a stem to the terms of the query that it counts for; `most` has the most that
-    each term can add. `said` are the stems of the query as those of a passage.
+    `meant` maps a stem to the query terms that it counts for; `most` has the highest share of each
+    term. `said` are the stems of the query as those of a passage.
     """
 
     meant: Mapping[str, Sequence[tuple[str, float]]]
@@ -437,7 +436,7 @@ class Measure:
     said: Sequence[str] = ()
 
     def shares(self, stems: Sequence[str]) -> Shares:
-        """The share of each term of the query in the score of a passage with these stems."""
+        """Return the share of each query term in the score of a passage with these stems."""
         meant = self.meant
         held = list(filter(meant.__contains__, stems))
         shares: Shares = {}
@@ -457,14 +456,14 @@ class Measure:
         return shares
 
     def asked(self, best: Mapping[str, float]) -> Asked:
-        """The query as ranking needs it; `best` has the shares of the best passage."""
+        """Return the query for ranking; `best` has the shares of the best passage."""
         itself = sum(self.shares(self.said).values())
         return Asked(terms=self.most, strongest=sum(best.values()), itself=itself)
 
 
 @lru_cache(maxsize=_ASKED_MAX)
 def sought_in(text: str) -> Sought:
-    """The terms that a query text looks for; cached, because one search asks several times."""
+    """Parse a query into terms; cached, because one search needs them several times."""
     begun = prefixes_in(text)
     covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
     stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
@@ -472,7 +471,7 @@ def sought_in(text: str) -> Sought:
 
 
 def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
-    """The stems that occur nowhere and are long enough to be misspelled."""
+    """Return the unknown stems that are long enough to be misspelled."""
     unknown = (s for s in sought.stems if not found_in.get(s) and len(s) >= DOUBTED_LENGTH)
     return tuple(unknown)[:DOUBTED_MAX]
 
@@ -480,10 +479,10 @@ def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
 def alike(
     stem: str, vocabulary: Iterable[tuple[str, int]], *, at_start: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """The words, with their counts, that `stem` may be a misspelling of.
+    """Yield the words, with their counts, that `stem` may be a misspelling of.
 
-    They have its first letter or, with `at_start`, begin as `begins_alike` says. A first letter is
-    rarely wrong, so callers ask for that only where no other word is alike.
+    They have its first letter or, with `at_start`, begin as in `begins_alike`. A first letter is
+    rarely wrong, so callers set `at_start` only if no other word is similar.
     """
     if at_start and len(stem) < START_LENGTH:
         return
@@ -491,13 +490,13 @@ def alike(
     for other, n in vocabulary:
         fits = begins_alike(stem, other) if at_start else other[0] == stem[0]
         if not fits or len(letters.symmetric_difference(other)) > most:
-            continue  # far cheaper than the distance, and rules out most
+            continue  # much cheaper than the distance, and excludes most words
         if is_near(stem, other):
             yield other, n
 
 
 def begins_alike(stem: str, other: str) -> bool:
-    """Whether two words begin alike, but for a first letter wrong, missing, too many or swapped."""
+    """Tell whether two words begin alike, except for a wrong, missing, extra or swapped letter."""
     return (
         other[1:_START] == stem[1:_START]
         or other[1:_START] == stem[: _START - 1]
@@ -507,9 +506,9 @@ def begins_alike(stem: str, other: str) -> bool:
 
 
 def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
-    """The beginnings to look up for words that may begin as `stem` does.
+    """Return the prefixes to look up for words that may begin like `stem`.
 
-    `letters` are those with which any word begins.
+    `letters` are the first letters of all words.
     """
     if len(stem) < START_LENGTH:
         return frozenset()
@@ -519,7 +518,7 @@ def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
 
 
 def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Of the words that one of the query may mean, the few that occur most often."""
+    """Return the few most frequent words that a query word may mean."""
     ordered = sorted(words, key=lambda word: (-word[1], word[0]))
     return dict(ordered[:MEANT_MAX])
 
@@ -531,7 +530,7 @@ def measure(
     corrected: Mapping[str, Iterable[str]],
     begun: Mapping[str, Iterable[str]],
 ) -> Measure:
-    """The measure of a query; `corrected` and `begun` have the words that its terms stand for."""
+    """Make the scoring of a query; `corrected` and `begun` have the words for its terms."""
     found_in = figures.found_in
     meant: dict[str, list[tuple[str, float]]] = {}
     most: dict[str, float] = {}
@@ -559,7 +558,7 @@ def measure(
 
 
 def picked(figures: Figures, scores: Measure) -> frozenset[str]:
-    """The rarest of the words that count, as long as the lists of their passages are short."""
+    """Return the rarest counting words while their passage lists are short."""
     present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
     room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
     found: set[str] = set()
@@ -574,7 +573,7 @@ def picked(figures: Figures, scores: Measure) -> frozenset[str]:
 def figures_of(
     passages: Sequence[Sequence[str]], *, among: frozenset[str] | None = None
 ) -> Figures:
-    """The figures of these passages, each given by its stems; `among`: of these stems alone."""
+    """Return the statistics of passages, each given by its stems; `among`: of these stems only."""
     held = (set(stems) if among is None else among.intersection(stems) for stems in passages)
     return Figures(
         passages=len(passages),
@@ -584,7 +583,7 @@ def figures_of(
 
 
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
-    """The worth of words among these passages, each given by its stems."""
+    """Return the scoring by these passages, each given by its stems."""
     figures = figures_of(passages)
     found_in = figures.found_in
     return measure(
@@ -605,12 +604,12 @@ def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def named(phrase: Sequence[str]) -> str:
-    """How a phrase is written as a term."""
+    """Format a phrase as a term."""
     return f'"{" ".join(phrase)}"'
 
 
 def _holds(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
-    """Whether the stems of a phrase follow each other somewhere."""
+    """Tell whether the stems of a phrase occur in sequence."""
     size = len(phrase)
     starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
     return any(tuple(stems[n : n + size]) == phrase for n in starts)

@@ -1,4 +1,4 @@
-"""Timelines of records and parallel edges between them."""
+"""Timelines of records, and duplicate edges after merges."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Elements, Held, Observation
 from canonry.values.provenance import CanonLevel
 
-# The timeline: what happens at the dates that entities' fields say, derived from observations.
+# The timeline: events at the dates in entities' fields, derived from observations.
 #
-# Entries of one source, event type and instant are one event, whoever they are about. An entry is
-# current while the snapshot of its entity still shows the field as that observation said it.
+# Entries of one source, event type and instant are one event, for any entities. An entry is current
+# while its entity's snapshot shows the field as observed.
 
 NO_SOURCE: Final = SourceId("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEntry:
-    """One field of one entity that dates an event; `entity_id` is as it was observed."""
+    """A dated field of an entity; `entity_id` is the entity that was observed."""
 
     space: SpaceId
     event_type: str
@@ -37,13 +37,13 @@ class TimelineEntry:
 
     @property
     def event_id(self) -> str:
-        """The event that the entry belongs to."""
+        """Return the id of the entry's event."""
         return _event_id(self.source_id, self.event_type, self.instant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEvent:
-    """What a source says happens at an instant, with an entry for each field that says so."""
+    """An event of a source at an instant, with an entry for each field that states it."""
 
     id: str
     space: SpaceId
@@ -59,7 +59,7 @@ def _event_id(source_id: str, event_type: str, instant: int) -> str:
 
 
 def entries_said(observation: Observation) -> Iterator[TimelineEntry]:
-    """The entries of an observation, whether or not anybody has said otherwise since."""
+    """Yield the entries of an observation, whether current or not."""
     space = homed(observation).space if observation.dates else observation.space
     for name, date in observation.dates.items():
         yield TimelineEntry(
@@ -74,7 +74,7 @@ def entries_said(observation: Observation) -> Iterator[TimelineEntry]:
 
 
 def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
-    """The entries that the snapshot of an entity shows; none if it was merged away or retconned."""
+    """Yield the entries in an entity's snapshot; none if it was merged or retconned."""
     if entity.merged_into is not None or entity.level is CanonLevel.RETCONNED:
         return
     space = homed(entity).space
@@ -93,7 +93,7 @@ def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
 
 
 def entries_told(thing: object) -> Iterator[tuple[TimelineEntry, bool]]:
-    """The entries of an observation, and of an entity those that are current; others have none."""
+    """Yield an observation's entries, or an entity's current ones; other items have none."""
     match thing:
         case Observation():
             yield from ((entry, False) for entry in entries_said(thing))
@@ -104,7 +104,7 @@ def entries_told(thing: object) -> Iterator[tuple[TimelineEntry, bool]]:
 
 
 def event_of(entries: tuple[TimelineEntry, ...]) -> TimelineEvent:
-    """The event of entries that have the same one, in the order of their entities and fields."""
+    """Return the event of its entries, in the order of their entities and fields."""
     first = entries[0]
     ordered = sorted(entries, key=lambda e: (e.entity_id, e.field, e.observation_id))
     return TimelineEvent(
@@ -118,7 +118,7 @@ def event_of(entries: tuple[TimelineEntry, ...]) -> TimelineEvent:
 
 
 def _shown(elements: Elements) -> Held | None:
-    """The dated value that the field's policy shows, if there is one."""
+    """Return the dated value that the field's merge policy selects, or None."""
     if len(elements) == 1:
         return elements.get(LAST)
     policy = next((h.date.policy for h in elements.values() if h.date is not None), None)
@@ -129,10 +129,10 @@ def _shown(elements: Elements) -> Held | None:
 
 
 def laid_together(edges: Iterable[Relation], moved: Mapping[str, EntityId]) -> Iterable[Relation]:
-    """The edges between those who answer today, each once, in the order of the first of them.
+    """Return the edges between survivors, each once, in the order of their first occurrence.
 
-    `moved` says who answers for whom. One of several is the oldest, with what all of them say: of
-    two words the later stands.
+    `moved` maps merged entities to their survivors. Of duplicates the oldest remains, with the
+    values of all of them; later values win.
     """
     found: dict[tuple[str, EntityId, EntityId], list[Relation]] = {}
     for edge in edges:

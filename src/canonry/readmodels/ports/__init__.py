@@ -1,1 +1,1 @@
-"""What the read side asks of an engine: state, text, vectors, places, catalog, documents."""
+"""Ports of read models: state, text, vectors, places, catalog and documents."""

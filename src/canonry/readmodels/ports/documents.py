@@ -1,4 +1,4 @@
-"""Ports of documents, of the places of worlds, of catalogs, and of the engine that has them."""
+"""Ports for documents, world maps and catalogs, and for the engine that implements all ports."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from canonry.values.moments import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneQuery:
-    """Scenes by (order, created_at, id)."""
+    """Scenes sorted by (order, created_at, id)."""
 
     spaces: Spaces = None
     story_id: StoryId | None = None
@@ -32,10 +32,10 @@ class SceneQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalQuery:
-    """Proposals by (created_at, id); `scene_id` None covers all scenes and ingestion.
+    """Proposals sorted by (created_at, id); `scene_id` None covers all scenes and ingestion.
 
-    `types` are those of them that the canon's gates judge unless others are asked for. With
-    `asks` only those that ask for something of these.
+    `types` defaults to the types that the canon's gates judge. `asks` selects proposed actions of
+    these kinds.
     """
 
     spaces: Spaces = None
@@ -49,7 +49,7 @@ class ProposalQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:
-    """Memories of one character by (importance descending, created_at descending, id)."""
+    """Memories of one character, sorted by (importance descending, created_at descending, id)."""
 
     entity_id: EntityId
     min_importance: float = 0.0
@@ -58,47 +58,47 @@ class MemoryQuery:
 
 
 class Documents(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `documents:*`.
+    """Narrative documents; `documents:*` in `canonry.testing.conformance` specifies it.
 
-    Single things are read through `State.things`, whatever their kind.
+    Read single items of any kind with `State.things`.
     """
 
     @abstractmethod
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        """The scenes that match."""
+        """Return matching scenes."""
 
     @abstractmethod
     async def turns(
         self, scene_id: SceneId, *, last: int | None = None, after: int = -1, limit: int = 500
     ) -> Sequence[Turn]:
-        """Turns by index: the `last` ones, or up to `limit` past the index `after`."""
+        """Return turns by index: the `last` ones, or up to `limit` after the index `after`."""
 
     @abstractmethod
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        """The proposals that match."""
+        """Return matching proposals."""
 
     @abstractmethod
     async def memories(self, query: MemoryQuery) -> Page[Memory]:
-        """The memories that match."""
+        """Return matching memories."""
 
     @abstractmethod
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        """The snippets of a source by (index, id)."""
+        """Return the snippets of a source by (index, id)."""
 
     @abstractmethod
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
-        """Scenes that are being canonized, oldest first: what a crash may have left."""
+        """Return finalizing scenes, oldest first, which a crash may have left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeQuery:
-    """Relations of one of `WORLD_RELATIONS` with an end in `entities` that hold at `at`.
+    """Relations of `WORLD_RELATIONS` with an end in `entities` that hold at `at`.
 
-    `outward` looks at those that begin there, else at those that end there. `kinds` selects by the
-    property `kind` (where a relation has none, it is empty); None: whatever it is. At most `limit`
-    for each entity and each kind that is named. A relation holds from `since` (None: always) until
-    just before `until`; one that was retconned never held, nor did one that ended at a time that
-    nobody knows. `newest_first`: of each entity and kind those that began last, the last one first.
+    `outward` selects relations that begin there, else those that end there. `kinds` selects by the
+    property `kind` (empty if it is missing); None: all. `limit` applies to each entity and each
+    named kind. A relation holds from `since` (None: always) until just before `until`. Retconned
+    relations never held, nor did relations with an unknown end. `newest_first` returns the latest
+    starts of each entity and kind, latest first.
     """
 
     space: SpaceId
@@ -112,52 +112,52 @@ class EdgeQuery:
 
 
 class Places(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `places:*`."""
+    """The map of a world; `places:*` in `canonry.testing.conformance` specifies it."""
 
     @abstractmethod
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
-        """The edges that match: by entity as asked, by kind as asked, then by (since, id).
+        """Return matching edges: by entity as given, by kind as given, then by (since, id).
 
-        So what happens later does not alter the order in which the past is told. Where no kind is
-        named, the kinds come in the order of their letters.
+        Later changes do not alter the order of the past. Without kinds, they are in alphabetical
+        order.
         """
 
     @abstractmethod
     async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
-        """The exits of these places that hold at `at` and are not blocked.
+        """Return the open exits of these locations at `at`.
 
-        By place as asked, then in the order of the letters of their directions. Much cheaper than
-        the edges themselves, for searches that look at many.
+        They are sorted by location as given, then by direction in alphabetical order. This is much
+        cheaper than `edges` for searches over many locations.
         """
 
     @abstractmethod
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
-        """The canon events of `space` that involve `entity`, dated at or before `at`.
+        """Return the canon events of `space` that involve `entity`, dated at or before `at`.
 
-        The newest first: by (time_ref, or created_at where it has none; id), downwards.
+        They are sorted descending by (time_ref, or created_at without one; id).
         """
 
     @abstractmethod
     async def entities_after(
         self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
     ) -> Sequence[Entity]:
-        """Canon entities of a type that were not merged away, those that follow `last`.
+        """Return unmerged canon entities of a type after `last`.
 
-        By (created_at, id): each page costs as much as the first one, and what is written between
-        two pages neither repeats nor hides what stood before.
+        They are sorted by (created_at, id). Each page has the same cost, and writes between two
+        pages neither repeat nor hide earlier entities.
         """
 
     @abstractmethod
     async def events_after(
         self, space: SpaceId, last: Event | None, *, limit: int
     ) -> Sequence[Event]:
-        """The canon events of `space` that follow `last`, by (time_ref or created_at; id)."""
+        """Return the canon events of `space` after `last`, by (time_ref or created_at; id)."""
 
 
 Triple: TypeAlias = tuple[str, str, str]
-"""(source, type, target) of a relation; both ends are ids of things."""
+"""(source, type, target) of a relation; both ends are entity ids."""
 
 PLACE_BEFORE_ALL: Final = ("", "")
 
@@ -166,7 +166,7 @@ PLACE_BEFORE_ALL: Final = ("", "")
 class CatalogQuery:
     """Entities of `project` whose folded title, slug or summary contains the folded `text`.
 
-    Ordered by (updatedAt, newest first; id). No `kinds` means all of them.
+    They are sorted by (updatedAt, newest first; id). Empty `kinds` means all.
     """
 
     project: SpaceId
@@ -177,7 +177,7 @@ class CatalogQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFound:
-    """The first entities that match, and how many do."""
+    """The first matching entities, and the total."""
 
     entities: Sequence[Entity]
     total: int
@@ -185,7 +185,7 @@ class CatalogFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
-    """An entity, and how many relations lead from it and to it, whatever is at their other end."""
+    """An entity, and the number of its outgoing and incoming relations."""
 
     entity: Entity
     outgoing: int
@@ -194,9 +194,9 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphQuery:
-    """What surrounds an entity, up to `depth` steps along relations in either direction.
+    """The neighbourhood of an entity, up to `depth` steps along relations in both directions.
 
-    No `rel_types` means all of them; others are not followed at any step.
+    Empty `rel_types` means all; other types are not followed at any step.
     """
 
     project: SpaceId
@@ -209,7 +209,7 @@ class GraphQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """An entity, and how many steps it is away."""
+    """An entity and its distance."""
 
     entity: Entity
     depth: int
@@ -217,7 +217,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEdge:
-    """A relation with the ids that a contract shows of its ends."""
+    """A relation with the contract's ids of its ends."""
 
     relation: Relation
     source: str
@@ -228,9 +228,9 @@ class GraphEdge:
 class CatalogGraph:
     """Nodes by (depth, title without regard to case, title, id), edges by (ends, type).
 
-    The root is always there. Nodes are taken step by step in their order until there is no more
-    room; an edge joins two of them, of which at least one was looked at. `more_nodes` and
-    `more_edges` tell that some had no room.
+    The root is always included. Nodes are added step by step in order up to the limit; an edge
+    joins two of them, of which at least one was expanded. `more_nodes` and `more_edges` tell that
+    the limit left some out.
     """
 
     nodes: Sequence[GraphNode]
@@ -240,18 +240,18 @@ class CatalogGraph:
 
 
 class Catalog(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `catalog:*`.
+    """Rows of catalogs; `catalog:*` in `canonry.testing.conformance` specifies it.
 
-    Every method sees one state of the store, with all commits that any process has acknowledged.
+    Each method reads one consistent state with all acknowledged commits of all processes.
     """
 
     @abstractmethod
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
-        """The first projects by (name without regard to case, name, id)."""
+        """Return the first projects by (name without regard to case, name, id)."""
 
     @abstractmethod
     async def search(self, query: CatalogQuery) -> CatalogFound:
-        """The entities that match.
+        """Return matching entities.
 
         Raises:
             NotFound: `project.unknown`.
@@ -259,7 +259,7 @@ class Catalog(View, Protocol):
 
     @abstractmethod
     async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
-        """The entity that bears this id in the project.
+        """Return the entity with this id in the project.
 
         Raises:
             NotFound: `project.unknown` or `entity.unknown`.
@@ -267,7 +267,7 @@ class Catalog(View, Protocol):
 
     @abstractmethod
     async def graph(self, query: GraphQuery) -> CatalogGraph:
-        """What surrounds an entity.
+        """Return the neighbourhood of an entity.
 
         Raises:
             NotFound: `project.unknown` or `entity.unknown`.
@@ -277,55 +277,55 @@ class Catalog(View, Protocol):
     async def bearers(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
-        """(kind, slug or address) -> the id of the item that bears it, for those that are borne.
+        """Map each used (kind, slug or address) to the id of its item.
 
-        Of several, which a store never accepts, the first id.
+        If several items had it, which a store never accepts, the first id counts.
         """
 
     @abstractmethod
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
-        """Slug -> the project that bears it, the first id of several."""
+        """Map each slug to its project; of several, the first id counts."""
 
     @abstractmethod
     async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
-        """Triple -> the id of the relation that holds between these, where one does."""
+        """Map each triple to the id of its current relation, if any."""
 
     @abstractmethod
     async def items(
         self, project: SpaceId, kind: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Entity]:
-        """Items of a kind past `after`, by (slug or address, id); see `PLACE_BEFORE_ALL`."""
+        """Return items of a kind by (slug or address, id); see `PLACE_BEFORE_ALL`."""
 
     @abstractmethod
     async def relations_from(
         self, source: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Relation]:
-        """Relations from an item that hold, past `after`, by (target, type)."""
+        """Return current relations from an item after `after`, by (target, type)."""
 
 
 class Engine(Protocol):
-    """An open store of any engine; a `Canon` over it is one as well."""
+    """An open store of any engine; a `Canon` over it is one too."""
 
     @property
     def ledger(self) -> Ledger:
-        """The log, which commits are appended to."""
+        """Return the event log."""
 
     @property
     def state(self) -> State:
-        """Items, and questions about entities, facts and relations."""
+        """Return the port for items, entities, facts and relations."""
 
     @property
     def documents(self) -> Documents:
-        """Scenes, turns, proposals and sources."""
+        """Return the port for scenes, turns, proposals and sources."""
 
     @property
     def text(self) -> Text:
-        """Passages by their words."""
+        """Return the port for keyword search."""
 
     @property
     def catalog(self) -> Catalog:
-        """Rows of catalogs."""
+        """Return the port for catalogs."""
 
     @property
     def places(self) -> Places:
-        """Edges of worlds."""
+        """Return the port for world maps."""

@@ -1,4 +1,4 @@
-"""The state port: the graph of entities, relations, facts, events and what they rest on."""
+"""The state port: entities, relations, facts, events and their sources."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
 
 STATING_MAX: Final = 1000
-"""So often one statement is found: a state that begins in every scene is stated in every scene."""
+"""The most facts returned for one statement; a state that begins in each scene has one each."""
 
 Spaces = frozenset[SpaceId] | None
 """The spaces that a query covers; None: all."""
@@ -30,12 +30,11 @@ Spaces = frozenset[SpaceId] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityQuery:
-    """Entities, ordered by (created_at, id): within a space, by the position of their birth.
+    """Entities, sorted by (created_at, id): within a space, by the position of their creation.
 
-    Tags are in the form of `canonry.values.state_tags.normal_tag`, however they stand.
-    Those that were merged away are left out, unless `include_merged` and no tag is asked for.
-    `name_pattern` is a case-insensitive substring of their names, also of former ones, in which
-    `*` and `%` stand for any characters.
+    Tags are in the form of `canonry.values.state_tags.normal_tag`, in any order. Merged entities
+    are left out, unless `include_merged` is set and no tag is given. `name_pattern` is a
+    case-insensitive substring of current or former names, with the wildcards `*` and `%`.
     """
 
     spaces: Spaces = None
@@ -53,10 +52,10 @@ class EntityQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifierQuery:
-    """Entities by texts in the normal form of `canonry.log.schemas.identity_keys`.
+    """Entities by identifiers in the normal form of `canonry.log.schemas.identity_keys`.
 
-    `begins` asks also for those under a longer text that begins so, after all others. One that was
-    merged away is found under its own texts as the entity that it became.
+    `begins` also returns entities whose identifier begins with the text, after all others. The
+    identifiers of a merged entity find its survivor.
     """
 
     spaces: Spaces = None
@@ -68,10 +67,10 @@ class IdentifierQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQuery:
-    """Facts, ordered by (created_at, id).
+    """Facts, sorted by (created_at, id).
 
-    `start` and `end` select by overlap with [start, end]; a fact without time is timeless and
-    overlaps everything; each bound may be missing.
+    `start` and `end` select by overlap with [start, end]; each bound is optional, and a fact
+    without time overlaps everything.
     """
 
     spaces: Spaces = None
@@ -87,7 +86,7 @@ class FactQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventQuery:
-    """Events, ordered by (time_ref where known, else created_at; id)."""
+    """Events, sorted by (time_ref if known, else created_at; id)."""
 
     spaces: Spaces = None
     entities: frozenset[EntityId] = frozenset()
@@ -99,10 +98,10 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationQuery:
-    """Relations that touch any of `entities` (empty: all), ordered by (created_at, id).
+    """Relations that touch any of `entities` (empty: all), sorted by (created_at, id).
 
-    `direction` is `out` (from them), `in` (to them) or `any`; `current` leaves out what ended or
-    was retconned; `newest_first` turns the order of created_at around, not that of the id.
+    `direction` is `out` (from them), `in` (to them) or `any`; `current` leaves out ended and
+    retconned relations; `newest_first` reverses the order of created_at, not that of the id.
     """
 
     spaces: Spaces = None
@@ -117,9 +116,9 @@ class RelationQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineQuery:
-    """Events at the dates that entities' fields say, ordered by (instant descending, id).
+    """Events at the dates in entities' fields, sorted by (instant descending, id).
 
-    `start` and `end` are inclusive; `superseded` asks also for what no snapshot shows any longer.
+    `start` and `end` are inclusive; `superseded` includes events that no current snapshot has.
     """
 
     spaces: Spaces = None
@@ -133,151 +132,150 @@ class TimelineQuery:
 
 
 class State(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `state:*`.
+    """The current state; `state:*` in `canonry.testing.conformance` specifies it.
 
-    Every method sees all commits that any process has acknowledged.
+    Each method sees all acknowledged commits of all processes.
     """
 
     @abstractmethod
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
-        """The things of any kind, also of the documents view, under those of `ids` that exist."""
+        """Return the existing items of any kind by id, including those of the documents view."""
 
     @abstractmethod
     async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
-        """The first of the ids of things that begin with `text`, a part of a UUID, in order."""
+        """Return the first item ids that begin with `text`, a part of a UUID, in order."""
 
     @abstractmethod
     async def things_as_known_at(
         self, ids: Iterable[str], position: Position
     ) -> Mapping[str, Thing]:
-        """The same as the view stood after `position` of their space.
+        """Return the items as the view had them after `position` of their space.
 
-        Covers entities, relations, facts, events, axioms, sources, stories and spaces.
+        It covers entities, relations, facts, events, axioms, sources, stories and spaces.
         """
 
     @abstractmethod
     async def spaces(
         self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
     ) -> Page[Space]:
-        """Spaces by (created_at, id)."""
+        """Return spaces by (created_at, id)."""
 
     @abstractmethod
     async def compartments(self) -> frozenset[SpaceId]:
-        """Where anything lies that is not the same to everybody, apart from the spaces themselves.
+        """Return all compartments with items of restricted audience.
 
-        See `canonry.values.audience`. A query that covers a space covers no compartment of it: who
-        may see what lies there names it too. A thing that is not the same to all lies, with what it
-        is to each, in one compartment for each kind of viewer; its passages, the texts that it
-        bears and its dates lie where all do who may see it.
+        See `canonry.values.audience`. A query covers a space without its compartments; callers add
+        those that the viewer may read. An item with variants is stored in one compartment for each
+        kind of viewer; its passages, identifiers and dates are stored with the variant.
         """
 
     @abstractmethod
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        """The entities that match."""
+        """Return matching entities."""
 
     @abstractmethod
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
-        """Canon entities of a type with the normalised form of `name`, oldest first; at most 50.
+        """Return canon entities of a type by normalised name, oldest first; at most 50.
 
-        Those that only bore it before, or beside another name, come after all others.
+        Entities with the name only as a former name or an alias come last.
         """
 
     @abstractmethod
     async def observations(
         self, entity_id: EntityId, *, after: Position, limit: int
     ) -> Sequence[Observation]:
-        """Observations of exactly this entity past `after`, in log order."""
+        """Return observations of exactly this entity after `after`, in log order."""
 
     @abstractmethod
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-        """For each key the canon entities that bear it, oldest first; no key without any."""
+        """Map each key to the canon entities that have it, oldest first; unused keys are absent."""
 
     @abstractmethod
     async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
-        """The same as `entities_identified`, of each entity only who it is and what it bears."""
+        """Return the result of `entities_identified` with ids and identifiers only."""
 
     @abstractmethod
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
-        """How many canon entities, not merged away, there are of each type that has any."""
+        """Count the unmerged canon entities of each type."""
 
     @abstractmethod
     async def entities_seen_until(
         self, entity_ids: Iterable[EntityId], instant: Instant
     ) -> Mapping[str, Entity]:
-        """Each entity as its own observations that were seen until `instant` make it.
+        """Return each entity as folded from its own observations seen until `instant`.
 
-        `own` and `sightings` are of those alone, whatever was merged into the entity; all else of
-        it is as it is now.
+        `own` and `sightings` come from those alone, whatever was merged into the entity; all other
+        attributes are current.
         """
 
     @abstractmethod
     async def observations_newest(
         self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
     ) -> Page[Observation]:
-        """The observations of exactly these entities by (seen_at, position descending; id)."""
+        """Return observations of exactly these entities by (seen_at, position descending; id)."""
 
     @abstractmethod
     async def observations_from(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[Observation]:
-        """The observations that were read from a source, by (position, id)."""
+        """Return the observations that were read from a source, by (position, id)."""
 
     @abstractmethod
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
-        """The events that match, each with all its entries that match."""
+        """Return matching events, each with all its matching entries."""
 
     @abstractmethod
     async def facts(self, query: FactQuery) -> Page[Fact]:
-        """The facts that match."""
+        """Return matching facts."""
 
     @abstractmethod
     async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
-        """Facts that say one of these but for case, signs and articles, oldest first.
+        """Return facts with one of these statements, oldest first.
 
-        Of each statement at most 1000.
+        Case, signs and articles are ignored; at most 1000 for each statement.
         """
 
     @abstractmethod
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        """Canon facts that have any of these frame keys, oldest first.
+        """Return canon facts with any of these frame keys, oldest first.
 
-        Of each key at most so many as `keys` says, which are the newest.
+        `keys` gives the limit for each key; the newest facts are kept.
         """
 
     @abstractmethod
     async def events(self, query: EventQuery) -> Page[Event]:
-        """The events that match."""
+        """Return matching events."""
 
     @abstractmethod
     async def relations(self, query: RelationQuery) -> Page[Relation]:
-        """The relations that match."""
+        """Return matching relations."""
 
     @abstractmethod
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        """The axioms of `space` by (created_at, id)."""
+        """Return the axioms of `space` by (created_at, id)."""
 
     @abstractmethod
     async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        """The sources of `space` by (created_at, id)."""
+        """Return the sources of `space` by (created_at, id)."""
 
     @abstractmethod
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        """The stories of `space` by (created_at, id)."""
+        """Return the stories of `space` by (created_at, id)."""
 
     @abstractmethod
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
     ) -> Page[RegisteredSchema]:
-        """The registered versions of schemas by (created_at, id)."""
+        """Return the registered versions of schemas by (created_at, id)."""
 
     @abstractmethod
     async def runs(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
-        """The interpretation runs over a source by (created_at, id)."""
+        """Return the interpretation runs over a source by (created_at, id)."""
 
     @abstractmethod
     async def runs_newest(
         self, spaces: Spaces, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
-        """The interpretation runs by (created_at descending, id)."""
+        """Return the interpretation runs by (created_at descending, id)."""

@@ -1,4 +1,4 @@
-"""The ports of search: passages by their words, and vectors by their meaning."""
+"""Ports of search: passages by keywords, and vectors by meaning."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from canonry.values.ids import SpaceId
 Vector: TypeAlias = bytes
 """A vector of length one: little-endian 32-bit floats, four bytes for each dimension.
 
-The likeness of two of them is their inner product, between -1 and 1.
+The similarity of two vectors is their inner product, between -1 and 1.
 """
 NUMBER_BYTES: Final = 4
-"""A number of a vector has so many bytes."""
+"""The number of bytes for each dimension."""
 
 
 class Purpose(StrEnum):
-    """The use of an embedded text; some models tell a question from a passage that answers it."""
+    """The use of an embedded text; some models embed questions and passages differently."""
 
     QUERY = "query"
     PASSAGE = "passage"
@@ -31,9 +31,9 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingModel:
-    """Which model made a vector: vectors are compared only where all of this is equal.
+    """The identity of a model; only vectors of equal models can be compared.
 
-    `digest` is the SHA-256 of the weights, None where somebody else holds them.
+    `digest` is the SHA-256 of the weights, or None for a remote model.
     """
 
     name: str
@@ -43,61 +43,61 @@ class EmbeddingModel:
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; it may be away at any time, and callers then use words alone."""
+    """Turns texts into vectors; it may be unavailable, and callers then use keywords alone."""
 
     @property
     @abstractmethod
     def model(self) -> EmbeddingModel:
-        """The model, known before anything is loaded or asked."""
+        """Return the model, without loading it or sending a request."""
 
     @property
     def unlike(self) -> float:
-        """The likeness of texts that have nothing to do with each other; some models have much."""
+        """Return the similarity of unrelated texts, which is high for some models."""
         return 0.0
 
     @abstractmethod
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        """One vector for each text, in order; a long text is taken as a whole, nothing is cut off.
+        """Return one vector for each text, in order; long texts are not truncated.
 
-        Equal texts for an equal purpose have equal vectors, up to rounding.
+        Equal texts with an equal purpose have equal vectors, up to rounding.
 
         Raises:
-            Unavailable: `embedder.unavailable`; the message says what is missing.
+            Unavailable: `embedder.unavailable`; the message names the missing part.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of connections and memory; closing twice is allowed."""
+        """Release connections and memory; closing twice is allowed."""
 
 
 class Reranker(Protocol):
-    """Tells how well texts answer a question; it may be away at any time."""
+    """Scores how well texts answer a question; it may be unavailable at any time."""
 
     @abstractmethod
     async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """One figure for each text, in their order; the greater, the better it answers.
+        """Return a score for each text in order; a higher score is a better answer.
 
-        Only their order says anything.
+        Only the order of the scores has a meaning.
 
         Raises:
-            Unavailable: `reranker.unavailable`; the passages stay in the order they had.
+            Unavailable: `reranker.unavailable`; callers keep the passages' order.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of connections and memory; closing twice is allowed."""
+        """Release connections and memory; closing twice is allowed."""
 
 
-# The vectors port: finding passages by the likeness of their meaning; it suggests, never decides.
+# The vectors port: find passages by similar meaning, as suggestions without authority.
 #
-# It is rebuilt from the records at any time: losing it loses nothing, and no write waits for it.
+# It is rebuilt from the records at any time, loses no data, and no write waits for it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorEntry:
-    """The vector of a passage, or of one part of a long one, with what it is filtered by.
+    """The vector of a passage, or of one part of a long one, with its filters.
 
-    `digest` is for the caller alone to understand: by it they know what the vector was made from.
+    `digest` is opaque here: the caller derives it from the embedded text.
     """
 
     id: str
@@ -113,11 +113,10 @@ class VectorEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
-    """What becomes of the vectors of one model, all or nothing, and how far the log is read then.
+    """An atomic update of the vectors of one model, and the log cursor after it.
 
-    The entries of an id replace all that it had; an id that is removed has none. `cursor` is for
-    the caller alone to understand. `follows` is the cursor that must be kept until then, empty for
-    a model of which nothing is kept; None says that any will do.
+    The entries of an id replace all earlier ones; a removed id has none. `cursor` is opaque here.
+    `follows` is the expected current cursor, empty for a new model; None accepts any.
     """
 
     model: EmbeddingModel
@@ -128,7 +127,7 @@ class VectorBatch:
 
 
 def require_sizes(batch: VectorBatch) -> None:
-    """Refuse a batch with a vector that its model cannot have made.
+    """Refuse a batch with a vector that does not have the model's size.
 
     Raises:
         BrokenInvariant: `vectors.wrong-size`.
@@ -143,7 +142,7 @@ def require_sizes(batch: VectorBatch) -> None:
 class VectorQuery:
     """Passages of one collection near to `vector`, which `model` made.
 
-    `entities` selects passages that name any of them; `without_scene` leaves one scene out.
+    `entities` selects passages that name any of them; `without_scene` excludes one scene.
     """
 
     model: EmbeddingModel
@@ -157,10 +156,10 @@ class VectorQuery:
 
 
 class VectorHit(NamedTuple):
-    """A passage found; `similarity` is the inner product, between -1 and 1.
+    """A found passage; `similarity` is the inner product, between -1 and 1.
 
-    Of more than a few dozen hits it may be off by some thousandths, and their order with it.
-    A tuple, because hundreds are made for each query.
+    Beyond a few dozen hits it may be off by some thousandths, which can change the order. It is a
+    tuple, because hundreds are made for each query.
     """
 
     id: str
@@ -170,7 +169,7 @@ class VectorHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorStatus:
-    """How many vectors of a model there are, how far the log is read, and what is not yet fast."""
+    """A model's number of vectors, its log cursor, and the vectors not yet compacted."""
 
     model: EmbeddingModel
     count: int
@@ -179,81 +178,81 @@ class VectorStatus:
 
 
 class Vectors(Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `vectors:*`.
+    """The vector index; `vectors:*` in `canonry.testing.conformance` specifies it.
 
-    Every method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`. Callers go on
-    with words and say so; `drop` mends what is corrupt, and indexing begins anew.
+    Each method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`. Callers continue
+    with keywords and report it; `drop` repairs a corrupt index, which is then rebuilt.
     """
 
     @abstractmethod
     async def apply(self, batch: VectorBatch) -> None:
-        """Take in a batch; the next search finds it, also from another process.
+        """Store a batch; the next search of any process finds it.
 
         Raises:
-            BrokenInvariant: `vectors.wrong-size`, a vector is not of the size of the model.
-            Unavailable: `vectors.moved`, somebody dropped the index or indexed meanwhile: nothing
-                of the batch was taken in.
+            BrokenInvariant: `vectors.wrong-size`, a vector does not have the model's size.
+            Unavailable: `vectors.moved`, another process dropped or updated the index; nothing was
+                stored.
         """
 
     @abstractmethod
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
-        """The nearest passages, nearest first, ties by id and part; none for an unknown model."""
+        """Return the nearest passages first, ties by id and part; none for an unknown model."""
 
     @abstractmethod
     async def status(self) -> Sequence[VectorStatus]:
-        """The cursor of each model, in the order of their first batches."""
+        """Return the status of each model, in the order of their first batches."""
 
     @abstractmethod
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
-        """How far the log is read for each model, in order of their first batches; at no cost."""
+        """Return the cursor of each model in order of their first batches; this is cheap."""
 
     @abstractmethod
     async def digests(
         self, model: EmbeddingModel, ids: Sequence[str]
     ) -> Mapping[str, Sequence[bytes]]:
-        """The digests that the vectors of passages came with, part by part; none for others."""
+        """Return the digests of each passage's vectors, part by part; unknown ids are absent."""
 
     @abstractmethod
     async def about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
-        """The ids of passages about an entity, in order, those that follow `after`."""
+        """Return the ids of passages about an entity, in order, after `after`."""
 
     @abstractmethod
     async def remove(self, ids: Sequence[str]) -> None:
-        """Take passages out of the index of every model; the cursors stay."""
+        """Remove passages from the index of every model; the cursors stay."""
 
     @abstractmethod
     async def purge(self) -> None:
-        """Leave no byte of what was removed or replaced in any file; erasing calls it.
+        """Delete all bytes of removed and replaced entries from files, for an erasure.
 
         Raises:
-            Unavailable: `vectors.unfinished`, another process kept a file in use for too long:
-                what was removed is found by nobody, and purging again removes its traces.
+            Unavailable: `vectors.unfinished`, another process kept a file in use for too long: no
+                search finds the removed entries, and another purge deletes their traces.
         """
 
     @abstractmethod
     async def tend(self, model: EmbeddingModel) -> bool:
-        """Make what was taken in fast to search if it is time; whoever indexes calls it often.
+        """Compact recent updates for fast search if due; call it often while indexing.
 
-        Whether anything was done; of several processes one does it, and nobody waits.
+        Return whether work was done; one of several processes does it, and the others do not wait.
         """
 
     @abstractmethod
     async def drop(self, model: EmbeddingModel | None = None) -> None:
-        """Forget a model and its vectors; without one everything, also what is corrupt."""
+        """Delete a model and its vectors; without a model, delete everything, even if corrupt."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of files; closing twice is allowed."""
+        """Close files; closing twice is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextQuery:
-    """Passages of one collection that share words with `text`, whatever characters it holds.
+    """Passages of one collection that share words with `text`, which may have any characters.
 
-    `entities` selects passages that name any of them; `without_scene` leaves one scene out.
-    Where nobody has put the text as a `question`, it asks of no time, whatever times it names.
+    `entities` selects passages that name any of them; `without_scene` excludes one scene. Times in
+    the text count only if the caller set it as a `question`.
     """
 
     collection: Collection
@@ -266,7 +265,7 @@ class TextQuery:
     limit: int = 10
 
     def allows(self, passage: Passage | VectorEntry) -> bool:
-        """Whether the filters select a passage or its vector, whatever its words."""
+        """Tell whether the filters select a passage or its vector, whatever its words."""
         return (
             passage.collection is self.collection
             and (self.spaces is None or passage.space in self.spaces)
@@ -277,11 +276,11 @@ class TextQuery:
 
 
 class Hit(NamedTuple):
-    """A passage found: the id of its thing, where it stands, and who is named.
+    """A found passage: its item's id, its place, and the entities that it names.
 
-    `score` in (0, 1], higher is better; `shares` are the terms of the query that it was found by,
-    with what each adds. The text is left where it is: hundreds of hits are ranked, few are shown.
-    A tuple, because that many are made for each query.
+    `score` is in (0, 1], higher is better; `shares` has the matching query terms with their scores.
+    The text is not included, because hundreds of hits are ranked and few are shown. For the same
+    reason it is a tuple.
     """
 
     id: str
@@ -293,7 +292,7 @@ class Hit(NamedTuple):
 
     @classmethod
     def of(cls, passage: Passage, shares: Mapping[str, float]) -> Self:
-        """The hit of a passage, of which the words of the query make these shares."""
+        """Make the hit of a passage with these shares of the query's terms."""
         raw = sum(shares.values())
         score = raw / (raw + 1)
         where = passage.scene_id, passage.place
@@ -302,39 +301,39 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFound:
-    """The passages that share words with a query, and what was asked by it."""
+    """The passages that share words with a query, and the analysed query."""
 
     hits: Sequence[Hit]
     asked: Asked
 
 
 class Text(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `text:*`."""
+    """Keyword search; `text:*` in `canonry.testing.conformance` specifies it."""
 
     @abstractmethod
     async def search(self, query: TextQuery) -> TextFound:
-        """The best passages, best first, ties by id.
+        """Return the best passages first, ties by id.
 
         Raises:
-            Unavailable: `text.unavailable`; callers go on without and say so.
+            Unavailable: `text.unavailable`; callers continue without and report it.
         """
 
     @abstractmethod
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
-        """What these stems are worth in the collection and spaces of `query`, and in none else.
+        """Return the statistics of these stems in the collection and spaces of `query`.
 
-        Its text and its other filters play no part; a stem that occurs nowhere has no entry.
+        Its text and other filters do not count; a stem without occurrences has no entry.
 
         Raises:
-            Unavailable: `text.unavailable`; callers go on without and say so.
+            Unavailable: `text.unavailable`; callers continue without and report it.
         """
 
     @abstractmethod
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
-        """Where the passages of these things stand, of those that `query` allows, in no order.
+        """Return the places of these items' passages that `query` allows, in no order.
 
-        The words of the query play no part: every score is 0 and without shares.
+        The words of the query do not count: each score is 0, without shares.
 
         Raises:
-            Unavailable: `text.unavailable`; callers look the things up.
+            Unavailable: `text.unavailable`; callers look the items up.
         """

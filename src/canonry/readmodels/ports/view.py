@@ -1,4 +1,4 @@
-"""The ports of an engine: its views, pages of their answers, and its upkeep."""
+"""Ports of an engine: views, pages, and maintenance."""
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,27 +19,25 @@ PAGE_MAX = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T_co]):
-    """`items` in the order that the query states; `total` counts all matches, not only these."""
+    """`items` in the order of the query; `total` counts all matches, not only these."""
 
     items: Sequence[T_co]
     total: int
 
 
-# Every view shows what commits made of things, up to a cursor.
+# A view shows the result of all commits up to a cursor.
 #
-# A ledger writes its own views with each commit. A projection is kept by another engine than the
-# ledger's, in another process, on another machine, and may lag behind: the projector of
-# `canonry.stores.following` brings it to where the log is.
+# A ledger writes its own views with each commit. A projection is stored in another engine, process
+# or machine and may lag behind; the projector of `canonry.stores.following` updates it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """What the commit at `position` made of the things that it is about.
+    """The items that the commit at `position` changed.
 
-    They are of every kind: a view keeps those that it shows. Each replaces what was kept under its
-    id, as a `Tombstone` does for the thing that was erased; no thing is taken away without one.
-    It may be given as a later commit left it: a projection shows the present, so that what is newer
-    is never wrong, only early.
+    They are of every kind, and a view stores its own kinds. Each replaces the stored item with its
+    id; a `Tombstone` replaces an erased item. Items are not removed otherwise. An item may include
+    later commits: a projection shows the present, so a newer item is early but not wrong.
     """
 
     space: SpaceId
@@ -48,35 +46,36 @@ class Folded:
 
 
 class View(Protocol):
-    """Shows what the commits of a space made of things."""
+    """Shows the items after the commits of a space."""
 
     @abstractmethod
     async def cursor(self, space: SpaceId) -> Position:
-        """The position up to which every commit of `space` shows; `ORIGIN` before the first."""
+        """Return the position up to which all commits of `space` are applied, or `ORIGIN`."""
 
 
 @runtime_checkable
 class Projection(View, Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `view:*`."""
+    """A view in another engine; `view:*` in `canonry.testing.conformance` specifies it."""
 
     @abstractmethod
     async def apply(self, folded: Sequence[Folded]) -> None:
-        """Show what these commits of one space made of things, in the order of their positions.
+        """Apply these commits of one space in the order of their positions.
 
-        Each is applied whole or not at all, and moves the cursor in the same step. One at or
-        before the cursor changes nothing, so that applying again is always safe.
+        Each commit and its cursor move are applied atomically. A commit at or before the cursor
+        changes nothing, so applying is idempotent.
 
         Raises:
-            Conflict: `view.gap`, the first of them does not follow the cursor.
-            Unavailable: the view cannot be written now; any number of them may have been applied.
+            Conflict: `view.gap`, the first commit does not follow the cursor.
+            Unavailable: the view cannot be written now; any number of commits may have been
+                applied.
         """
 
 
 def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
-    """Those past the cursor, which moves with each of them.
+    """Yield the commits after the cursor, which moves with each of them.
 
     Raises:
-        Conflict: `view.gap`, one does not follow.
+        Conflict: `view.gap`, a commit does not follow.
     """
     for each in folded:
         if each.position > cursor + 1:
@@ -87,15 +86,15 @@ def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
 
 
 UpkeepProgress = Callable[[int, int | None], None]
-"""Told (done, total or None) now and then."""
+"""Receives (done, total or None, message) from time to time."""
 
 TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
-"""Gives the keys touched by so many commits of a space past a position, as a copy folded them."""
+"""Returns the keys touched by a number of commits of a space after a position, from a copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: where, and what."""
+    """A fault: its location and description."""
 
     where: str
     what: str
@@ -103,7 +102,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What `verify` looked at and the first differences that it found; none: all is well."""
+    """The checks of `verify` and the first differences found; none: the store is intact."""
 
     commits: int
     things: int
@@ -112,27 +111,27 @@ class Verification:
 
 
 class Upkeep(Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `upkeep:*`."""
+    """Maintenance of a store; `upkeep:*` in `canonry.testing.conformance` specifies it."""
 
     @abstractmethod
     async def verify(self, told: UpkeepProgress) -> Verification:
-        """Check every chain, and every view against a fresh fold of the records."""
+        """Check each hash chain, and each view against a fresh fold of the records."""
 
     @abstractmethod
     async def glance(self) -> Sequence[Finding]:
-        """What a quick look finds wrong with the views; it reads no payload and folds nothing.
+        """Return faults of the views from a quick check, without reading payloads or folding.
 
-        It compares how many rows the views have with how many they are said to have, so that a
-        view that was lost is seen after every backup. Only `verify` sees what a row says.
+        It compares the stored row counts with the actual ones, which shows a lost view after each
+        backup. Only `verify` checks the contents of rows.
         """
 
     @abstractmethod
     async def rebuild(self, told: UpkeepProgress) -> int:
-        """Fold all views from the records again; the number of commits folded."""
+        """Fold all views from the records again; return the number of commits."""
 
     @abstractmethod
     async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
-        """Copy the store into the new folder `target` while it serves; the heads that it holds.
+        """Copy the store into the new folder `target` during service; return the copied heads.
 
         Raises:
             Conflict: `backup.exists`, the target is not empty.
@@ -140,15 +139,15 @@ class Upkeep(Protocol):
 
     @abstractmethod
     async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
-        """Drop payload and salt of every entry that is about `targets`, in records and views.
+        """Delete payload and salt of all entries about `targets`, in records and views.
 
-        The tombstone commit must have been appended before; the number of entries dropped.
+        The tombstone commit must be appended before. Return the number of cleared entries.
         """
 
     @abstractmethod
     async def collect_orphans(self) -> int:
-        """Delete blobs that no commit refers to and that are older than a day; how many."""
+        """Delete unreferenced blobs older than a day; return their number."""
 
     @abstractmethod
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        """Version, sizes, counts and settings of the store, for `canonry doctor`."""
+        """Return version, sizes, counts and settings of the store, for `canonry doctor`."""
