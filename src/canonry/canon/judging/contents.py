@@ -142,7 +142,7 @@ class ContentShape:
 
 
 def _time(name: str, *aliases: str) -> ContentMember:
-    means = "When in the world; without it the time and place of its scene count."
+    means = "The time in the world; the default is the time and place of its scene."
     return ContentMember(name, Holding.TIME, means, aliases)
 
 
@@ -157,20 +157,18 @@ _TAKING_PART: Final = (
     "character_ids",
 )
 _ACTOR: Final = ContentMember(
-    "actor_id", Holding.REFERENCE, "The same for a single one.", ("actor",)
+    "actor_id", Holding.REFERENCE, "A single actor instead of a list.", ("actor",)
 )
-_PROPERTIES: Final = ContentMember(
-    "properties", Holding.OBJECT, "Whatever else is known of it, by name."
-)
+_PROPERTIES: Final = ContentMember("properties", Holding.OBJECT, "Further details by name.")
 
 _ENTITY: Final = ContentShape(
     type=ProposalType.ENTITY,
     members=(
-        ContentMember("name", Holding.TEXT, "What it is called.", required=True),
+        ContentMember("name", Holding.TEXT, "The name of the entity.", required=True),
         ContentMember(
             "entity_type",
             Holding.TEXT,
-            "What it is.",
+            "The type of the entity.",
             ("type",),
             required=True,
             words=tuple(EntityType),
@@ -178,31 +176,31 @@ _ENTITY: Final = ContentShape(
         ContentMember(
             "entity_class",
             Holding.TEXT,
-            "Something of this world, or a timeless pattern.",
+            "An individual of this world, or a timeless kind.",
             ("class",),
             words=tuple(EntityClass),
         ),
-        ContentMember("description", Holding.TEXT, "What is known of it, in words."),
+        ContentMember("description", Holding.TEXT, "A description in words."),
         ContentMember(
-            "properties", Holding.OBJECT, "What is known of it, by name.", ("attributes",)
+            "properties", Holding.OBJECT, "Details of the entity by name.", ("attributes",)
         ),
         ContentMember(
             "state_tags",
             Holding.TEXTS,
-            "What holds for it at that time, such as wounded.",
+            "States at that time, such as wounded.",
             ("tags",),
         ),
         ContentMember(
-            "derives_from", Holding.REFERENCE, "The archetype that it is one of.", ("archetype_id",)
+            "derives_from", Holding.REFERENCE, "The archetype of this instance.", ("archetype_id",)
         ),
         ContentMember(
             "ref",
             Holding.TEXT,
-            "A name like $guard1, by which other proposals of the scene refer to it.",
+            "A name like $guard1 that other proposals of the scene can refer to.",
             ("temp_id", "temp_ref"),
         ),
     ),
-    note="Two of one name in a scene are two where each has a ref of its own.",
+    note="Two entities of a scene can share a name if each has its own ref.",
 )
 _RELATIONSHIP: Final = ContentShape(
     type=ProposalType.RELATIONSHIP,
@@ -210,14 +208,14 @@ _RELATIONSHIP: Final = ContentShape(
         ContentMember(
             "from_entity_id",
             Holding.REFERENCE,
-            "Whose relation it is.",
+            "The entity at which the relation starts.",
             ("from", "from_entity", "from_id", "source_id"),
             required=True,
         ),
         ContentMember(
             "to_entity_id",
             Holding.REFERENCE,
-            "To whom or what.",
+            "The entity at which the relation ends.",
             ("to", "to_entity", "to_id", "target_id"),
             required=True,
         ),
@@ -238,59 +236,62 @@ _STATE_CHANGE: Final = ContentShape(
         ContentMember(
             "entity_id",
             Holding.REFERENCE,
-            "Whose state changes.",
+            "The entity with the new state.",
             ("entity", "entity_ref", "target_id", "target"),
             required=True,
         ),
-        ContentMember("add", Holding.TEXTS, "Tags that begin.", ("add_tags",)),
-        ContentMember("remove", Holding.TEXTS, "Tags that cease.", ("remove_tags",)),
+        ContentMember("add", Holding.TEXTS, "Tags to add.", ("add_tags",)),
+        ContentMember("remove", Holding.TEXTS, "Tags to remove.", ("remove_tags",)),
         ContentMember(
             "state_tag_changes",
             Holding.OBJECT,
-            "The same in one object with add and remove.",
+            "One object with add and remove instead of both members.",
             ("changes",),
         ),
         ContentMember("tag", Holding.TEXT, "A single tag.", ("state_tag",)),
         ContentMember(
             "action",
             Holding.ACTION,
-            "What becomes of the single tag; it is added where nothing is said.",
+            "Whether to add or remove the single tag; the default is add.",
             ("value", "holds"),
         ),
         _time("time_ref", "start_time", "occurred_at"),
     ),
-    note="At least one tag begins or ceases.",
+    note="Name at least one tag to add or remove.",
 )
 _EVENT: Final = ContentShape(
     type=ProposalType.EVENT,
     members=(
-        ContentMember("title", Holding.TEXT, "What happened, in short.", ("name",), required=True),
-        ContentMember("description", Holding.TEXT, "What happened, in full."),
+        ContentMember("title", Holding.TEXT, "The event in short.", ("name",), required=True),
+        ContentMember("description", Holding.TEXT, "The event in full."),
         ContentMember(
             "actor_ids",
             Holding.REFERENCES,
-            "Who acted or took part in it; the dead do not.",
+            "The actors and active participants, all alive.",
             (*_ACTORS, *_TAKING_PART),
         ),
         _ACTOR,
         ContentMember(
             "involved_entity_ids",
             Holding.REFERENCES,
-            "Whom and what it concerned besides, also the dead and things.",
+            "Other entities that it concerns, including dead characters and objects.",
             _INVOLVED,
         ),
         _time("time_ref", "start_time", "occurred_at"),
-        ContentMember("severity", Holding.SEVERITY, "How grave it was."),
+        ContentMember("severity", Holding.SEVERITY, "The severity of the event."),
         ContentMember(
-            "location_id", Holding.REFERENCE, "Where it happened.", ("location", "location_ref")
+            "location_id",
+            Holding.REFERENCE,
+            "The location of the event.",
+            ("location", "location_ref"),
         ),
         ContentMember(
-            "causes_event_ids", Holding.REFERENCES, "The events that it brought about.", ("causes",)
+            "causes_event_ids", Holding.REFERENCES, "The events that it caused.", ("causes",)
         ),
         ContentMember(
             "caused_by_event_ids",
             Holding.REFERENCES,
-            "The events that brought it about.",
+            "The events that caused it.",
             ("caused_by",),
         ),
     ),
@@ -298,23 +299,24 @@ _EVENT: Final = ContentShape(
 _FACT: Final = ContentShape(
     type=ProposalType.FACT,
     members=(
-        ContentMember("statement", Holding.TEXT, "What is so.", required=True),
+        ContentMember("statement", Holding.TEXT, "The statement in one sentence.", required=True),
         ContentMember(
             "involved_entity_ids",
             Holding.REFERENCES,
-            "Whom and what it is about.",
+            "The entities that it is about.",
             (*_INVOLVED, *_TAKING_PART),
         ),
         ContentMember(
-            "actor_ids", Holding.REFERENCES, "Who does what it says; the dead do not.", _ACTORS
+            "actor_ids",
+            Holding.REFERENCES,
+            "The acting entities, all alive.",
+            _ACTORS,
         ),
         _ACTOR,
-        ContentMember(
-            "fact_type", Holding.TEXT, "What kind of statement it is.", words=tuple(FactType)
-        ),
+        ContentMember("fact_type", Holding.TEXT, "The kind of statement.", words=tuple(FactType)),
         _PROPERTIES,
         _time("time_ref", "start_time", "occurred_at"),
-        ContentMember("duration", Holding.SECONDS, "How long it holds from then on."),
+        ContentMember("duration", Holding.SECONDS, "The time for which it holds."),
         ContentMember(
             "replaces", Holding.REFERENCE, "The fact that it corrects.", ("replaces_fact_id",)
         ),
@@ -324,7 +326,7 @@ _FACT: Final = ContentShape(
 _AUDIENCE: Final = ContentMember(
     "audience",
     Holding.AUDIENCE,
-    "Who may see it; without it, who may see the evidence and all that it names.",
+    "The audience; the default is that of the evidence and of all named items.",
 )
 
 CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {

@@ -48,7 +48,7 @@ Rival: TypeAlias = TagHeld | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """The finding of a gate; `authority` is the highest authority of the rivals.
+    """The finding of a gate; `authority` is the highest authority behind the conflicts.
 
     `taken_back`: a later turn of the same scene corrects them, so equal authority is enough.
     `dated`: the proposal has a start and they have none, or it was stated later; if its authority
