@@ -246,5 +246,5 @@ async def _require_untold(canon: Canon, thing: Kept) -> None:
         heirs |= {veil.superseded_by for one in near for veil in one.veils}
         changed = changed or thing.id in heirs
     if changed and not isinstance(thing, Entity | Source | Scene | Turn):
-        message = "This changed items that more readers know. End it, then record it for fewer."
+        message = "More readers know the items that it changed. End it, then record it for fewer."
         raise Conflict("audience.told", message, conflicts=[thing.id])

@@ -138,7 +138,7 @@ async def _require_archetype(
     require_standing(archetype)
     fits = (EntityClass.ARCHETYPE, new.entity_type)
     if (archetype.entity_class, archetype.entity_type) != fits:
-        message = f"This entity is a {new.entity_type}. Name an archetype of that type."
+        message = f"The entity is of type {new.entity_type}. Name an archetype of that type."
         raise Conflict(
             "entity.archetype-mismatch", message, path="/derives_from", conflicts=[archetype.id]
         )

@@ -133,7 +133,7 @@ async def _prepared(
     if new.kind.name == "DERIVES_FROM" and (
         to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
     ):
-        message = f"The entity is a {from_.entity_type}. Name an archetype of that type."
+        message = f"The entity is of type {from_.entity_type}. Name an archetype of that type."
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)

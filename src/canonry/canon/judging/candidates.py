@@ -82,7 +82,8 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
     try:
         content = linked(read_content(proposal.type, proposal.content, limits=UNLIMITED), declared)
     except InvalidInput as error:
-        content = Unreadable(reason=error.message, path=str(error.details.get("path", "")))
+        reason = error.message.removesuffix(".")
+        content = Unreadable(reason=reason, path=str(error.details.get("path", "")))
     named = isinstance(content, EntityContent) and content.ref is not None
     names = declared if named else {}
     return Candidate(proposal=proposal, content=content, scene=scene, declared=names)

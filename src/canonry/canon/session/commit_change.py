@@ -466,7 +466,7 @@ def require_location(space: SpaceId, place: Entity) -> None:
     path = "/location_ref"
     require_instances(space, (place,), path=path)
     if place.entity_type != EntityType.LOCATION:
-        message = f"{path} names a {place.entity_type}. Name an entity of type location."
+        message = f"{path} has the type {place.entity_type}. Name an entity of type location."
         raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])
 
 
