@@ -111,7 +111,7 @@ def test_a_person_decides_what_waits(store: Path) -> None:
     assert on(store, "show", "Thorgil").stdout.startswith("Thorgil  character")
     nothing = on(store, "decide", "accept", other, "--reason", "so")
     assert nothing.returncode == 2
-    assert "NAME names a entity; name a proposal" in nothing.stderr
+    assert "NAME must name a proposal, but names an entity." in nothing.stderr
     silent = on(store, "decide", "retcon", "Thorin")
     assert silent.returncode == 2
     assert "say in --reason why" in silent.stderr

@@ -111,7 +111,7 @@ def test_a_damaged_log_is_refused_by_its_line(world: Path, tmp_path: Path) -> No
 
     assert done.returncode == 2
     assert "import.damaged" in done.stderr
-    assert "line " in done.stderr
+    assert "Line " in done.stderr
 
 
 def test_verify_records_heads_and_finds_a_log_that_was_cut_off(copy: Path, world: Path) -> None:
