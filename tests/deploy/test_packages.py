@@ -164,7 +164,7 @@ def test_f10_the_image_starts_with_tokens_alone(tmp_path: Path) -> None:
     anybody = canonry_process(*words, environment={**own, "CANONRY_HTTP_PUBLIC": "true"})
 
     assert (done.returncode, anybody.returncode) == (2, 2)
-    assert "configure bearer tokens" in done.stderr
+    assert "configure bearer tokens" in done.stderr.lower()
     assert "no agent type is set" in anybody.stderr
 
 

@@ -1,4 +1,4 @@
-"""The one binding from a gateway to the MCP SDK: what is listed, watched and said of outcomes."""
+"""Bind a gateway to the MCP SDK: lists, subscriptions and the form of outcomes."""
 
 import asyncio
 import contextlib
@@ -44,22 +44,21 @@ if TYPE_CHECKING:
     import uvicorn
 
 
-# The model of the client behind the call that runs now, as its revision of the protocol offers it.
+# The client's own model during the call that runs now, as the revision of the protocol offers it.
 #
-# Up to 2025-11-25 the server asks while the client waits. From 2026-07-28 on no server asks
-# anything:
-# the call ends with the question, and the client makes it again with the answer. The revision that
-# brought this also calls sampling deprecated, so that clients may stop offering it.
+# Up to 2025-11-25 the server asks while the client waits. From 2026-07-28 on servers ask nothing:
+# the call ends with the question, and the client repeats it with the answer. That revision also
+# deprecates sampling, and clients may stop offering it.
 
 _SAMPLING: Final = types.ClientCapabilities(sampling=types.SamplingCapability())
 
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """A request that is being answered: what its client has answered, and what it is asked.
+    """The answers and questions of the request that is being answered.
 
-    Nothing is kept between two requests: the name of a question follows from its words, so that
-    an answer finds it in whichever process the call is made again.
+    Nothing is kept between two requests. The name of a question is a hash of its text, and an
+    answer matches it in any process that gets the repeated call.
     """
 
     context: RequestContext
@@ -71,12 +70,12 @@ _CALLING: Final[ContextVar[Exchange | None]] = ContextVar("calling", default=Non
 
 
 class calling:  # noqa: N801 - reads as a statement, and costs every call a third of a generator
-    """Within the block this is the request that is answered; after it nothing remembers it."""
+    """Make `exchange` the current request within the block."""
 
     __slots__ = ("_exchange", "_token")
 
     def __init__(self, exchange: Exchange) -> None:
-        """Nothing is set before the block is entered."""
+        """Set nothing before the block is entered."""
         self._exchange = exchange
 
     def __enter__(self) -> None:
@@ -87,7 +86,7 @@ class calling:  # noqa: N801 - reads as a statement, and costs every call a thir
 
 
 class SessionModel(ClientModel):
-    """Puts the question to the client that waits for the answer to its call."""
+    """Ask the client that waits for the answer to its call."""
 
     @override
     async def ask(
@@ -115,24 +114,24 @@ class SessionModel(ClientModel):
                 await session.send_request(request, types.CreateMessageResult, metadata=about)
             )
         except MCPError as error:
-            message = (
-                "the client refused to ask its model; the file is kept and can be read again later"
-            )
+            message = "The client refused to ask its model. The file is kept. Read it again later."
             raise Unavailable("interpretation.failed", message) from error
 
 
 def _answered(exchange: Exchange, request: types.CreateMessageRequest) -> types.InputResponse:
-    """The answer that came with the call.
+    """Return the answer that came with the call.
 
     Raises:
-        Unavailable: `interpretation.asked`, none did; the exchange has the question now.
+        Unavailable: `interpretation.asked`, if there is none; the exchange then has the question.
     """
     words = request.model_dump_json(by_alias=True, exclude_none=True)
     name = f"model-{sha256(words.encode()).hexdigest()[:32]}"
     answer = exchange.answers.get(name)
     if answer is None:
         exchange.asked[name] = request
-        raise Unavailable(ASKED, "the client is asked; call again with its model's answer")
+        raise Unavailable(
+            ASKED, "The client gets the question. Repeat the call with its model's answer."
+        )
     return answer
 
 
@@ -140,7 +139,7 @@ def _said(answer: types.InputResponse) -> ClientAnswer:
     one = answer.content if isinstance(answer, _ANSWERS) else None
     if isinstance(answer, _ANSWERS) and isinstance(one, types.TextContent):
         return ClientAnswer(text=one.text, model=answer.model)
-    message = "the client's model answers with something that is no text"
+    message = "The client's model did not answer with text. Repeat the call."
     raise Unavailable("interpretation.failed", message)
 
 
@@ -148,14 +147,14 @@ _ANSWERS: Final = (types.CreateMessageResult, types.CreateMessageResultWithTools
 
 
 def _no_model() -> NotSupported:
-    message = "this client offers no model of its own; choose another provider"
+    message = "This client offers no model of its own. Choose another provider."
     return NotSupported("interpretation.no-client-model", message)
 
 
-# Subscriptions: whoever watches a resource is told when what *they* would read has changed.
+# Subscriptions: a client that watches a resource is notified when its own view of it changes.
 #
-# A change is found by reading again after a commit and comparing, as the watcher and by the path of
-# every call: nobody learns from a notification that something changed which they may not see.
+# After a commit, the server reads again on the path of every call, as the watcher, and compares. A
+# notification reveals no change that the watcher may not see.
 
 WATCHED_EACH: Final = 100
 """The most resources that one client watches."""
@@ -163,13 +162,13 @@ WATCHED_MOST: Final = 2_000
 _BETWEEN_LOOKS: Final = 0.5
 
 WHOLE_LIST: Final = ""
-"""Stands for the list of resources where a URI names one of them."""
+"""The key of the list of resources, where a URI is the key of one resource."""
 
 Look = Callable[[], Awaitable[str | None]]
-"""What the watcher would read now; None where they may not."""
+"""Return a digest of the text that the watcher may read now; None if it may read none."""
 
 Tell = Callable[[Any], Awaitable[None]]
-"""Tells the watcher, who is handed in: whoever watches is not kept alive by it."""
+"""Notify the watcher. It is an argument, because a reference here would keep it alive."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -182,22 +181,24 @@ class _Watched:
 
 @dataclass(slots=True)
 class Watching:
-    """What is watched, by everybody; it looks only while somebody does, and after a commit."""
+    """All subscriptions. They are compared after a commit, and only while there are any."""
 
     ledger: Ledger
     _watched: dict[tuple[int, str], _Watched] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
 
     async def add(self, who: object, name: str, look: Look, tell: Tell) -> None:
-        """Watch `name` for `who`, from now on.
+        """Watch `name` for `who` from now on.
 
         Raises:
-            MCPError: too much is watched.
+            MCPError: `who` watches too many resources.
         """
         self._forget()
         mine = sum(key[0] == id(who) for key in self._watched)
         if mine >= WATCHED_EACH or len(self._watched) >= WATCHED_MOST:
-            message = f"one client watches at most {WATCHED_EACH} resources: end a subscription"
+            message = (
+                f"A client may watch at most {WATCHED_EACH} resources. End a subscription first."
+            )
             raise MCPError(INVALID_PARAMS, message, {"error": "limits.watched"})
         seen = _digest(await look())
         who_then = weakref.ref(who)
@@ -206,24 +207,24 @@ class Watching:
             self._task = asyncio.create_task(self._run())
 
     def has(self, who: object, name: str) -> bool:
-        """Whether `who` watches `name`."""
+        """Return whether `who` watches `name`."""
         found = self._watched.get((id(who), name))
         return found is not None and found.who() is who
 
     def drop(self, who: object, name: str | None = None) -> None:
-        """Watch `name`, or everything, for `who` no longer."""
+        """Stop watching `name`, or everything, for `who`."""
         for key in [key for key in self._watched if key[0] == id(who) and name in {None, key[1]}]:
             del self._watched[key]
 
     def _forget(self) -> None:
-        """Those who are gone watch no longer."""
+        """Drop the subscriptions of clients that have gone."""
         for key in [key for key, each in self._watched.items() if each.who() is None]:
             del self._watched[key]
 
     async def listen(
         self, ctx: Any, params: types.SubscriptionsListenRequestParams, looks: "dict[str, Look]"
     ) -> types.SubscriptionsListenResult:
-        """Serve one stream of the revision of 2026-07-28: `looks` are by URI."""
+        """Serve one stream of revision 2026-07-28; `looks` are by URI."""
         bus = InMemorySubscriptionBus()
 
         def telling(event: ServerEvent) -> Tell:
@@ -244,7 +245,7 @@ class Watching:
             touched = None
             with contextlib.suppress(CanonryError):
                 touched = await self.ledger.touched_since(cursor, limit=1)
-            # A cursor may stand still while somebody else's work is under way.
+            # A cursor may stay the same while another caller's commit is under way.
             if touched is not None and (touched.cursor != cursor or touched.keys != frozenset()):
                 cursor = touched.cursor
                 for key, each in list(self._watched.items()):
@@ -260,7 +261,7 @@ class Watching:
         each.seen = now
         try:
             await each.tell(who)
-        except Exception:  # noqa: BLE001 - whoever has gone watches no longer
+        except Exception:  # noqa: BLE001 - the client has gone; its subscription ends
             self._watched.pop(key, None)
 
 
@@ -275,14 +276,14 @@ _NOT_FOUND: Final = -32002
 _UPDATED: Final = "notifications/resources/updated"
 _LEGACY_BAND: Final = range(-32019, -31999)
 _MODERN_OFFSET: Final = 1000
-_COMPLETE: Final = {"resultType": "complete"}  # said from 2026-07-28 on, dropped before
+_COMPLETE: Final = {"resultType": "complete"}  # sent from 2026-07-28 on, dropped before
 _LIST_HINTS: Final = {**_COMPLETE, "ttlMs": 300_000, "cacheScope": "private"}
 _READ_HINTS: Final = {**_COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 _PLAIN_SCHEMA: Final[Mapping[str, Any]] = {"type": "object"}
 
 
 def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions) -> Server:
-    """An MCP server that offers everything of `gateway`, each call made by `principal()`."""
+    """Return an MCP server that offers everything of `gateway`; `principal()` makes each call."""
     binding = Binding(gateway, principal, options)
 
     async def ready() -> Handlers:
@@ -293,7 +294,7 @@ def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOp
 
 
 class Binding:
-    """The handlers; what never changes is built once."""
+    """The handlers of requests; constant replies are built once."""
 
     def __init__(
         self,
@@ -303,10 +304,10 @@ class Binding:
         *,
         alone: bool = False,
     ) -> None:
-        """Each call is made by `principal()`.
+        """Let `principal()` make each call.
 
-        A client that is `alone` has one connection; else what each remembers ends with it, and a
-        request without a session remembers nothing.
+        A client that is `alone` has one connection. Otherwise a subscription ends with its
+        session, and a request without a session cannot subscribe.
         """
         self._alone = LastUsed() if alone else None
         self._last_used: WeakKeyDictionary[Any, LastUsed] = WeakKeyDictionary()
@@ -356,14 +357,14 @@ class Binding:
         }
 
     def header_schema(self, name: str) -> Mapping[str, Any] | None:
-        """The schema by which the SDK compares headers with arguments.
+        """Return the schema by which the SDK compares headers with arguments.
 
-        It walks the whole schema for each call, so one that mirrors nothing is not shown to it.
+        The SDK walks the whole schema for each call. A schema without mirrored headers is hidden.
         """
         return self._header_schemas.get(name)
 
     def _listing(self, name: str) -> Callable[[RequestContext, Any], Coroutine[Any, Any, Any]]:
-        """What the caller may use of one kind, on one page."""
+        """Return the handler that lists the items of one kind for the caller, on one page."""
 
         async def listed(ctx: RequestContext, params: Any) -> Any:
             del params
@@ -386,7 +387,7 @@ class Binding:
                 [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
                 replace(self._principal(), last_used=last_used),
                 ctx.meta,
-                ctx.session.report_progress,  # says nothing to a client that did not ask
+                ctx.session.report_progress,  # send nothing to a client that did not ask
             )
         error = outcome.error
         if error is not None and exchange.asked:
@@ -402,7 +403,7 @@ class Binding:
             and params.name not in self._in_text_alone
         )
         if error is not None:
-            result["isError"] = True  # with structured content, a client would hold it against the
+            result["isError"] = True  # with structured content, a client would check it against the
         elif structured and ctx.protocol_version >= _STRUCTURED_SINCE:  # schema of replies
             result["structuredContent"] = outcome.body
         if outcome.meta:
@@ -427,7 +428,7 @@ class Binding:
     async def _list_resources(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> Any:
-        """What is always there, then what can be browsed, page by page."""
+        """List the fixed resources, then the browsable ones, page by page."""
         cursor = params.cursor if params else None
         try:
             page = await self._gateway.browse(cursor, self._principal(), ctx.meta)
@@ -457,7 +458,7 @@ class Binding:
         return {"completion": {"values": values, "total": total, "hasMore": more}, **_COMPLETE}
 
     def _look(self, ctx: RequestContext, uri: str) -> Look:
-        """What the caller of now would read under `uri`, whenever it is asked."""
+        """Return a function that reads `uri` as the current caller."""
         principal, meta = self._principal(), ctx.meta
 
         async def look() -> str | None:
@@ -483,14 +484,16 @@ class Binding:
         return _COMPLETE
 
     async def _watch_list(self, ctx: RequestContext) -> None:
-        """Whoever has seen the list of an earlier revision is told when it is another."""
+        """Notify a client of an earlier revision that has seen the list when the list changes."""
         connection = _connection(ctx)
-        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:  # there one listens for it
+        if (
+            ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        ):  # in that revision, clients listen for changes
             return
         if self._watching.has(connection, WHOLE_LIST):
             return
         look = self._look(ctx, WHOLE_LIST)
-        with contextlib.suppress(MCPError):  # so much is watched that this is not
+        with contextlib.suppress(MCPError):  # the client watches too many resources already
             await self._watching.add(
                 connection, WHOLE_LIST, look, lambda one: one.send_resource_list_changed()
             )
@@ -533,15 +536,15 @@ def _failed(failed: Result, ctx: RequestContext) -> MCPError:
 
 
 def _connection(ctx: RequestContext) -> Any:
-    """What outlives the request; of all that the SDK hands out, only this is one for a client."""
-    return ctx.session._connection  # noqa: SLF001 - it shows it to middleware alone
+    """Return the connection, the only object of the SDK that all requests of a client share."""
+    return ctx.session._connection  # noqa: SLF001 - only middleware gets it otherwise
 
 
 def _protocol_error(error: ErrorBody, version: str) -> MCPError:
-    """The error on the wire.
+    """Return the error as the protocol sends it.
 
-    From 2026-07-28 on the numbers between -32019 and -32000 may not be used by servers, so ours
-    move by a thousand; what they mean stands in `data`.
+    From 2026-07-28 on, servers may not use the numbers between -32019 and -32000. Ours move by a
+    thousand; `data` holds their meaning.
     """
     code = error.code
     if version in MODERN_PROTOCOL_VERSIONS and code in _LEGACY_BAND:
@@ -550,7 +553,7 @@ def _protocol_error(error: ErrorBody, version: str) -> MCPError:
 
 
 def _resource_error(outcome: Result, uri: str, version: str) -> MCPError:
-    """A resource that does not exist has a number of its own, and another one from 2026-07-28."""
+    """Return the error; a missing resource has its own number, another one from 2026-07-28 on."""
     error = outcome.error
     if error is None:
         return MCPError(INTERNAL_ERROR, "internal error", {"error": "INTERNAL"})
@@ -562,7 +565,7 @@ def _resource_error(outcome: Result, uri: str, version: str) -> MCPError:
 
 def _tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
     hints = {"readOnlyHint": tool.read_only, "openWorldHint": False}
-    if not tool.read_only:  # of what only reads, the protocol asks nothing else
+    if not tool.read_only:  # the protocol asks nothing else of read-only tools
         hints |= {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
     entry: dict[str, Any] = {
         "name": tool.name,
@@ -611,7 +614,7 @@ def _varies(resource: Resource) -> bool:
 
 
 def _mirrors(schema: Any) -> bool:
-    """Whether the schema asks for an argument to be repeated in a header."""
+    """Return whether the schema asks for an argument to be repeated in a header."""
     if isinstance(schema, Mapping):
         return "x-mcp-header" in schema or any(_mirrors(value) for value in schema.values())
     return isinstance(schema, list) and any(_mirrors(value) for value in schema)
@@ -621,10 +624,10 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 class KnownHost(FileHost):
-    """A server that runs anyway, under an address that somebody told."""
+    """A server that runs anyway, at an address from the settings."""
 
     def __init__(self, address: str) -> None:
-        """Clients reach it there."""
+        """Take the `address` at which clients reach it."""
         self._address = address.rstrip("/")
 
     @override
@@ -633,11 +636,11 @@ class KnownHost(FileHost):
 
     @override
     async def close(self) -> None:
-        """It is not ours to stop."""
+        """Do nothing: another part of the program stops it."""
 
 
 class LoopbackHost(FileHost):
-    """A server for links alone, reachable from this machine, that starts with the first link."""
+    """A server for links alone, reachable from this machine. The first link starts it."""
 
     def __init__(self, canon: Canon) -> None:
         """Serve the files of `canon`."""
@@ -664,7 +667,7 @@ class LoopbackHost(FileHost):
                 await serving
 
     async def _start(self) -> None:
-        # A session that asks for no link needs none of this.
+        # Imported here: a session that asks for no link needs none of this.
         from starlette.applications import Starlette  # noqa: PLC0415 - as above
 
         from canonry.server.listening import bounded_config, listen  # noqa: PLC0415 - as above
@@ -674,18 +677,18 @@ class LoopbackHost(FileHost):
         try:
             taken = listen(_LOOPBACK, 0)
         except Unavailable as error:
-            message = "no port of this machine can be taken to serve files; try again"
+            message = "No port of this machine is free to serve files. Try again later."
             raise Unavailable("file.signing-failed", message) from error
         app = Starlette(routes=[file_route(self._canon)])
         config = bounded_config(app, HttpLimits(), 0, shutdown_seconds=1)
         self._server = _quiet_server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[taken]))
-        # The socket listens already, so a client that comes at once waits and is served.
+        # The socket listens already: a client that connects at once waits and is served.
         self._address = f"http://{_LOOPBACK}:{taken.getsockname()[1]}"
 
 
 def _quiet_server(config: "uvicorn.Config") -> "uvicorn.Server":
-    """A server that leaves the signals of the process to whoever has them."""
+    """Return a server that leaves the signal handlers of the process alone."""
     import uvicorn  # noqa: PLC0415 - see above
 
     class Quiet(uvicorn.Server):
@@ -698,7 +701,7 @@ def _quiet_server(config: "uvicorn.Config") -> "uvicorn.Server":
 
 
 def host_files(canon: Canon, public_url: str | None) -> None:
-    """Let links lead to `public_url`, or to a server that starts with the first of them."""
+    """Let links lead to `public_url`, or to a server that the first link starts."""
     filing = canon.service(RecordServices).filing
     if filing is not None and filing.host is None:
         filing.host = LoopbackHost(canon) if public_url is None else KnownHost(public_url)

@@ -1,4 +1,4 @@
-"""The SDK's server behind the faces of toolsets: it greets at once, and loads to do more."""
+"""The SDK's server that greets a client at once and loads the toolsets afterwards."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from canonry.language.texts.visible import STORED_IS_DATA
 from canonry.values.errors import CanonryError
 
 NO_OBJECT: Final = "dev.canonry/no-object"
-"""Stands in the parameters of a call for arguments that were no object."""
+"""The key in the parameters of a call for arguments that were no object."""
 
 _GREETING: Final = "initialize"
 
@@ -24,9 +24,9 @@ _GREETING: Final = "initialize"
 async def let_tools_answer(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Hand a call on whose arguments are no JSON object, so that its tool answers.
+    """Pass a call on if its arguments are no JSON object, and let its tool answer.
 
-    The SDK would refuse it before any tool is asked, and an agent never sees an error of the
+    The SDK would refuse the call before any tool runs, and an agent never sees an error of the
     protocol. Null is no object.
     """
     given = ctx.params or {}
@@ -39,10 +39,10 @@ async def let_tools_answer(
 async def drop_what_was_said(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Answer, and empty what carried the request; only the greeting is read once more.
+    """Answer, and empty the message that carried the request, except for the greeting.
 
-    The SDK keeps the last message of a session, and the HTTP request that it came in, until the
-    next one comes; and what refers to each other in circles lives until Python looks for circles.
+    The SDK keeps the last message of a session, and its HTTP request, until the next message.
+    Objects in reference cycles live until Python collects cycles.
     """
     try:
         return await call_next(ctx)
@@ -50,7 +50,7 @@ async def drop_what_was_said(
         if ctx.method != _GREETING and isinstance(ctx.params, dict):
             ctx.params.clear()
         if ctx.request is not None:
-            vars(ctx.request).pop("_body", None)  # where Starlette keeps the bytes
+            vars(ctx.request).pop("_body", None)  # Starlette keeps the bytes there
 
 
 RequestContext = ServerRequestContext[Any, Any]
@@ -58,7 +58,7 @@ HeaderSchema = Callable[[str], Mapping[str, Any] | None]
 
 
 Handlers = Mapping[str, Callable[[RequestContext, Any], Awaitable[Any]]]
-"""What answers a request, by the SDK's name for it; `canonry.server.binding` makes it."""
+"""The handler of each request, by the SDK's name for it; see `canonry.server.binding`."""
 
 _HANDLED: Final = (
     *("list_tools", "call_tool", "list_resources", "list_resource_templates"),
@@ -67,11 +67,11 @@ _HANDLED: Final = (
 )
 
 Ready = Callable[[], Awaitable[Handlers]]
-"""Gives the handlers, as soon as there are any; what it raises of ours is told to the client."""
+"""Return the handlers when they are ready; the client gets each `CanonryError` that it raises."""
 
 
 class _Greeter(Server):
-    """Says to clients of earlier revisions as well that lists of resources change."""
+    """Announces changes of lists to clients of earlier revisions as well."""
 
     @override
     def create_initialization_options(self, *given: Any, **named: Any) -> InitializationOptions:
@@ -85,7 +85,7 @@ def greet(
     *,
     header_schema: HeaderSchema | None = None,
 ) -> Server:
-    """An MCP server that introduces itself with `faces`, and awaits `ready` for all the rest."""
+    """Return an MCP server that introduces itself with `faces` and awaits `ready` for the rest."""
     alone = faces[0] if len(faces) == 1 else None
     instructions = (each.instructions for each in faces if each.instructions)
     answering: dict[str, Any] = {f"on_{name}": _fenced(ready, name) for name in _HANDLED}
@@ -93,24 +93,24 @@ def greet(
         alone.server_name if alone else "canonry",
         version=__version__,
         title=(alone.title or f"Canonry: {alone.name}") if alone else "Canonry",
-        description=alone.purpose if alone else "Canonical truth for AI agents",
+        description=alone.purpose if alone else "Canonical truth for AI agents.",
         instructions="\n\n".join((*instructions, STORED_IS_DATA)),
         get_tool_input_schema=header_schema,
         **answering,
     )
-    # Without the SDK's own: a span for each message costs, and nobody collects them.
+    # Without the SDK's own middleware: it makes a span for each message, which nothing collects.
     server.middleware[:] = (drop_what_was_said, let_tools_answer)
     return server
 
 
 def _fenced(ready: Ready, name: str) -> Callable[[RequestContext, Any], Awaitable[Any]]:
-    """Let nothing out but protocol errors: the SDK would send the text of any other exception."""
+    """Raise protocol errors alone: the SDK would send the text of any other exception."""
 
     async def fenced(ctx: RequestContext, params: Any) -> Any:
         try:
             handlers = await ready()
         except CanonryError as error:
-            # Whoever starts the server may see nothing but this answer.
+            # The operator may see nothing but this answer.
             raise MCPError(types.INTERNAL_ERROR, error.message, {"error": error.code}) from None
         except Exception:  # noqa: BLE001 - as below
             raise _internal_error() from None

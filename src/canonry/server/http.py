@@ -1,4 +1,4 @@
-"""Serving many clients over Streamable HTTP, with health and metrics beside."""
+"""Serve many clients over Streamable HTTP, with pages for health and metrics."""
 
 import contextlib
 import gc
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
 
 _ENVELOPE: Final = 1 << 20
-"""Room for what a request says beside the arguments that its tool bounds."""
+"""Bytes for the parts of a request outside of the arguments, which its tool bounds."""
 
 Bearers = Callable[[str], Awaitable[tuple[Principal, float] | None]]
-"""Whom a token names, and for how many seconds more; None: it may not be trusted."""
+"""Return the principal of a token and the seconds until it expires; None if it is not valid."""
 Front = Callable[[Gateway, Principal | None, Bearers], ASGIApp]
-"""What answers beside the protocol: for the principal of the process, or None where tokens say."""
+"""Make the pages outside of MCP for the principal of the process; None: tokens name it."""
 
 _GUARDED_ALREADY: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 LOCAL: Final = "127.0.0.1"
@@ -62,10 +62,11 @@ async def serve_app(
     close: Close,
     listening: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve what `make` makes, `http_app` or `local_pages`, until the process is asked to stop.
+    """Serve the application that `make` returns until the process is asked to stop.
 
-    What is in flight then is answered, and `close` closes the canon. `listening` is told the
-    address of the server as soon as clients can connect; port 0 takes a free one.
+    `make` is `http_app` or `local_pages`. At the end, requests in flight are answered, and `close`
+    closes the canon. `listening` gets the address as soon as clients can connect; port 0 takes a
+    free port.
 
     Raises:
         InvalidInput: `http.unprotected`, for an address beyond this machine without bearer tokens.
@@ -78,7 +79,7 @@ async def serve_app(
         app = make()
         body_bytes = _largest_body(gateway, server_options)
         seconds = server_options.shutdown_seconds
-        await gateway.clock_fault()  # a line of the log says so before anybody asks
+        await gateway.clock_fault()  # the log has the line before the first request
         config = bounded_config(
             app,
             server_options.limits,
@@ -91,7 +92,7 @@ async def serve_app(
             host_files(gateway.canon, server_options.public_url or reached)
             if listening is not None:
                 listening(reached)
-            gc.freeze()  # what is loaded stays: no collection looks at it again
+            gc.freeze()  # loaded modules stay: no garbage collection visits them again
             await _Host(config).serve(sockets=[taken])
     finally:
         await close()
@@ -99,7 +100,7 @@ async def serve_app(
 
 
 def local_pages(pages: ASGIApp, server_options: ServerOptions) -> ASGIApp:
-    """Nothing but `pages`, for browsers of this machine."""
+    """Return an application of `pages` alone, for browsers of this machine."""
     return _guard(LOCAL, server_options).around_pages(pages)
 
 
@@ -111,10 +112,10 @@ def http_app(
     server_options: ServerOptions,
     front: Front | None = None,
 ) -> ASGIApp:
-    """The whole ASGI application.
+    """Return the whole ASGI application.
 
-    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them; `front` makes what
-    answers under every other path.
+    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them. `front` makes the
+    application of every other path.
 
     Raises:
         InvalidInput: `http.unprotected`.
@@ -132,7 +133,7 @@ def http_app(
         gateways[f"/mcp/{toolset.name}"] = gateway.only(toolset.name)
     limits = server_options.limits
     sessions = Sessions(limits)
-    # The largest body alone never is too much.
+    # The largest single body is always within the bound.
     flight = InFlight(max(limits.in_flight_bytes, _largest_body(gateway, server_options)))
     apps = [
         _mcp_app(path, each, identify, verifier, options=server_options, held=(sessions, flight))
@@ -177,7 +178,7 @@ def _mcp_app(
     options: ServerOptions,
     held: tuple[Sessions, InFlight],
 ) -> Starlette:
-    """The application that serves `gateway` under `path`; all paths share what is `held`."""
+    """Return the application that serves `gateway` at `path`; all paths share `held`."""
     server, auth, (sessions, flight) = bind(gateway, identify, options), None, held
     if options.bearer is not None:
         from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
@@ -185,7 +186,7 @@ def _mcp_app(
         auth = auth_settings(options.bearer)
     app = server.streamable_http_app(
         streamable_http_path=path,
-        max_sessions=None,  # counted by us, for each caller
+        max_sessions=None,  # we count them for each caller
         transport_security=_GUARDED_ALREADY,
         auth=auth,
         token_verifier=verifier,
@@ -193,12 +194,12 @@ def _mcp_app(
     manager = server.session_manager
     bodies = RequestBodies(manager.asgi_app.app, _largest_body(gateway, options), flight)
     bounded: Any = throttled(sessions.around(bodies), gateway, identify)
-    manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, whose place this takes
+    manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, which this replaces
     return app
 
 
 def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
-    """`app`, with the scheme by which clients reach it: cookies are marked by it."""
+    """Return `app` with the scheme of its clients, which decides whether cookies are `Secure`."""
     if options.bearer is None or not options.bearer.resource_url.startswith("https:"):
         return app
 
@@ -209,18 +210,18 @@ def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
 
 
 def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
-    """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
+    """Return the largest body in bytes: the setting, or enough for the files that a tool takes."""
     own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
     largest = max((each.characters for each in own if each is not None), default=0)
     return max(options.body_bytes, largest + _ENVELOPE)
 
 
 _BLANKS: Final = b" \t"
-"""What may stand around the value of a header and is no part of it; not every parser trims it."""
+"""Characters around the value of a header that are no part of it; some parsers leave them."""
 
 
 class _Host(uvicorn.Server):
-    """Uvicorn that returns when it is asked to stop, so that the canon can be closed in order."""
+    """Uvicorn that returns when it is asked to stop; the canon is closed after that."""
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -292,7 +293,7 @@ def _verifier(gateway: Gateway, options: ServerOptions) -> "BearerVerifier | Non
 
 
 def require_protection(host: str, options: ServerOptions) -> None:
-    """Refuse an address that others reach, without tokens and without the operator's word.
+    """Refuse an address that other machines reach, without tokens and `http_public`.
 
     Raises:
         InvalidInput: `http.unprotected`.
@@ -300,9 +301,9 @@ def require_protection(host: str, options: ServerOptions) -> None:
     if is_loopback(host) or options.bearer is not None or options.allow_unprotected:
         return
     message = (
-        f"'{host}' can be reached from other machines: configure bearer tokens (auth.issuer, "
-        "auth.audience and auth.key_file), or serve 127.0.0.1, or set http_public and the role of "
-        "everybody who reaches it"
+        f"Other machines can reach '{host}', and the server has no tokens. Either configure bearer "
+        "tokens (auth.issuer, auth.audience and auth.key_file), or serve 127.0.0.1, or set "
+        "http_public and the role of every caller (agent_type)."
     )
     raise InvalidInput("http.unprotected", message, path="/http")
 

@@ -1,4 +1,4 @@
-"""Identity over HTTP: a verified bearer token says who calls, by the keys of its issuer."""
+"""Identity over HTTP: verify bearer tokens by the keys of their issuer."""
 
 import asyncio
 import hashlib
@@ -26,20 +26,20 @@ from canonry.values.json_values import decode_json
 from canonry.values.provenance import Authority
 
 UNKNOWN_KEY_SECONDS: Final = 10.0
-"""Tokens with unknown keys cause at most one fetch in so long."""
+"""Tokens with unknown keys cause at most one fetch in this time."""
 
 WAIT_SECONDS: Final = 1.0
-"""A token whose key is unknown waits so long for the fetch that is under way."""
+"""A token with an unknown key waits this long for the fetch that is under way."""
 
 RETRY_SECONDS: Final = 5
-"""After so long a client may show a token again that could not be verified."""
+"""After this time, a client may send a token again that could not be verified."""
 
 _BYTES_MAX: Final = 1 << 20
 _OK: Final = 200
 
 
 class IssuerKeys:
-    """The last known keys of an issuer, by their ids; no call waits for the issuer for long."""
+    """The last known keys of an issuer by their ids; a call waits at most `WAIT_SECONDS` for it."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class IssuerKeys:
         refresh_seconds: float,
         unknown_key_seconds: float = UNKNOWN_KEY_SECONDS,
     ) -> None:
-        """Fetch nothing yet, then every `refresh_seconds`.
+        """Prepare to fetch the keys every `refresh_seconds`.
 
-        Keys count for `trusted_seconds` after they were last fetched.
+        Keys are trusted for `trusted_seconds` after their last fetch.
         """
         self._url = url
         self._service = service
@@ -65,12 +65,12 @@ class IssuerKeys:
         self._fetching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begin to fetch the keys in the background, unless that has begun."""
+        """Begin to fetch the keys in the background, unless it has begun."""
         if self._loop is None or self._loop.done():
             self._loop = asyncio.create_task(self._keep_fetching())
 
     async def close(self) -> None:
-        """End what runs in the background."""
+        """End the background task."""
         for task in (self._loop, self._fetching):
             if task is not None:
                 task.cancel()
@@ -80,14 +80,14 @@ class IssuerKeys:
 
     @property
     def are_known(self) -> bool:
-        """Whether there are keys that count."""
+        """Return whether there are trusted keys."""
         return bool(self._keys) and _now() - self._fetched_at < self._trusted_seconds
 
     async def key(self, key_id: str) -> Any:
-        """The key of that id, None if the issuer has none.
+        """Return the key of an id; None if the issuer has none.
 
         Raises:
-            Unavailable: `bearer.unverifiable`, the issuer's keys are not known, or not all.
+            Unavailable: `bearer.unverifiable`, if the issuer's keys are unknown or incomplete.
         """
         self.begin()
         if (found := self._known(key_id)) is not None:
@@ -104,7 +104,7 @@ class IssuerKeys:
         return self._keys.get(key_id) if self.are_known else None
 
     def _fetch_for_unknown(self) -> asyncio.Task[None]:
-        """The newest fetch; another one is begun where the last one was long enough ago."""
+        """Return the newest fetch; begin another one if the last one is old enough."""
         last = self._fetching
         if last is not None and _now() - self._tried_at < self._unknown_key_seconds:
             return last
@@ -121,7 +121,7 @@ class IssuerKeys:
         return self._fetching
 
     async def _refresh(self) -> None:
-        """Ask the issuer; where that fails, the service's probes go on."""
+        """Ask the issuer; if it fails, the probes of the service go on."""
         self._tried_at = _now()
         with suppress(Unavailable):
             await self._service.ask(self._fetch, self._fetch)
@@ -142,11 +142,11 @@ class IssuerKeys:
         except (jwt.PyJWTError, LookupError, TypeError, AttributeError, ValueError, RecursionError):
             keys = {}
         if not keys:
-            raise unverifiable("answers with something that is no set of keys")
+            raise unverifiable("does not answer with a set of keys")
         self._keys, self._fetched_at = keys, _now()
 
     async def _content(self) -> bytes:
-        # The system's authorities, as an issuer may lie behind a company's own.
+        # The system's certificate authorities, because a company may have its own for the issuer.
         context = await asyncio.to_thread(ssl.create_default_context)
         async with (
             httpx2.AsyncClient(timeout=PROBE_SECONDS, verify=context) as client,
@@ -158,15 +158,15 @@ class IssuerKeys:
             async for piece in answer.aiter_bytes():
                 content += piece
                 if len(content) > _BYTES_MAX:
-                    raise unverifiable("answers more than is read")
+                    raise unverifiable("answers with too many bytes")
         return bytes(content)
 
 
 def unverifiable(what: str) -> Unavailable:
-    """The error of a token that may be good, but cannot be verified now."""
+    """Return the error about a token that cannot be verified now, though it may be valid."""
     message = (
-        f"the issuer of tokens {what} under auth.jwks_url, so that this token cannot be verified "
-        f"now: send the request again in {RETRY_SECONDS} seconds"
+        f"The issuer of tokens {what} at auth.jwks_url, and this token cannot be verified. "
+        f"Send the request again in {RETRY_SECONDS} seconds."
     )
     return Unavailable("bearer.unverifiable", message, retry_after=RETRY_SECONDS)
 
@@ -183,28 +183,28 @@ _LONGEST_TOKEN: Final = 16_384
 class BearerVerifier:
     """Verifies signature, issuer, audience and times of JSON Web Tokens.
 
-    A verified token is remembered for a minute, because most requests repeat one. `keys` are those
-    of the issuer, None where the operator gave the key.
+    A verified token is remembered for a minute, because most requests repeat one. `keys` are the
+    issuer's keys; None if the operator gave the key.
     """
 
     def __init__(self, options: BearerOptions, outside: OutsideServices | None = None) -> None:
         """Take the key, or find it by the token's `kid` in the issuer's key set.
 
-        `outside` is told how the issuer answers.
+        `outside` records failures of the issuer.
 
         Raises:
             InvalidInput: `bearer.key-missing`, unless exactly one of the two is given;
                 `bearer.algorithm-unknown`, `bearer.key-public`, `bearer.key-short` or
-                `bearer.key-unfit`, for what would let others sign or refuse every token.
+                `bearer.key-unfit`, if others could sign, or every token would be refused.
         """
         if (options.key is None) == (options.jwks_url is None):
-            message = "give bearer tokens either a key or the URL of a key set"
+            message = "Set either auth.key_file or auth.jwks_url, to verify bearer tokens."
             raise InvalidInput("bearer.key-missing", message)
         require_strong(options)
         self._options = options
         self.keys: IssuerKeys | None = None
         if options.jwks_url:
-            # One failure is told: whoever asks only every few minutes does not wait for three.
+            # One failure counts: a process that asks every few minutes does not wait for three.
             service = (outside or OutsideServices()).service("issuer", failures=1)
             self.keys = IssuerKeys(
                 options.jwks_url,
@@ -215,16 +215,16 @@ class BearerVerifier:
         self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The token's meaning, or None if it may not be trusted, or cannot be verified now."""
+        """Return the token's content; None if it is not valid or cannot be verified now."""
         with suppress(Unavailable):
             return await self.verify(token)
         return None
 
     async def verify(self, token: str) -> AccessToken | None:
-        """The token's meaning, or None if it may not be trusted.
+        """Return the token's content; None if it is not valid.
 
         Raises:
-            Unavailable: `bearer.unverifiable`, nobody knows now whether it may be trusted.
+            Unavailable: `bearer.unverifiable`, if the keys to verify it are not known now.
         """
         if len(token) > _LONGEST_TOKEN:
             return None
@@ -244,7 +244,7 @@ class BearerVerifier:
         return access
 
     async def bearer_of(self, token: str, now: int) -> tuple[Principal, float] | None:
-        """Whom a token names that somebody shows by hand, and for how many seconds from `now`.
+        """Return the principal of a token outside of a request, and its seconds from `now`.
 
         Raises:
             Unavailable: `bearer.unverifiable`.
@@ -255,7 +255,7 @@ class BearerVerifier:
         return self.principal_in(access), float((access.expires_at or now) - now)
 
     async def refusal(self, scope: Scope) -> Response | None:
-        """503 for a request whose token cannot be verified now; None: it may go on."""
+        """Return 503 for a request whose token cannot be verified now; None if it may go on."""
         shown = next((v for name, v in scope.get("headers", ()) if name == b"authorization"), b"")
         scheme, _, token = shown.decode("latin-1").partition(" ")
         if self.keys is None or scheme.lower() != "bearer":
@@ -268,14 +268,14 @@ class BearerVerifier:
         return None
 
     def principal(self) -> Principal:
-        """Who makes the request that is being served.
+        """Return the principal of the request that is being served.
 
         The SDK has verified the token and put it into the context of the request.
         """
         return self.principal_in(get_access_token())
 
     def principal_in(self, access: AccessToken | None) -> Principal:
-        """Whom a verified token names; without one, somebody who may call nothing."""
+        """Return the principal of a verified token; without one, a principal without rights."""
         return principal_of((access and access.claims) or {}, self._options)
 
     async def _claims(self, token: str) -> Mapping[str, Any] | None:
@@ -299,7 +299,7 @@ class BearerVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        # Whoever is nobody would be taken for the one user of a local server.
+        # Without a name, the principal would count as the one user of a local server.
         return claims if _user_of(claims) is not None else None
 
     def _access(self, token: str, claims: Mapping[str, Any]) -> AccessToken:
@@ -318,13 +318,13 @@ class BearerVerifier:
 
 
 def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None) -> Principal:
-    """The principal that verified claims describe.
+    """Return the principal that verified claims describe.
 
-    A token without an agent type or without spaces may call nothing, unless `options` name those
-    of tokens that say nothing of them; an empty claim is not filled in. A token without a claim
-    about authorities may claim none. Its user is the one that it names, or else its subject: two
-    subjects never share an account. `characters` are the ids of those whom the user plays, whose
-    secrets the token may know.
+    A token without an agent type or without spaces may call nothing, unless `options` has
+    defaults for absent claims; an empty claim gets no default. A token without a claim about
+    authorities has none. Its user is the claimed user or else its subject: two subjects never
+    share an account. `characters` are ids of the characters whom the user plays; the token may
+    read their secrets.
     """
     agent_id = claims.get("sub")
     agent_type, spaces = claims.get("agent_type"), claims.get("spaces")
@@ -349,18 +349,18 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None
 
 
 def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: int) -> str:
-    """A token for `seconds` from `now` on that `principal_of` reads as this principal.
+    """Return a token for `seconds` from `now` that `principal_of` reads as this principal.
 
     Raises:
-        InvalidInput: `token.foreign`, unless the server's key is a secret that signs as well; and
-            as `require_strong`.
+        InvalidInput: `token.foreign`, unless the server's key is a shared secret; and the codes
+            of `require_strong`.
     """
     require_strong(options)
     algorithm = next((each for each in options.algorithms if each in SECRET_BYTES), None)
     if options.key is None or algorithm is None:
         message = (
-            "only the issuer can sign tokens of this server: ask it for one; or set a shared "
-            "secret in auth.key_file and an HS algorithm in auth.algorithms"
+            "Only the issuer can sign tokens of this server. Ask the issuer for a token, or set a "
+            "shared secret in auth.key_file and an HS algorithm in auth.algorithms."
         )
         raise InvalidInput("token.foreign", message, path="auth.key_file")
     claims = {
@@ -382,20 +382,22 @@ def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: i
 
 
 def _user_of(claims: Mapping[str, Any]) -> str | None:
-    """On whose behalf the bearer calls, by the first claim that says it."""
+    """Return the user on whose behalf the token calls, by the first claim that names one."""
     named = (claims.get(name) for name in ("user_id", "sub", "client_id", "azp"))
     return next((each for each in named if isinstance(each, str) and each.strip()), None)
 
 
 def require_strong(options: BearerOptions) -> None:
-    """Refuse algorithms and keys with which others could sign, or nobody.
+    """Refuse algorithms and keys with which others, or no issuer, could sign.
 
     Raises:
         InvalidInput: `bearer.algorithm-unknown`, `bearer.key-public`, `bearer.key-short` or
             `bearer.key-unfit`.
     """
     if not options.algorithms or not set(options.algorithms) <= set(ALGORITHMS):
-        message = f"tokens must be signed: name algorithms among {', '.join(ALGORITHMS)}"
+        message = (
+            f"Tokens must be signed. Set auth.algorithms to one or more of {', '.join(ALGORITHMS)}."
+        )
         raise InvalidInput("bearer.algorithm-unknown", message, path="auth.algorithms")
     symmetric = [each for each in options.algorithms if each in SECRET_BYTES]
     if options.key is not None:
@@ -407,8 +409,8 @@ def require_strong(options: BearerOptions) -> None:
 
 def _public(algorithm: str) -> InvalidInput:
     message = (
-        f"{algorithm} needs a secret, and the keys of auth.jwks_url are public: name algorithms "
-        "with public keys, or give auth.key_file"
+        f"{algorithm} needs a shared secret, but the keys of auth.jwks_url are public. Set "
+        "auth.algorithms to algorithms with public keys, or set auth.key_file."
     )
     return InvalidInput("bearer.key-public", message, path="auth.algorithms")
 
@@ -417,8 +419,8 @@ def _require_long(key: str, symmetric: Sequence[str]) -> None:
     least = max((SECRET_BYTES[each] for each in symmetric), default=0)
     if len(key.strip().encode()) < least:
         message = (
-            f"the shared secret is too short for {', '.join(symmetric)}: it needs {least} bytes "
-            "or more, for example from `openssl rand -hex 64`"
+            f"The secret in auth.key_file is too short for {', '.join(symmetric)}. It needs at "
+            f"least {least} bytes. To make one: openssl rand -hex 64"
         )
         raise InvalidInput("bearer.key-short", message, path="auth.key_file")
 
@@ -426,8 +428,8 @@ def _require_long(key: str, symmetric: Sequence[str]) -> None:
 def _require_fitting(key: str, algorithms: Sequence[str]) -> None:
     if not any(_fits(key, each) for each in algorithms):
         message = (
-            f"the key in auth.key_file fits none of {', '.join(algorithms)}: give the issuer's "
-            "public key in PEM, or a shared secret with an HS algorithm"
+            f"The key in auth.key_file fits none of {', '.join(algorithms)}. Store the issuer's "
+            "public key in PEM there, or a shared secret with an HS algorithm."
         )
         raise InvalidInput("bearer.key-unfit", message, path="auth.key_file")
 
@@ -441,8 +443,8 @@ def _fits(key: str, algorithm: str) -> bool:
 
 
 def auth_settings(options: BearerOptions) -> AuthSettings:
-    """What the SDK tells clients about where tokens come from."""
-    # From text, because a URL object would end the issuer with a slash that it may not have.
+    """Return the SDK's settings for clients that look for the issuer of tokens."""
+    # From text: a URL object would add a slash to the issuer.
     return AuthSettings.model_validate(
         {
             "issuer_url": options.issuer,

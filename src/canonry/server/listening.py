@@ -19,10 +19,10 @@ from canonry.gateway.rates import KEPT, Full, Seats
 from canonry.server.options import LOOPBACK, HttpLimits
 from canonry.values.errors import Unavailable
 
-# Connections that cost little: bytes and time are bounded in every phase, and idle ones are shed.
+# Bytes and time of a connection are bounded in every phase, and idle connections are closed.
 #
-# Uvicorn bounds neither the head of a request nor the time in which it or its body arrives, and
-# counts connections only in order to refuse requests; see
+# Uvicorn bounds neither the head of a request nor the time for its head and body, and it counts
+# connections only in order to refuse requests. See the decision
 # `0023-bound-connections-below-asgi`.
 
 _IDLE: Final = 0
@@ -38,12 +38,12 @@ _SWEEP_SECONDS: Final = 1.0
 class Connections:
     """All connections of a server. When there are too many, the longest idle one is closed.
 
-    First go those that say nothing, then those that are slow with a head, with a body, and at the
-    very last those that only listen. An answer that is being made is never given up for another.
+    Silent connections go first, then those with a slow head, then with a slow body, and at last
+    those that only listen. A connection whose answer is being made is never closed for another.
     """
 
     def __init__(self, limits: HttpLimits, *, body_bytes: int) -> None:
-        """None yet; nothing reads a body that is longer than `body_bytes`."""
+        """Start without connections; bodies longer than `body_bytes` are not read."""
         self.limits = limits
         self.body_bytes = body_bytes
         self._seats: Seats[str, BoundedProtocol] = Seats(
@@ -58,11 +58,11 @@ class Connections:
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> "BoundedProtocol":
-        """What uvicorn calls for each connection."""
+        """Return the protocol of a new connection, which uvicorn asks for."""
         return BoundedProtocol(config, server_state, app_state, _loop, connections=self)
 
     def admit(self, new: "BoundedProtocol") -> bool:
-        """Make room for `new`, if there is any to be made."""
+        """Make room for `new` if possible; return whether there is room."""
         try:
             victim = self._seats.must_go(new.owner)
         except Full:
@@ -76,15 +76,15 @@ class Connections:
         return True
 
     def place(self, connection: "BoundedProtocol", rank: int) -> None:
-        """Put it where it belongs from now on."""
+        """Move a connection to its rank."""
         self._seats.place(connection.owner, connection, rank)
 
     def leave(self, connection: "BoundedProtocol") -> None:
-        """It has ended."""
+        """Remove a connection that has ended."""
         self._seats.leave(connection.owner, connection)
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End what has taken too long. One timer for all costs less than one for each request."""
+        """Close slow connections. One timer for all costs less than one per request."""
         now = loop.time()
         for connection in [each for each in self._seats if each.is_late(now)]:
             connection.transport.abort()
@@ -93,11 +93,11 @@ class Connections:
 
 
 class _RefusedError(Exception):
-    """The parser is to stop; why stands in the connection."""
+    """Stops the parser; the connection holds the reason."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection; `owner` is the address of its other end."""
+    """One connection; `owner` is the address of the client."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class BoundedProtocol(HttpToolsProtocol):
         *,
         connections: Connections,
     ) -> None:
-        """Not connected yet."""
+        """Prepare a connection."""
         super().__init__(config, server_state, app_state, _loop)
         self.owner = ""
         self._connections = connections
@@ -118,14 +118,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._since = self.loop.time()
         self._admitted = False
         self._status = HTTPStatus.BAD_REQUEST
-        self._asked = False  # there has been a request at all
-        self._begun = False  # some of a head has arrived
-        self._reading = False  # the head has, and not the whole of the body
-        self._fruitless = 0  # bytes since the parser last made something of them
+        self._asked = False  # a request has begun
+        self._begun = False  # part of a head has arrived
+        self._reading = False  # the head has arrived, the body not whole
+        self._fruitless = 0  # bytes since the parser last yielded a part
         self._named = 0  # bytes of the target and the fields of this request
         self._fields = 0
         self._body = 0
-        self._left = 0  # bytes of an answer that the client has not taken
+        self._left = 0  # bytes of an answer that the client has not read
         self._taken_at = 0.0
 
     @override
@@ -159,7 +159,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse with `self._status`, unless the answer to something else is on its way."""
+        """Refuse with `self._status`, unless another answer is on its way."""
         if not self._answering():
             words = f"{self._status.phrase}\n".encode()
             retry = b"retry-after: 1\r\n" if self._status == HTTPStatus.SERVICE_UNAVAILABLE else b""
@@ -187,12 +187,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Called for each field: written out, because a call costs more than the check.
+        # Called for each field. Written out, because a function call costs more than the check.
         self._fields += 1
         self._named += len(name) + len(value)
         if self._named > self._head_bytes or self._fields > _FIELDS:
             self._refuse_head()
-        if not self._reading:  # after the body: nobody asks for one, and the scope is in use
+        if (
+            not self._reading
+        ):  # trailers after the body: no application asks for them, and the scope is in use
             super().on_header(name, value)
 
     @override
@@ -211,7 +213,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._fruitless = 0
         self._body += len(body)
         if self._body > self._connections.body_bytes and self.cycle.response_complete:
-            raise _RefusedError  # it has its answer, and goes on nevertheless
+            raise _RefusedError  # the client has its answer and still sends
         super().on_body(body)
 
     @override
@@ -226,7 +228,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._settle()
 
     def is_late(self, now: float) -> bool:
-        """Whether it has taken longer than it may, over whatever it does."""
+        """Return whether the current phase has taken longer than it may."""
         limits, passed = self._limits, now - self._since
         if self._rank in {KEPT, _LISTENING} or self.transport.is_closing():
             return self._is_stuck(now)
@@ -235,7 +237,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return passed > (limits.head_seconds if self._rank == _HEAD else limits.idle_seconds)
 
     def _is_stuck(self, now: float) -> bool:
-        """Whether the client has taken nothing of its answer for a long time."""
+        """Return whether the client has read nothing of its answer for a long time."""
         left = self.transport.get_write_buffer_size()
         if not left or left != self._left:
             self._left, self._taken_at = left, now
@@ -269,7 +271,7 @@ _SILENT_SECONDS: Final = 60
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """Return a listening socket.
 
     Raises:
         Unavailable: `http.address`.
@@ -279,16 +281,16 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         taken = socket.create_server((address, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        message = f"the address {host}:{port} cannot be taken: {error.strerror}; choose another"
+        message = f"The address {host}:{port} is not free: {error.strerror}. Choose another port."
         raise Unavailable("http.address", message) from error
     _notice_the_dead(taken)
-    # Else the end of an answer waits until the start was acknowledged: 44 ms, call for call.
+    # Else the end of an answer waits until its start is acknowledged: 44 ms for each call.
     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return taken
 
 
 def _notice_the_dead(taken: socket.socket) -> None:
-    """Let the system end connections whose other end has vanished; accepted ones inherit this."""
+    """Let the system close connections whose client has vanished; accepted sockets inherit this."""
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", _SILENT_SECONDS),
@@ -297,7 +299,7 @@ def _notice_the_dead(taken: socket.socket) -> None:
         ("TCP_USER_TIMEOUT", _SILENT_SECONDS * 1_000),
     ):
         option = getattr(socket, name, None)
-        if option is not None:  # not every system has each of them
+        if option is not None:  # some systems lack some of these
             with contextlib.suppress(OSError):
                 taken.setsockopt(socket.IPPROTO_TCP, option, value)
 
@@ -310,11 +312,11 @@ def bounded_config(
     shutdown_seconds: float,
     proxies: Sequence[str] = LOOPBACK,
 ) -> uvicorn.Config:
-    """How uvicorn runs `app`."""
+    """Return the configuration of uvicorn for `app`."""
     connections = Connections(_within_files(limits), body_bytes=body_bytes)
     return uvicorn.Config(
         app,
-        http=cast("Any", connections.protocol),  # a class is expected, and only ever called
+        http=cast("Any", connections.protocol),  # uvicorn expects a class, and only calls it
         ws="none",
         log_config=None,
         access_log=False,
@@ -326,9 +328,9 @@ def bounded_config(
 
 
 def _within_files(limits: HttpLimits) -> HttpLimits:
-    """The limits, as far as the system lets this process have files open at one time.
+    """Return the limits, reduced to the number of files that this process may have open.
 
-    What waits to be accepted takes a file before anything can be shed for it.
+    A connection takes a file before another one can be closed for it.
     """
     wanted = limits.connections + _BACKLOG + _SPARE_FILES
     allowed = _files(wanted)
@@ -341,9 +343,9 @@ def _within_files(limits: HttpLimits) -> HttpLimits:
 
 
 def _files(wanted: int) -> int | None:
-    """How many files may be open, after asking for more if `wanted` are more."""
+    """Return how many files may be open, after a request for `wanted`."""
     try:
-        import resource  # noqa: PLC0415 - Windows has none, and no such limit
+        import resource  # noqa: PLC0415 - Windows has no such module and no such limit
     except ImportError:
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

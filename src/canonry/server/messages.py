@@ -1,4 +1,4 @@
-"""Messages, one in each line or several in a batch, and the sessions over HTTP that hold them."""
+"""Messages, one per line or several in a batch, and the HTTP sessions that hold them."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from canonry.server.options import HttpLimits
 
 SESSION: Final = MCP_SESSION_ID_HEADER.encode()
 REVISION: Final = "canonry.revision"
-"""Where a scope holds the revision of the protocol with which its session was opened."""
+"""The key in a scope for the revision of the protocol that opened its session."""
 _FIXED: Final = (
     (b"content-type", b"application/json"),
     (b"accept", b"application/json, text/event-stream"),
@@ -29,9 +29,9 @@ _FIXED: Final = (
 
 
 def account_of(scope: Scope) -> Hashable:
-    """Who was authenticated, or else where the request comes from.
+    """Return the authenticated user, or else the address of the client.
 
-    What a caller says of itself opens no second account.
+    A caller cannot open a second account by a header.
     """
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser):
@@ -41,8 +41,8 @@ def account_of(scope: Scope) -> Hashable:
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The first value of a header."""
-    for each, value in headers:  # a generator would cost more than the walk
+    """Return the first value of a header."""
+    for each, value in headers:  # a generator would cost more than the loop
         if each == name:
             return value
     return None
@@ -50,10 +50,10 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 @contextlib.contextmanager
 def until_answered(send: Send, put_away: Callable[[], None]) -> Iterator[Send]:
-    """A `send` that calls `put_away` once, before the last part of an answer leaves.
+    """Yield a `send` that calls `put_away` once, before it sends the last part of an answer.
 
-    Whoever has read an answer whole may count on the server having put the request away: after the
-    last part another task may run first. What is never answered is put away at the end.
+    A client with a whole answer may rely on the end of its request: after the last part, another
+    task may run first. A request without an answer is put away at the end.
     """
     left = [put_away]
 
@@ -72,7 +72,7 @@ def until_answered(send: Send, put_away: Callable[[], None]) -> Iterator[Send]:
 async def ask_oneself(
     app: ASGIApp, scope: Scope, method: str, session: bytes, body: bytes = b""
 ) -> None:
-    """Make a request of `app` as whoever made the one of `scope`; nobody reads the answer."""
+    """Send a request to `app` as the caller of `scope`, and ignore the answer."""
     own = {**scope, "method": method, "headers": [*_FIXED, (SESSION, session)]}
     waiting = [body]
 
@@ -87,10 +87,10 @@ async def ask_oneself(
     await app(own, receive, send)
 
 
-# Sessions, shared fairly: a caller who has too many loses the one that was idle the longest.
+# Sessions, shared fairly: a caller with too many loses the one that was idle the longest.
 #
-# The SDK counts the sessions of everybody together, and refuses new ones when there are too many:
-# one client could lock out all others for as long as sessions live.
+# The SDK counts the sessions of all callers together and refuses new ones when there are too many.
+# One client could lock out all others for as long as sessions live.
 
 _IDLE: Final = 0
 _LISTENING: Final = 1
@@ -103,19 +103,19 @@ _OF_A_CALLER: Final = (
     *("server", "client", "user", "auth", "state"),
 )
 _TOO_MANY: Final = PlainTextResponse(
-    "all your sessions are busy: end one, or wait for an answer\n",
+    "All your sessions are busy. End one, or wait for an answer.\n",
     HTTPStatus.TOO_MANY_REQUESTS,
     headers={"Retry-After": "1"},
 )
 
 
 class Session:
-    """One session: whose it is, how it is reached, and what of it is in flight."""
+    """One session: its caller, its address, and its requests in flight."""
 
     __slots__ = ("app", "calls", "key", "owner", "revision", "scope", "streams")
 
     def __init__(self, app: ASGIApp, key: bytes, scope: Scope) -> None:
-        """`app` serves it, and `scope` is that of the request that opened it."""
+        """Take the `app` that serves the session and the `scope` of the request that opened it."""
         self.app = app
         self.key = key
         self.owner = account_of(scope)
@@ -126,24 +126,24 @@ class Session:
 
     @property
     def rank(self) -> int:
-        """How readily it is given up: one that answers something never is."""
+        """Return the order in which sessions are closed; a busy session is never closed."""
         if self.calls:
             return KEPT
         return _LISTENING if self.streams else _IDLE
 
 
 class Sessions:
-    """All sessions of a server, on every path."""
+    """All sessions of a server, on all paths."""
 
     def __init__(self, limits: HttpLimits) -> None:
-        """None yet."""
+        """Start without sessions."""
         self._seats: Seats[Hashable, Session] = Seats(
             total=limits.sessions, each=limits.each_principal, ranks=_RANKS
         )
         self._known: dict[bytes, Session] = {}
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """`app`, which keeps sessions, with a bound on them."""
+        """Return `app` with a bound on its sessions."""
 
         def bounded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             key = header(scope["headers"], SESSION)
@@ -154,7 +154,7 @@ class Sessions:
         return bounded
 
     async def _open(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request without a session; if it opens one, another may have to go."""
+        """Serve a request without a session; if it opens one, close another where needed."""
         opened: list[Session] = []
         refused = False
 
@@ -185,10 +185,12 @@ class Sessions:
     async def _use(
         self, app: ASGIApp, key: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Serve a request of a session, which moves behind all that are idle longer."""
+        """Serve a request of a session, and move it behind all that are idle longer."""
         session = self._known.get(key)
         if session is None or ("user" in scope and account_of(scope) != session.owner):
-            await app(scope, receive, send)  # the SDK knows whose it is, and tells nothing
+            await app(
+                scope, receive, send
+            )  # the SDK knows the caller of the session and does not reveal it
             return
         gone = False
 
@@ -217,12 +219,12 @@ class Sessions:
             await app({**scope, REVISION: session.revision}, receive, watch)
 
     async def _seat(self, session: Session) -> bool:
-        """Give a new session its place, and whatever stands in its way an end."""
+        """Admit a new session, and close another one if there are too many."""
         for _ in range(_LOOKS):
             try:
                 found = self._seats.must_go(session.owner)
                 break
-            except Full:  # an answer reaches its client before the request is put away
+            except Full:  # a client gets an answer before the request is put away
                 await asyncio.sleep(_BETWEEN_LOOKS)
         else:
             return False
@@ -234,12 +236,12 @@ class Sessions:
         return True
 
     def _rest(self, session: Session) -> None:
-        """Put it behind all that were idle before it, unless it has ended meanwhile."""
+        """Move a session behind all that were idle before it, unless it has ended."""
         if session.key in self._known:
             self._seats.place(session.owner, session, session.rank)
 
     async def _end(self, session: Session) -> None:
-        """End it as its client would; what it knows and its streams go with it."""
+        """End a session as its client would, together with its state and streams."""
         self._forget(session)
         await ask_oneself(session.app, session.scope, "DELETE", session.key)
 
@@ -253,14 +255,14 @@ _HEAD: Final = re.compile(
     rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"method"\s*:\s*"[^"\\]*"\s*,\s*)?'
     rb'"id"\s*:\s*(\d{1,15}|"[\w-]{1,64}")\s*,'
 )
-"""The beginning of a request whose id is certain, though the rest of it cannot be read."""
+"""The beginning of a request whose id is certain, though the rest is unreadable."""
 
 
 def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
-    """The message in a line, nothing for an empty line, or the answer to what is no message.
+    """Return the message in a line, None for an empty line, or the answer to a malformed line.
 
-    The fast parser refuses lone surrogates and deep nesting; the slow one lets them through to
-    the gateway, whose error names the spot.
+    The fast parser refuses lone surrogates and deep nesting. The slow one passes them to the
+    gateway, whose error names their path.
     """
     if not line.strip():
         return None
@@ -274,7 +276,7 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        advice = "a line must be one JSON-RPC message in UTF-8, not nested hundreds of levels deep"
+        advice = "A line must be one JSON-RPC message in UTF-8, not nested too deeply."
         head = _HEAD.match(line)
         known = json.loads(head[1]) if head else None
         return _refusal(_PARSE_ERROR, f"Parse error: {advice}", known)
@@ -282,14 +284,14 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
     try:
         message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValueError:
-        return refusal("this is no JSON-RPC message", known)
+        return refusal("The line is JSON, but no JSON-RPC message.", known)
     if isinstance(message, types.JSONRPCNotification) and "id" in value:
-        return refusal("the id of a request is a string or an integer", None)
+        return refusal("The id of a request must be a string or an integer.", None)
     return message
 
 
 def refusal(problem: str, request: object) -> bytes:
-    """The answer to a request that is none of the protocol."""
+    """Return the answer to a message that breaks the protocol."""
     return _refusal(types.INVALID_REQUEST, f"Invalid request: {problem}", request)
 
 
@@ -300,22 +302,22 @@ def _refusal(code: int, message: str, request: object) -> bytes:
 
 
 def encode(message: types.JSONRPCMessage) -> bytes:
-    """The line of a message."""
+    """Return the line of a message."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-    except ValueError:  # text that is no UTF-8, repeated from the request
+    except ValueError:  # text that is not UTF-8, repeated from the request
         value = message.model_dump(by_alias=True, exclude_unset=True)
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-# Batches of JSON-RPC messages, which revision 2025-03-26 of the protocol has servers receive.
+# Batches of JSON-RPC messages: servers must accept them in revision 2025-03-26 of the protocol.
 #
-# No other revision has them, and the SDK knows none: it is handed the messages one by one.
+# No other revision has batches, and the SDK has none: it gets the messages one by one.
 
 BATCHING: Final = "2025-03-26"
 """The only revision of the protocol with batches."""
 BATCH_MAX: Final = 100
-"""The most messages of one batch; each of them may be a call."""
+"""The most messages in a batch; each may be a call."""
 _ACCEPTED: Final = 202
 _PARTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -323,7 +325,7 @@ BatchPart = tuple[bytes, types.JSONRPCMessage]
 
 
 class Batch:
-    """The messages of a batch that can be handed on, and the answers to those that cannot."""
+    """The valid messages of a batch, and the answers to the invalid ones."""
 
     def __init__(self, parts: Sequence[bytes]) -> None:
         """Read each part of the array."""
@@ -341,19 +343,22 @@ class Batch:
 
     def _expect(self, request: types.JSONRPCRequest) -> types.JSONRPCRequest | bytes:
         if request.method == "initialize":
-            return refusal("initialize cannot be part of a batch: send it alone", request.id)
+            return refusal("A batch cannot contain initialize. Send it alone.", request.id)
         if request.id in self.due:
-            return refusal("another request of this batch has the same id", request.id)
+            return refusal(
+                "Another request of this batch has the same id. Give each request its own.",
+                request.id,
+            )
         self.due.add(request.id)
         return request
 
     def together(self) -> bytes:
-        """All answers as one array."""
+        """Return all answers as one array."""
         return b"[" + b",".join(self.answers) + b"]"
 
 
 def read_batch(data: bytes) -> Batch | bytes | None:
-    """The batch, the answer to one that is empty or too long, or nothing where it is no array."""
+    """Return the batch, the answer to an empty or too long one, or None if it is no array."""
     if data.lstrip()[:1] != b"[":
         return None
     try:
@@ -362,14 +367,14 @@ def read_batch(data: bytes) -> Batch | bytes | None:
         return None
     if 0 < len(parts) <= BATCH_MAX:
         return Batch([bytes(each) for each in parts])
-    return refusal(f"a batch holds 1 to {BATCH_MAX} messages, and this one {len(parts)}", None)
+    return refusal(f"A batch holds 1 to {BATCH_MAX} messages; this one has {len(parts)}.", None)
 
 
 class BatchedLines:
-    """Answers that wait on standard output for the others of their batch."""
+    """Answers that wait for the other answers of their batch, on standard output."""
 
     def __init__(self, put: Callable[[bytes], None]) -> None:
-        """`put` queues a line."""
+        """Take the function that queues a line."""
         self._put = put
         self._batches: dict[int | str, Batch] = {}
 
@@ -379,7 +384,7 @@ class BatchedLines:
         self._end(batch)
 
     def take(self, request: int | str | None, answer: bytes | None) -> bool:
-        """Whether the request is one of a batch; its answer, if there is any, goes out with it."""
+        """Return whether the request is part of a batch, which then sends its answer, if any."""
         batch = None if request is None else self._batches.pop(request, None)
         if batch is None or request is None:
             return False
@@ -395,15 +400,15 @@ class BatchedLines:
 
 
 class BatchedResponse:
-    """One response to an HTTP request whose body is a batch: a stream of events, or 202."""
+    """One response to an HTTP request with a batch: a stream of events, or 202."""
 
     def __init__(self, send: Send) -> None:
-        """`send` takes the response."""
+        """Take the function that sends the response."""
         self._send = send
         self._begun = self._streams = False
         self._status = 0
         self.failed = False
-        """Whether one message was refused by HTTP, such as in a session that is over."""
+        """Whether HTTP refused one message, for example because its session is over."""
 
     async def relay(self, message: Message) -> None:
         """Take a piece of the response to one of the messages."""
@@ -424,7 +429,7 @@ class BatchedResponse:
                 await self._more(_event(piece))
 
     async def finish(self, batch: Batch, scope: Scope, receive: Receive) -> None:
-        """Add the answers to what was no message, and end the response."""
+        """Add the answers to malformed messages, and end the response."""
         if self._begun:
             for each in batch.answers:
                 await self._more(_event(each))

@@ -1,4 +1,4 @@
-"""Guards around every HTTP request: body, hosts, origins and published rates; worlds by path."""
+"""Guards around every HTTP request: body, host, origin, published rate, and world by path."""
 
 import asyncio
 import codecs
@@ -39,15 +39,15 @@ from canonry.server.messages import (
 )
 from canonry.values.ids import SpaceId, is_uuid
 
-# Throttling: whoever has used up the published rate hears so from HTTP, before anything is read.
+# Throttling: a caller that has used up the published rate gets 429 before its request is read.
 #
-# The calls themselves are counted by the gateway; this only looks whether there is room.
+# The gateway counts the calls. This only checks whether there is room.
 
 
 def throttled(app: ASGIApp, gateway: Gateway, identify: Callable[[], Principal]) -> ASGIApp:
-    """`app`, which answers 429 with `Retry-After` where a call would be refused anyway.
+    """Return `app` with 429 and `Retry-After` where the gateway would refuse the call anyway.
 
-    `identify` is who makes the request that is being served.
+    `identify` returns the principal of the request that is being served.
     """
 
     def served(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -77,39 +77,40 @@ _NO_ORIGIN: Final = (b"origin", b"null")
 
 
 class HostGuard:
-    """Refuses what a browser may be made to send: a foreign name in Host, a foreign page in Origin.
+    """Refuses requests that a hostile page makes a browser send: foreign Host or Origin headers.
 
-    An allowed name is exact, or ends with `:*` and stands for every port and for none. Headers
-    are read whole, by their grammar: what merely begins like an allowed name is another one.
+    An allowed name is exact, or ends with `:*` for every port and for none. Headers are parsed
+    whole, by their grammar: a name that only begins like an allowed one is another name.
     """
 
     def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
-        """Without any host, nothing is refused."""
+        """Refuse no request if there are no allowed hosts."""
         names = frozenset(each.lower() for each in hosts)
         pages = frozenset(each.lower() for each in origins)
         self._guards = bool(names)
-        # A client says the same in each of its requests.
+        # A client sends the same headers in each of its requests.
         self._is_host = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _HOST, names))
         self._is_origin = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _ORIGIN, pages))
 
     def refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that must not be served."""
+        """Return the answer to a request that must not be served; None if it may."""
         if not self._guards:
             return None
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if not (len(hosts) == 1 and self._is_host(hosts[0])):
             return PlainTextResponse(
-                "this server is not called that: add the name to http_allowed_hosts\n", 421
+                "The Host header names another server. Add its name to http_allowed_hosts.\n",
+                421,
             )
         origins = [value for name, value in scope["headers"] if name == b"origin"]
         if not all(map(self._is_origin, origins)):
             return PlainTextResponse(
-                "pages from there may not call: add the origin to http_allowed_origins\n", 403
+                "Pages of this origin may not call. Add the origin to http_allowed_origins.\n", 403
             )
         return None
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """`app`, for those who may call it."""
+        """Return `app` behind this guard."""
 
         def guarded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             return (self.refusal(scope) or app)(scope, receive, send)
@@ -117,9 +118,9 @@ class HostGuard:
         return guarded
 
     def around_pages(self, app: ASGIApp) -> ASGIApp:
-        """`app`, which is pages for people: their own forms tell no origin, and carry a key.
+        """Return `app` behind this guard, for pages whose own forms send no origin but a key.
 
-        A page that says no referrer to anybody says `Origin: null` to its own server too.
+        A page with the policy `no-referrer` sends `Origin: null` to its own server, too.
         """
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,13 +134,13 @@ class HostGuard:
 
 
 class AllowedOrigins(CORSMiddleware):
-    """Tells browsers that pages of these origins may call `app` and read what it answers.
+    """Tells browsers that pages of these origins may call `app` and read its answers.
 
-    A request from any other origin goes on to `app`, whose guard refuses it.
+    A request from another origin goes on to `app`, whose guard refuses it.
     """
 
     def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
-        """Origins are written as for `HostGuard`."""
+        """Take the origins, written as for `HostGuard`."""
         ports = re.escape(_ANY_PORT)
         names = (re.escape(each).replace(ports, "(:[0-9]{1,5})?") for each in origins)
         super().__init__(
@@ -160,14 +161,14 @@ class AllowedOrigins(CORSMiddleware):
     @override
     def preflight_response(self, request_headers: Headers) -> Response:
         answer = super().preflight_response(request_headers)
-        if answer.status_code != 200:  # noqa: PLR2004 - what it says where all is allowed
+        if answer.status_code != 200:  # noqa: PLR2004 - the status if all is allowed
             return answer
         named = {k: v for k, v in answer.headers.items() if not k.startswith("content-")}
         return Response(status_code=204, headers=named)
 
 
 def open_to(origins: Collection[str], app: ASGIApp) -> ASGIApp:
-    """`app`, which pages of these origins may call from a browser."""
+    """Return `app` for calls from pages of these origins."""
     return AllowedOrigins(app, origins) if origins else app
 
 
@@ -185,14 +186,14 @@ _NAMED: Final[ContextVar[SpaceId | None]] = ContextVar("world", default=None)
 
 
 def world_in(path: str) -> SpaceId | None:
-    """The world that a path names, if it does."""
+    """Return the world that a path names, or None."""
     folder, _, name = path.rpartition("/")
     return SpaceId(name.lower()) if folder == PATH and is_uuid(name) else None
 
 
 @contextmanager
 def about(world: SpaceId) -> Iterator[None]:
-    """Within the block requests are about this world."""
+    """Let requests within the block be about this world."""
     token = _NAMED.set(world)
     try:
         yield
@@ -201,9 +202,9 @@ def about(world: SpaceId) -> Iterator[None]:
 
 
 def narrowed(principal: Principal) -> Principal:
-    """The principal as bound to the world that the request names.
+    """Return the principal bound to the world in the path of the request.
 
-    Whoever is bound to another world already sees nothing through this path.
+    A principal that is bound to another world already sees nothing through this path.
     """
     named = _NAMED.get()
     if named is None:
@@ -213,9 +214,9 @@ def narrowed(principal: Principal) -> Principal:
     return replace(principal, world=named)
 
 
-# Bodies of requests: bounded for each caller, made readable, and refused where none could answer.
+# Bodies of requests: bounded for each caller, corrected for the SDK's parser, and refused early.
 #
-# This takes the place of the SDK's own bound on bodies, so that a body is gathered only once.
+# This replaces the SDK's own bound on bodies, because it would gather each body a second time.
 
 _SURROGATES: Final = (b"\\ud", b"\\uD")
 _REWRITTEN: Final = 1 << 20
@@ -225,7 +226,7 @@ _NUL: Final = "canonry.nul-for-surrogates"
 _VERSION: Final = MCP_PROTOCOL_VERSION_HEADER.encode()
 _HANDSHAKES: Final = frozenset(each.encode() for each in HANDSHAKE_PROTOCOL_VERSIONS)
 _NOTHING: Final = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
-"""A message that every session takes and nothing comes of."""
+"""A message that every session accepts and that has no effect."""
 
 
 def _nul(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -238,7 +239,7 @@ codecs.register_error(_NUL, _nul)
 
 
 class _Head(msgspec.Struct):
-    """What says whether a message is a request, and which; the rest is skipped unread."""
+    """The members that tell whether a message is a request, and which; the rest is skipped."""
 
     id: msgspec.Raw = msgspec.Raw()
     method: msgspec.Raw = msgspec.Raw()
@@ -263,16 +264,16 @@ _GREETED: Final = msgspec.json.Decoder(_Greeting)
 
 
 class InFlight:
-    """What is held of requests that are being answered: bytes by account, and ids by session."""
+    """The bytes by account and the ids by session of requests in flight."""
 
     def __init__(self, each: int) -> None:
-        """At most `each` bytes on one account."""
+        """Allow at most `each` bytes per account."""
         self._each = each
         self._bytes: dict[Hashable, int] = {}
         self.answering: dict[tuple[bytes, str], asyncio.Event] = {}
 
     def take(self, account: Hashable, size: int) -> bool:
-        """Whether so many bytes more may be held."""
+        """Count `size` more bytes and return True, or return False if they are too many."""
         held = self._bytes.get(account, 0) + size
         if held > self._each:
             return False
@@ -280,7 +281,7 @@ class InFlight:
         return True
 
     def give_back(self, account: Hashable, size: int) -> None:
-        """They are held no more."""
+        """Count the bytes no more."""
         left = self._bytes.get(account, 0) - size
         if left > 0:
             self._bytes[account] = left
@@ -289,19 +290,19 @@ class InFlight:
 
 
 class RequestBodies(RequestBodyLimitMiddleware):
-    """Gathers the body of a request, and hands it on whole if it can be answered.
+    """Gathers the body of a request, and passes it on whole if it can be answered.
 
     - The SDK's parser for the handshake revisions refuses a whole body for one lone surrogate, and
-      says neither which request it answers nor where. The gateway refuses NUL like a surrogate,
-      and says both, so that small bodies get NUL instead.
-    - It takes a request with an id that is none for a notification, and answers nothing.
-    - Of two requests in one session that share an id while both run, it answers one at most, so
-      that they run one after the other.
-    - Each session holds its last message until the next, and with it the body it came in.
+      its error names neither the request nor the place. The gateway refuses NUL and names both;
+      small bodies get NUL in place of the surrogate.
+    - It takes a request with an invalid id for a notification and does not answer.
+    - If two requests of a session share an id while both run, it answers at most one. Here they
+      run one after the other.
+    - Each session holds its last message until the next one, with the body of that message.
     """
 
     def __init__(self, app: ASGIApp, max_body_size: int, flight: InFlight) -> None:
-        """Wrap `app`; `flight` is shared by all paths of a server."""
+        """Wrap `app`; all paths of a server share `flight`."""
         super().__init__(app, max_body_size)
         self._flight = flight
 
@@ -372,7 +373,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
     async def _hand_on_each(
         self, batch: Batch | bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Hand on the messages of a batch, one after the other, and answer them together."""
+        """Pass on the messages of a batch one after the other, and answer them together."""
         if isinstance(batch, bytes):
             await Response(batch, 400, media_type="application/json")(scope, receive, send)
             return
@@ -386,7 +387,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
     async def _answer(
         self, claim: tuple[bytes, str], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Let the SDK answer, after any other request of the session that has the same id."""
+        """Let the SDK answer, after any other request of the session with the same id."""
         answering = self._flight.answering
         while (former := answering.get(claim)) is not None:
             await former.wait()
@@ -399,7 +400,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
 
 
 def _replayed(waiting: list[bytes], receive: Receive) -> Receive:
-    """The body that was gathered, and then whatever comes; nothing here keeps the body."""
+    """Return a `receive` that yields the gathered body and then the rest; it drops the body."""
 
     async def replay() -> Message:
         if not waiting:
@@ -410,7 +411,7 @@ def _replayed(waiting: list[bytes], receive: Receive) -> Receive:
 
 
 def _judged(body: bytes) -> int | str | Response | None:
-    """The id of a request, the answer to one that would get none, or nothing for anything else."""
+    """Return the id of a request, the answer to a malformed one, or None for another message."""
     try:
         head = _HEAD.decode(body)
         known = msgspec.json.decode(head.id) if bytes(head.method) and bytes(head.id) else _ABSENT
@@ -426,7 +427,7 @@ def _judged(body: bytes) -> int | str | Response | None:
 
 
 def _revision_in(body: bytes) -> str | None:
-    """The revision that a session is opened with; the server speaks every one that has batches."""
+    """Return the revision that opens a session; the server speaks each one that has batches."""
     try:
         return _GREETED.decode(body).params.protocol_version if len(body) <= _GREETING else None
     except (msgspec.DecodeError, RecursionError):
@@ -440,10 +441,10 @@ def _refused(problem: str, known: int | str | None) -> Response:
 
 
 _ABSENT: Final = object()
-_NO_ID: Final = "the id of a request is a string or an integer"
+_NO_ID: Final = "The id of a request must be a string or an integer."
 _TOO_LARGE: Final = PlainTextResponse("Request body too large\n", 413)
 _TOO_MUCH: Final = PlainTextResponse(
-    "too much of yours is being answered: wait for an answer and send it again\n",
+    "Too many bytes of your requests are in flight. Wait for an answer, then send this again.\n",
     429,
     headers={"Retry-After": "1"},
 )

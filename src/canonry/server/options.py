@@ -1,4 +1,4 @@
-"""What an operator may decide about the transports, and what tokens may say."""
+"""Options of the transports and of bearer tokens."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -11,10 +11,10 @@ ErrorMode = Literal["result", "jsonrpc"]
 class BearerOptions:
     """How bearer tokens over HTTP are verified.
 
-    Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`, whose
-    keys are fetched every `refresh_seconds` and count for `keys_seconds` after that.
-    `resource_url` is the address under which clients reach the server. `default_agent_type` and
-    `default_spaces` (ids, or `*` for all) stand for claims that a token does not have.
+    Give either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`,
+    whose keys are fetched every `refresh_seconds` and trusted for `keys_seconds` after that.
+    `resource_url` is the address at which clients reach the server. `default_agent_type` and
+    `default_spaces` (ids, or `*` for all) replace claims that a token lacks.
     """
 
     issuer: str
@@ -32,12 +32,12 @@ class BearerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """What connections and callers may take of an HTTP server.
+    """Limits for connections and callers of an HTTP server.
 
     `each_address` bounds the connections from one address, `each_principal` the sessions of one
     caller, `in_flight_bytes` the bodies of its requests that are being answered.
-    A body has `body_seconds`, and a second more for each `body_rate` bytes that have arrived. An
-    answer of which the client takes nothing for `answer_seconds` is abandoned.
+    A body has `body_seconds`, and one more second for each `body_rate` bytes that have arrived. An
+    answer is abandoned after `answer_seconds` in which the client read nothing of it.
     """
 
     connections: int = 1_000
@@ -59,11 +59,11 @@ class ServerOptions:
 
     `error_mode` says whether a failed call is a tool result with `isError`, which a model can
     read, or a JSON-RPC error with the same code, message and data. `allow_unprotected` permits
-    an address beyond this machine without bearer tokens. `public_url` is where clients fetch files,
-    unless that is the address that is served. What `trusted_proxies` (addresses and networks) say
-    in `X-Forwarded-Proto` and `X-Forwarded-For` is believed. A character's words are waited for
-    `dialogue_seconds`. `drain_seconds` bounds how long calls
-    in flight may still run when the client leaves a stdio server.
+    an address beyond this machine without bearer tokens. Clients fetch files from `public_url`,
+    or else from the served address. The headers `X-Forwarded-Proto` and `X-Forwarded-For` of
+    `trusted_proxies` (addresses and networks) are believed. A character has `dialogue_seconds`
+    to speak. `drain_seconds` bounds how long calls in flight may still run when the client
+    leaves a stdio server.
     """
 
     error_mode: ErrorMode = "result"
@@ -81,10 +81,10 @@ class ServerOptions:
 
 
 SECRET_BYTES: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""The least length of a shared secret, by RFC 7518, section 3.2."""
+"""The least bytes of a shared secret, by RFC 7518, section 3.2."""
 
 EVERY_SPACE: Final = "*"
-"""Among the spaces of a token it stands for all of them."""
+"""Stands for all spaces in a token."""
 
 ALGORITHMS: Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),

@@ -1,4 +1,4 @@
-"""Pages beside the protocol: health, readiness, metrics, and files behind signed links."""
+"""Pages outside of the protocol: health, readiness, metrics, and files behind signed links."""
 
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
@@ -36,11 +36,11 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-store",
 }
-"""A file may be a page with scripts: it is shown nowhere, and its kind is guessed by nobody."""
+"""Headers of a file: browsers neither show it nor guess its type, as it may hold scripts."""
 
 
 def file_route(canon: Canon) -> Route:
-    """The route under which the links of `canon` are served."""
+    """Return the route that serves the links of `canon`."""
 
     async def serve(request: Request) -> Response:
         query = request.query_params
@@ -50,11 +50,11 @@ def file_route(canon: Canon) -> Route:
                 canon, path, query.get("expires", ""), query.get("signature", "")
             )
         except NotFound:
-            return _refusal("there is no such file any more", 404)
+            return _refusal("This file no longer exists.", 404)
         except CanonryError:
-            return _refusal("the file cannot be read now", 503)
+            return _refusal("The file cannot be read now. Try again later.", 503)
         if found is None:
-            return _refusal("the link does not hold; ask for another", 403)
+            return _refusal("This link is invalid or has expired. Ask for another one.", 403)
         return _served(found)
 
     return Route(f"/{BUCKET}/{{key:path}}", serve, methods=["GET", "HEAD"])
@@ -69,13 +69,15 @@ def _served(found: LinkedFile) -> Response:
 
 
 def _is_text(found: LinkedFile) -> bool:
-    """Whether it is a text in UTF-8, as far as its beginning tells."""
+    """Return whether the beginning of a file is text in UTF-8."""
     if not found.mime_type.startswith("text/"):
         return False
     try:
         found.data[:1024].decode()
     except UnicodeDecodeError as error:
-        return error.start >= min(len(found.data), 1024) - 3  # a character that was cut
+        return (
+            error.start >= min(len(found.data), 1024) - 3
+        )  # a character that the end of the beginning cuts
     return True
 
 
@@ -84,35 +86,35 @@ def _refusal(message: str, status: int) -> Response:
 
 
 FOR_OPERATORS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Pages that answer whatever token a request shows."""
+"""Return the answer of pages that check no token."""
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 class ToolsetRoutes(Protocol):
-    """What a toolset serves over HTTP beside the protocol; its `web_routes` names the class.
+    """Routes of a toolset over HTTP outside of the protocol; its `web_routes` names the class.
 
     The class takes the gateway of this toolset alone, a function that returns the principal of the
-    request being served, one that returns the principal of a given request or None if it may not
-    ask, and the seconds that a character has to answer.
+    request being served, one that returns the principal of a given request or None if it has no
+    rights, and the seconds that a character has to answer.
     """
 
     def open_routes(self) -> Sequence[BaseRoute]:
-        """Routes by their whole paths; they find out themselves who asks."""
+        """Return routes by their whole paths; each checks its callers itself."""
         ...
 
     def guarded_routes(self) -> Sequence[BaseRoute]:
-        """Routes below `/api`, for requests whose host and token were accepted."""
+        """Return routes below `/api`, for requests whose host and token were accepted."""
         ...
 
     async def close(self) -> None:
-        """End what is done in the background."""
+        """End background work."""
         ...
 
 
 class Pages:
-    """Health for whoever starts the server, readiness for whoever sends it work, and metrics."""
+    """Pages for health (is the process alive), readiness (may it get work), and metrics."""
 
     def __init__(
         self,
@@ -124,10 +126,10 @@ class Pages:
         principal: Principal,
         identify: Callable[[], Principal],
     ) -> None:
-        """Metrics are told on this machine, and to whoever has a token.
+        """Serve metrics to this machine, and to callers with a token.
 
-        Without a verifier everybody who is let in is the `principal`. `identify` returns who makes
-        the request being served.
+        Without a verifier, every admitted caller is the `principal`. `identify` returns the
+        principal of the request that is being served.
         """
         self._principal = principal
         self._gateway = gateway
@@ -144,7 +146,7 @@ class Pages:
         ]
 
     def app(self, front: ASGIApp | None = None) -> Starlette:
-        """The application of the pages; `front` answers under every other path."""
+        """Return the application of the pages; `front` answers every other path."""
         pages: list[BaseRoute] = [
             Route("/healthz", self._health),
             Route("/readyz", self._readiness),
@@ -160,7 +162,7 @@ class Pages:
         return Starlette(routes=pages)
 
     def _guards(self) -> list[Middleware]:
-        """Accept a request by its host and its token, which says who makes it."""
+        """Return the guards that check the host and the token of a request."""
         passed = [Middleware(self._guard.around)]
         if self._backend is not None:
             passed += [
@@ -171,13 +173,13 @@ class Pages:
         return passed
 
     async def _who(self, request: Request) -> Principal | None:
-        """Who asks; whoever may not ask from there is nobody."""
+        """Return the principal of a request; None if it may not ask from there."""
         if self._guard.refusal(request.scope) is not None:
             return None
         return self._principal if self._verifier is None else await self._bearer(request)
 
     async def _bearer(self, request: Request) -> Principal | None:
-        """Whom the token of the request names; None where there is none that holds."""
+        """Return the principal of the request's token; None without a valid one."""
         if self._verifier is None or self._backend is None:
             return None
         found = await self._backend.authenticate(request)
@@ -186,19 +188,21 @@ class Pages:
         return self._verifier.principal_in(getattr(found[1], "access_token", None))
 
     async def _health(self, _: Request) -> Response:
-        # Not an error: whoever restarts what is not healthy would only stop those who read.
+        # Not an error: a restart of the unhealthy process would only stop its readers.
         code = await self._gateway.clock_fault()
         return PlainTextResponse("ok\n" if code is None else f"ok\n{code}\n")
 
     async def _readiness(self, _: Request) -> Response:
         if not await self._gateway.ready():
-            return PlainTextResponse("the records do not answer\n", status_code=503)
+            return PlainTextResponse("The store does not answer.\n", status_code=503)
         away = [each for each in self._gateway.canon.outside if each.fault is not None]
         lines = "".join(f"away: {each.name}\n" for each in away)
         keys = None if self._verifier is None else self._verifier.keys
         if keys is not None and not keys.are_known:
             keys.begin()
-            return PlainTextResponse(f"no key of the issuer is known\n{lines}", status_code=503)
+            return PlainTextResponse(
+                f"No key of the token issuer is known.\n{lines}", status_code=503
+            )
         return PlainTextResponse(f"ready\n{lines}")
 
     async def _metrics(self, request: Request) -> Response:
@@ -215,21 +219,21 @@ class Pages:
             except NotAllowed as error:
                 return PlainTextResponse(f"{error.message}\n", 403)
         elif not here:
-            message = "metrics are told on this machine, or to a bearer of a token\n"
+            message = "Metrics are served to this machine, or to a caller with a token.\n"
             return PlainTextResponse(message, 401, headers={"WWW-Authenticate": "Bearer"})
         text = self._gateway.audit.metrics.exposition()
         return PlainTextResponse(text, media_type=_METRICS_TYPE)
 
 
 def _is_from_here(request: Request) -> bool:
-    """Whether a program of this machine asks, and not a proxy for somebody else."""
+    """Return whether a program of this machine asks, and no proxy for another machine."""
     if request.client is None or any(each in request.headers for each in _FORWARDED):
         return False
     return is_loopback(request.client.host)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine has that address."""
+    """Return whether only this machine has that address."""
     if host == "localhost":
         return True
     try:

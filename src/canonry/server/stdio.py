@@ -1,4 +1,4 @@
-"""Serve one client over standard input and output, and write the log beside it."""
+"""Serve one client over standard input and output, and log to standard error."""
 
 import asyncio
 import contextlib
@@ -40,12 +40,12 @@ _STDERR: Final = 2
 class LineLog:
     """Lines on their way to a file descriptor.
 
-    If nobody reads the other end, the oldest lines are dropped; nothing waits.
-    Lines appear within a twentieth of a second, so that a busy server writes many at once.
+    If no program reads the other end, the oldest lines are dropped; no call waits.
+    Lines appear within a twentieth of a second: a busy server writes many at once.
     """
 
     def __init__(self, descriptor: int = _STDERR) -> None:
-        """Nothing is started before the first line."""
+        """Start nothing before the first line."""
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque(maxlen=_KEPT)
         self._some = threading.Event()
@@ -53,7 +53,7 @@ class LineLog:
         self._writer: threading.Thread | None = None
 
     def write(self, line: bytes) -> None:
-        """Take one whole line; never blocks."""
+        """Take one whole line without blocking."""
         self._lines.append(line)
         if not self._some.is_set():
             if self._writer is None:
@@ -62,7 +62,7 @@ class LineLog:
             self._some.set()
 
     def close(self, seconds: float = 0.2) -> None:
-        """Write what is left, if the other end takes it in time."""
+        """Write the remaining lines if the other end reads them in time."""
         self._closing.set()
         self._some.set()
         if self._writer is not None:
@@ -90,7 +90,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 class _Handler(logging.Handler):
-    """Log records of libraries: where they come from and how grave they are, never their text."""
+    """Writes the source and level of libraries' log records, never their text."""
 
     def __init__(self, log: LineLog) -> None:
         super().__init__(logging.WARNING)
@@ -110,7 +110,7 @@ class _Handler(logging.Handler):
 
 
 def capture_library_logs(log: LineLog) -> None:
-    """Send warnings and errors of libraries to `log`, without what they may quote of a message."""
+    """Send warnings and errors of libraries to `log`, without text that may quote a message."""
     root = logging.getLogger()
     root.handlers[:] = [_Handler(log)]
     root.setLevel(logging.WARNING)
@@ -121,7 +121,7 @@ Close = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenGateway:
-    """A gateway over an open canon, who calls it, and how the canon is closed."""
+    """A gateway over an open canon, its principal, and the function that closes the canon."""
 
     gateway: "Gateway"
     principal: "Principal"
@@ -133,15 +133,15 @@ Bound = tuple[Handlers, Close]
 
 
 class Opening:
-    """Runs `work` once, however many wait for it; one who stops waiting does not stop it."""
+    """Runs `work` once for all waiting callers; a caller that stops waiting does not stop it."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, Bound]]) -> None:
-        """Nothing begins yet."""
+        """Take the work without beginning it."""
         self._work = work
         self._task: asyncio.Task[Bound] | None = None
 
     def begin(self) -> asyncio.Task[Bound]:
-        """Begin, unless it has begun."""
+        """Begin the work, unless it has begun."""
         if self._task is None:
             self._task = asyncio.create_task(self._work())
         return self._task
@@ -152,22 +152,22 @@ class Opening:
             await asyncio.wait((task,))
 
     async def result(self) -> Bound:
-        """What the work gave.
+        """Return the result of the work.
 
         Raises:
-            Exception: what the work raised, for each who asks.
+            Exception: the exception of the work, for each caller.
         """
         await self.settled()
         return self.begin().result()
 
 
 _ENDLESS: Final = "subscriptions/listen"
-"""A request whose answer ends with the connection; nobody waits for it at the end of the input."""
+"""A request whose answer ends with the connection; the end of the input does not wait for it."""
 _POLLS: Final = sys.platform != "win32"
-"""Whether one call waits for a pipe and for the end; on Windows that is for sockets alone."""
+"""Whether one system call can wait for a pipe and for the end; on Windows only for sockets."""
 _CHUNK: Final = 1 << 18
 _CHUNKS_AFTER_END: Final = 4
-"""A client that goes on sending does not keep a server that has been told to end."""
+"""Chunks that are still read after the end: a client that keeps sending does not hold a server."""
 _LINES_AHEAD: Final = 256
 _LINE_BYTES: Final = 128 * 1024 * 1024
 _OUTPUT_BYTES: Final = 32 * 1024 * 1024
@@ -181,10 +181,10 @@ async def serve_stdio(
 ) -> None:
     """Serve until standard input ends or the process is asked to stop, then close the canon.
 
-    The client is greeted with `faces` alone. `open_canon` is awaited as soon as the first answer
-    has been written, or the first request needs it, or the input ends. If it fails, requests that
-    wait for it are told why, nothing more is read, and its exception is raised here.
-    Calls that are in flight at the end get `drain_seconds` to be answered.
+    The greeting needs `faces` alone. `open_canon` is awaited when the first answer has been
+    written, or the first request needs it, or the input ends. If it fails, waiting requests get
+    its error, reading stops, and its exception is raised here.
+    Calls in flight at the end get `drain_seconds` to be answered.
     """
     log = LineLog()
     capture_library_logs(log)
@@ -206,7 +206,7 @@ async def serve_stdio(
         return (await opening.result())[0]
 
     server = greet(faces, ready)
-    if _POLLS:  # the loops of Windows take no handlers
+    if _POLLS:  # event loops on Windows take no signal handlers
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, inputs.end)
     try:
@@ -229,12 +229,12 @@ async def _bound(
     opened.gateway.audit.write_to(log.write)
     host_files(opened.gateway.canon, options.public_url)
     binding = Binding(opened.gateway, lambda: opened.principal, options, alone=True)
-    gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
+    gc.freeze()  # loaded modules stay: no garbage collection visits them again
     return binding.handlers, opened.close
 
 
 def _take_standard_streams() -> tuple[int, int]:
-    """Keep the wire for ourselves: stray output goes to standard error, children read nothing."""
+    """Reserve the standard streams: stray output goes to standard error, children read nothing."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -245,7 +245,7 @@ def _take_standard_streams() -> tuple[int, int]:
 
 
 class _Stream:
-    """One direction, as the SDK enters and leaves it; nothing is to be closed.
+    """One direction of the connection, as a context manager of the SDK that closes nothing.
 
     The descriptor lives as long as the process, and its thread ends with it.
     """
@@ -265,9 +265,9 @@ class _Stream:
 
 
 class _Output(_Stream):
-    """Messages to the client, written by a thread of their own.
+    """Messages to the client, written by their own thread.
 
-    `begun` is called in the loop when the first of them has been written.
+    `begun` is called in the loop when the first message has been written.
     """
 
     def __init__(
@@ -276,8 +276,8 @@ class _Output(_Stream):
         super().__init__(loop, descriptor)
         self._begun = begun
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._queued = 0  # counted by the loop only
-        self._written = 0  # counted by the thread only
+        self._queued = 0  # the loop counts it
+        self._written = 0  # the thread counts it
         self._room = asyncio.Event()
         self._room.set()
         self.unanswered: set[int | str] = set()
@@ -289,12 +289,12 @@ class _Output(_Stream):
         threading.Thread(target=self._write, name="stdout", daemon=True).start()
 
     def expect(self, request: int | str) -> None:
-        """An answer to `request` is due."""
+        """Note that an answer to `request` is due."""
         self.unanswered.add(request)
         self.idle.clear()
 
     def settle(self, request: int | str | None) -> None:
-        """No answer to `request` is due any more."""
+        """Note that no answer to `request` is due any more."""
         if request is not None:
             self.unanswered.discard(request)
             self.batches.take(request, None)
@@ -302,7 +302,7 @@ class _Output(_Stream):
             self.idle.set()
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Queue a message; waits only while the client leaves very much unread."""
+        """Queue a message; wait only while the client leaves very much unread."""
         message = item.message
         await self._room.wait()
         line = encode(message)
@@ -323,7 +323,7 @@ class _Output(_Stream):
         self._lines.put(line)
 
     async def finish(self, seconds: float = 0.3) -> None:
-        """Write what is left, if the client takes it in time."""
+        """Write the remaining messages if the client reads them in time."""
         self._lines.put(None)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finished.wait(), seconds)
@@ -345,11 +345,11 @@ class _Output(_Stream):
 
 
 class _Input(_Stream):
-    """Messages from the client, read by a thread of their own; a few hundred lines ahead at most.
+    """Messages from the client, read by their own thread, at most a few hundred lines ahead.
 
-    When the input ends, the stream ends only after everything read has been answered, because
-    the SDK cancels what is in flight at the end of the stream. What was still to be opened is
-    opened before that, so that a store that cannot be served is told even if nothing was asked.
+    When the input ends, the stream ends only after every request has been answered, because the
+    SDK cancels requests in flight at the end of the stream. The canon is opened before that: the
+    error of a store that cannot be served appears even without a request.
     """
 
     def __init__(
@@ -373,9 +373,9 @@ class _Input(_Stream):
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     def end(self) -> None:
-        """Read what the client has sent by now and no further, answer it, then end.
+        """Read the lines that the client has sent by now, answer them, then end.
 
-        The thread that reads says where the end is. Another would overtake lines on their way.
+        The reading thread marks the end. Another thread would overtake lines on their way.
         """
         if _POLLS:
             os.write(self._end, b"\n")
@@ -383,10 +383,10 @@ class _Input(_Stream):
             self._feed(None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message.
+        """Return the next message.
 
         Raises:
-            StopAsyncIteration: there are no more, and everything read has been answered.
+            StopAsyncIteration: after the last message, when every request has been answered.
         """
         while True:
             if self._batched:
@@ -399,7 +399,9 @@ class _Input(_Stream):
             line = self._lines.popleft()
             if line is None:
                 self._lines.appendleft(None)
-                await self._opening.settled()  # the time for answers begins when there can be any
+                await (
+                    self._opening.settled()
+                )  # the time for answers begins when answers are possible
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._output.idle.wait(), self._drain)
                 raise StopAsyncIteration
@@ -425,7 +427,7 @@ class _Input(_Stream):
             and message.method == "notifications/cancelled"
         ):
             cancelled = (message.params or {}).get("requestId")
-            if isinstance(cancelled, int | str):  # anything else was never asked
+            if isinstance(cancelled, int | str):  # other ids belong to no request
                 self._output.settle(cancelled)
 
     def __aiter__(self) -> Self:
