@@ -1,4 +1,4 @@
-"""The audit: one structured line a call, metrics, and a watch on the clock."""
+"""The audit: one structured line per call, metrics, and a check of the clock."""
 
 import traceback
 from bisect import bisect_left
@@ -29,13 +29,13 @@ _BOUNDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 
 class Metrics:
-    """Calls by tool and outcome, durations by tool, and the fate of cached replies.
+    """Calls by tool and outcome, durations by tool, and lookups of cached replies.
 
-    Labels are names of tools and codes only, so their number is bounded and nothing is personal.
+    Labels are names of tools and codes only: their number is bounded and none is personal.
     """
 
     def __init__(self) -> None:
-        """Everything starts at zero with the process."""
+        """Start every count at zero."""
         self._calls: dict[tuple[str, str], int] = {}
         self._buckets: dict[str, list[int]] = {}
         self._seconds: dict[str, float] = {}
@@ -56,15 +56,15 @@ class Metrics:
         self._seconds[tool] += seconds
 
     def exposition(self) -> str:
-        """Everything counted, in the Prometheus text format."""
+        """Return all counts in the Prometheus text format."""
         from prometheus_client import generate_latest  # noqa: PLC0415 - see `collect`
 
         return generate_latest(self).decode()
 
     def collect(self) -> "Iterator[Metric]":
-        """Everything counted, as the library knows it; nothing of it is in its registry.
+        """Yield all counts as metrics of the Prometheus client, outside of its registry.
 
-        It is imported by whoever asks, and counting is our own: a call waits for neither.
+        The library is imported here, and counting is our own code: calls wait for neither.
         """
         from prometheus_client.core import (  # noqa: PLC0415 - as above
             CounterMetricFamily,
@@ -90,7 +90,7 @@ class Metrics:
             seconds.add_metric((tool,), buckets=list(cumulative), sum_value=self._seconds[tool])
         away = GaugeMetricFamily(
             "canonry_service_away",
-            "Whether a service is left alone because it fails.",
+            "1 while a service gets no requests because it failed.",
             labels=("service",),
         )
         failures = CounterMetricFamily(
@@ -112,7 +112,7 @@ class Metrics:
 _CALLERS: Final = 1024
 
 Write = Callable[[bytes], None]
-"""Takes one whole line; must not block."""
+"""Takes one whole line without blocking."""
 
 
 def discard(line: bytes) -> None:
@@ -121,7 +121,7 @@ def discard(line: bytes) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class AuditLine:
-    """What the audit keeps about one call, filled in while the call goes on."""
+    """The record of one call, filled in while the call runs."""
 
     kind: str
     name: str
@@ -137,15 +137,15 @@ class AuditLine:
 
 
 class Correlations:
-    """Names of calls, each another one: what the caller says with `_meta`, else made up."""
+    """Ids of calls: the id that the caller gives in `_meta`, or else a new one."""
 
     def __init__(self, key: bytes) -> None:
-        """The key tells the calls of one process from those of another."""
+        """Take a key that keeps ids of two processes apart."""
         self._process = blake2b(key, digest_size=4).hexdigest()
         self._count = 0
 
     def of(self, given: object) -> str:
-        """The id of a call; of what a caller says only a UUID is taken."""
+        """Return the id of a call: the given one if it is a UUID, or else a new one."""
         if isinstance(given, str) and is_uuid(given):
             return given.lower()
         self._count += 1
@@ -153,15 +153,15 @@ class Correlations:
 
 
 class Pseudonyms:
-    """Names of callers by which the lines of one process can be told apart, and nobody found."""
+    """Pseudonyms of callers: they keep the lines of one process apart and identify no person."""
 
     def __init__(self, key: bytes) -> None:
-        """Nobody can guess the key, so that no list of names can be tried."""
+        """Take a secret key, against attacks that try a list of names."""
         self._key = key
         self._known = lru_cache(_CALLERS)(self._name)
 
     def of(self, caller: Caller) -> str:
-        """The name of whoever calls."""
+        """Return the pseudonym of a caller."""
         return self._known(caller.actor.user, caller.actor.agent_id)
 
     def _name(self, *identity: str | None) -> str:
@@ -172,20 +172,20 @@ class Audit:
     """Counts every call and writes a line about it."""
 
     def __init__(self, write: Write = discard, metrics: Metrics | None = None) -> None:
-        """`write` receives JSON lines; the metrics are shared by everything that is counted."""
+        """Write JSON lines with `write`, and count into `metrics`."""
         self.metrics = metrics or Metrics()
         self._write = write
 
     def write_to(self, write: Write) -> None:
-        """Send the lines elsewhere from now on; a host does this with its own log."""
+        """Send the lines to another log from now on, for example that of a host."""
         self._write = write
 
     def tell(self, line: bytes) -> None:
-        """Write a line that is about no call."""
+        """Write a line that belongs to no call."""
         self._write(line)
 
     def watching(self, services: OutsideServices) -> Self:
-        """The same audit, which writes a line when one of these services goes away or is back."""
+        """Return this audit; it also writes a line when one of the services fails or recovers."""
         self.metrics.services = services
         services.changed = self._tell_of_service
         return self
@@ -218,9 +218,9 @@ class Audit:
         self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def incident(self, incident: str, error: BaseException) -> None:
-        """Write where an unexpected error arose.
+        """Write the type and the place of an unexpected error.
 
-        Only types and places are kept: the message of an unknown exception may quote anything.
+        The message is left out, because the message of an unknown exception may quote anything.
         """
         frames = traceback.extract_tb(error.__traceback__)
         places = [f"{_module(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
@@ -239,7 +239,7 @@ def _module(filename: str) -> str:
 
 
 class CallCounter:
-    """Counts nothing. Put a subclass in as the service `CallCounter` to count calls by outcome."""
+    """Counts nothing. Set a subclass as the service `CallCounter` to count calls by outcome."""
 
     def count(self, canon: Canon, line: AuditLine) -> None:
         """Count one call that has ended."""
@@ -250,10 +250,10 @@ _FRESH_SECONDS: Final = 60.0
 
 
 class ClockWatch:
-    """Dates a commit that nobody makes, after the newest that there is."""
+    """Checks the clock as the next commit would: its time must follow the newest commit."""
 
     def __init__(self, clock: Clock, ledger: Ledger, audit: Audit) -> None:
-        """The clock is believed as it is now, as by whoever opens a store."""
+        """Trust the clock as it is now, as an opening store does."""
         self._clock = clock
         self._ledger = ledger
         self._audit = audit
@@ -263,10 +263,10 @@ class ClockWatch:
         self._told: str | None = None
 
     async def fault(self) -> str | None:
-        """The code with which a write would be refused now; a change of it is a line of the log.
+        """Return the code that a write would get now, or None; log each change of it.
 
         Raises:
-            CanonryError: the records do not answer.
+            CanonryError: the store does not answer.
         """
         now, steady = self._clock.now(), self._clock.monotonic()
         if self._until is None or steady >= self._until:

@@ -1,4 +1,4 @@
-"""Replies that may be given again, until their time is over or a key they rest on is touched."""
+"""Cached replies: reused until they expire or a commit touches one of their keys."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class _Entry:
 
 @dataclass(slots=True, eq=False)
 class Filling:
-    """A reply on its way into the cache; it collects what is touched while it is being made."""
+    """A reply on its way into the cache; it collects the keys that are touched meanwhile."""
 
     name: Name
     touched: set[int] = field(default_factory=set)
@@ -39,9 +39,9 @@ class Filling:
 class ReplyCache:
     """The replies of read-only tools, by tool, role, user, viewer, world, spaces, arguments.
 
-    Before every lookup it asks the ledger what any process has touched since the last time, so
-    that no reply outlives the commit that changes it. A reply whose keys are touched between the
-    start of its making and its arrival is not kept.
+    Before every lookup it asks the ledger for the keys that any process has touched since the last
+    lookup: no reply outlives the commit that changes it. A reply is not kept if one of its keys
+    is touched while it is being made.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ReplyCache:
         entries: int = 4096,
         characters: int = 32_000_000,
     ) -> None:
-        """`clock` gives seconds that never go back; the oldest replies go beyond the bounds."""
+        """Take a `clock` of monotonic seconds; beyond the bounds the oldest replies are dropped."""
         self._ledger = ledger
         self._clock = clock
         self._most_entries = entries
@@ -64,7 +64,7 @@ class ReplyCache:
         self._cursor = 0
 
     async def find(self, name: Name) -> Result | Filling:
-        """The kept reply, or a filling to be ended by `keep` or `abandon`."""
+        """Return the cached reply, or a filling that `keep` or `abandon` ends."""
         await self.refresh()
         entry = self._entries.get(name)
         if entry is not None:
@@ -79,7 +79,7 @@ class ReplyCache:
     def keep(
         self, filling: Filling, policy: Cached, arguments: Mapping[str, Any], result: Result
     ) -> None:
-        """Keep the reply that `filling` waited for, unless it is already out of date."""
+        """Keep the reply of `filling`, unless it is already out of date."""
         self._fillings.discard(filling)
         seconds = policy.seconds(arguments, result.body)
         size = len(result.text)
@@ -97,11 +97,11 @@ class ReplyCache:
             self._drop(next(iter(self._entries)))
 
     def abandon(self, filling: Filling) -> None:
-        """Give up on a reply that did not come."""
+        """Drop a filling whose reply failed."""
         self._fillings.discard(filling)
 
     async def refresh(self) -> None:
-        """Drop whatever rests on a key that was touched since the last time."""
+        """Drop the replies that depend on a key touched since the last call."""
         touched = await self._ledger.touched_since(self._cursor, limit=_TOUCHED_LIMIT)
         self._cursor = touched.cursor
         if touched.keys is None or _EVERYTHING in touched.keys:
@@ -132,7 +132,7 @@ class ReplyCache:
 
 
 def reply_name(offer: Offer[Any], caller: Caller, arguments: Mapping[str, Any]) -> Name:
-    """The name of a reply: everything that it may depend on, apart from the canon itself."""
+    """Return the cache key of a reply: everything that it may depend on, apart from the canon."""
     return (
         offer.toolset.name,
         offer.thing.name,

@@ -1,4 +1,4 @@
-"""The path that every call takes; no host can skip a step of it."""
+"""The path of every call; no host can skip a step of it."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -51,16 +51,16 @@ from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySettings:
-    """What an operator may decide about the path."""
+    """Settings of the path."""
 
     limits: Limits = field(default_factory=Limits)
     published_rates: bool = False
-    """Whether the calls a minute that a contract publishes are enforced."""
+    """Whether the published rates of contracts are enforced."""
 
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """What the calls of a composed one share: their number, and the room for their replies."""
+    """State that the inner calls of a composed call share: their number and their reply bytes."""
 
     room: int
     made: int = 0
@@ -68,9 +68,9 @@ class _Batch:
 
 @dataclass(slots=True, eq=False)
 class _Asking:
-    """By whom a call is made, who hears how far it is, and of which composed call it is a part.
+    """The principal of a call, the receiver of its progress, and its composed call, if any.
 
-    What nobody asked for just now, such as looking for changes, is not `counted` in rates.
+    Calls that no client just made, such as a check for changes, are not `counted` in rates.
     """
 
     principal: Principal
@@ -94,7 +94,7 @@ class Gateway:
         """Compile every schema.
 
         Raises:
-            BrokenInvariant: `toolset.ambiguous`, if two things bear the same name.
+            BrokenInvariant: `toolset.ambiguous`, if two items have the same name.
         """
         settings = settings or GatewaySettings()
         self.canon = canon
@@ -115,13 +115,13 @@ class Gateway:
         self._clock_watch = ClockWatch(canon.clock, canon.ledger, self.audit)
 
     def only(self, toolset: str) -> "Gateway":
-        """The same gateway as far as it serves one toolset; cache, rate and metrics are shared."""
+        """Return a gateway for one toolset that shares the cache, the rates and the metrics."""
         narrowed = copy(self)
         narrowed.catalogue = self.catalogue.only(toolset)
         return narrowed
 
     def by_words(self) -> "Gateway":
-        """The same gateway, whose searches go by words alone and wait for no model."""
+        """Return a gateway whose searches use words alone and wait for no model."""
         hasty = copy(self)
         hasty.canon = self.canon.revise_service(RecallServices, recall=None, reranking=None)
         return hasty
@@ -136,7 +136,7 @@ class Gateway:
     ) -> Result:
         """Call the tool `name`; every failure is a result, only cancellation is raised.
 
-        None says that the call has no arguments; anything but a mapping is refused by the tool.
+        None means no arguments. The tool refuses any other value that is no mapping.
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
@@ -146,9 +146,9 @@ class Gateway:
     async def show(
         self, name: str, look: Run, arguments: Mapping[str, Any], principal: Principal
     ) -> Result:
-        """What `look` makes of the canon, as a call of the tool `name`; the text is empty.
+        """Return the result of `look` as a call of the tool `name`; its text is empty.
 
-        For hosts that draw what it tells, or do more of its work than arguments can say.
+        For hosts that render the reply, or need more than the arguments can express.
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
@@ -160,7 +160,7 @@ class Gateway:
     ) -> tuple[Resource | None, Result]:
         """Read the resource `uri`; the result's text is its content, or the error's JSON.
 
-        Not `counted` in rates is what watches for changes.
+        A check for changes is not `counted` in rates.
         """
         found = self.catalogue.find_resource(uri)
         if found is None:
@@ -172,7 +172,7 @@ class Gateway:
     def offered(
         self, offers: Iterable[Offer[Any]], principal: Principal, meta: Meta | None = None
     ) -> list[Offer[Any]]:
-        """Of `offers` those that the caller may use; all, where each call will name its agent."""
+        """Return the `offers` that the caller may use; all of them if each call names its agent."""
         if principal.trusted and not (meta and AGENT_META in meta):
             return list(offers)
         return [each for each in offers if self._may(each, principal, meta)]
@@ -193,10 +193,10 @@ class Gateway:
         *,
         counted: bool = True,
     ) -> Browsed | Result:
-        """A page of the resources that the caller may read, or the error why there is none.
+        """Return a page of the resources that the caller may read, or the error.
 
         Raises:
-            InvalidInput: `input.invalid`, the cursor is none of ours.
+            InvalidInput: `input.invalid`, if the cursor is not from this server.
         """
         every = self.catalogue.resources.values()
         offers = [each for each in every if self._may(each, principal, meta)]
@@ -206,7 +206,7 @@ class Gateway:
     async def complete(
         self, named: str, variable: str, word: str, principal: Principal, meta: Meta | None = None
     ) -> tuple[Sequence[str], int] | Result:
-        """Values for a variable of a resource's template, or for an argument of a prompt."""
+        """Return values for a variable of a resource's template, or for an argument of a prompt."""
         offer: Offer[Any] | None = self.catalogue.prompts.get(named)
         offer = offer or self.catalogue.resources.get(tuple(named.split("/")))
         if offer is None or not self._may(offer, principal, meta):
@@ -234,11 +234,11 @@ class Gateway:
         return offer.thing, await self._serve(offer, arguments, asking)
 
     def seconds_until_served(self, principal: Principal) -> float:
-        """How long until the published rate of what is served has room for a call; 0: it has."""
+        """Return the seconds until the published rates have room for a call; 0 if they have."""
         return self._rates.seconds_until(self.catalogue.toolsets, principal)
 
     async def ready(self) -> bool:
-        """Whether the records answer."""
+        """Return whether the store answers."""
         try:
             await within(self._deadline, self._cache.refresh())
         except CanonryError:
@@ -246,14 +246,14 @@ class Gateway:
         return True
 
     async def clock_fault(self) -> str | None:
-        """The code with which every write is refused while the clock is off, as far as known."""
+        """Return the code that every write gets while the clock is wrong; None if it is right."""
         try:
             return await within(self._deadline, self._clock_watch.fault())
-        except CanonryError:  # readiness tells of records that do not answer
+        except CanonryError:  # readiness reports a store that does not answer
             return None
 
     async def _serve(self, offer: Offer[Any], arguments: object, asking: _Asking) -> Result:
-        """The path itself: of tools, composed tools, resources and prompts alike."""
+        """Run the path, for tools, composed tools, resources and prompts alike."""
         toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
         line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
         line.correlation = self._correlations.of((asking.meta or {}).get(CORRELATION_META))
@@ -269,15 +269,15 @@ class Gateway:
                 progress=asking.progress,
             )
             line.caller = self._pseudonyms.of(caller)
-            if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal
+            if caller.actor.agent_type in toolset.agent_types:  # any other text may be personal
                 line.agent_type = caller.actor.agent_type
             authorize(toolset, name, offer.thing.roles, caller)
             given = {} if arguments is None else _object(arguments)
-            if not offer.read_only:  # there an authority is a filter, not a claim
+            if not offer.read_only:  # in a read, an authority is a filter, not a claim
                 require_claim(given, caller)
             if asking.counted:
                 self._rates.admit(offer, asking.principal)
-            if is_heavy(given):  # others are served meanwhile
+            if is_heavy(given):  # other calls run meanwhile
                 line.size, checked = await asyncio.to_thread(_checked, offer, given)
             else:
                 line.size, checked = _checked(offer, given)
@@ -293,7 +293,7 @@ class Gateway:
             return _bounded(made, offer, asking.batch)
         except CanonryError as error:
             return self._refused(error, toolset, caller, line)
-        except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
+        except Exception as error:  # noqa: BLE001 - no unexpected exception leaves the gateway
             return self._broken(error, toolset, line)
         except BaseException:
             line.code = "cancelled"
@@ -313,7 +313,7 @@ class Gateway:
         policy: Cached,
         line: AuditLine,
     ) -> Result:
-        """The reply as it was kept, or as it is made now."""
+        """Return the cached reply, or make it now."""
         found = await self._cache.find(reply_name(offer, caller, arguments))
         if not isinstance(found, Filling):
             self.audit.metrics.cache_hits += 1
@@ -330,21 +330,23 @@ class Gateway:
     async def _made(
         self, offer: Offer[Any], caller: Caller, arguments: dict[str, Any], asking: _Asking
     ) -> Result:
-        """The reply as it is made now."""
+        """Make the reply now."""
         batch = asking.batch
         if offer.compose is None:
-            if batch is not None and batch.room <= 0:  # nobody would be told
+            if batch is not None and batch.room <= 0:  # no client would get the progress
                 raise beyond_batch(offer.limits.reply)
             return offer.result_of(
                 await offer.run(self.canon.for_viewer(caller.viewer), caller, arguments)
             )
         if batch is not None:
-            message = f"'{offer.thing.name}' is made of other calls and cannot be part of one"
+            message = (
+                f"'{offer.thing.name}' makes calls and cannot be part of one. Call it by itself."
+            )
             raise InvalidInput("call.nested", message, path="")
         return offer.result_of(await offer.compose(self._inner_call(offer, asking), arguments))
 
     def _inner_call(self, outer: Offer[Any], asking: _Asking) -> CallTool:
-        """How a composed tool calls others: the whole path, and a retry key for each call."""
+        """Return the function by which a composed tool calls others, on the whole path."""
         batch = _Batch(room=outer.limits.reply)
 
         async def call(name: str, arguments: Mapping[str, Any]) -> Reply:
@@ -383,24 +385,26 @@ class Gateway:
 
 
 def _checked(offer: Offer[Any], given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The size of the arguments, and what the schema makes of them."""
+    """Return the size of the arguments, and the arguments with defaults filled in."""
     return measure(given, offer.limits), offer.check(given)
 
 
 def _object(arguments: object) -> dict[str, Any]:
     if not isinstance(arguments, Mapping):
-        raise InvalidInput("input.invalid", "the arguments of a call are a JSON object", path="")
+        raise InvalidInput(
+            "input.invalid", "The arguments of a call must be a JSON object.", path=""
+        )
     return dict(arguments)
 
 
 def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
-    """The result, unless it is too long; what was written must not be told as refused."""
+    """Return the result, or an error if a read's reply is too long; writes always pass."""
     size, limit = result.size, offer.limits.reply
     if offer.read_only:
         if size > limit:
             message = (
-                f"the reply has more than {limit} characters: ask for less, by a lower limit "
-                "or without what else was asked for"
+                f"The reply has more than {limit} characters. Ask for less: set a lower limit, "
+                "or leave out optional parts."
             )
             raise InvalidInput("limits.reply", message, path="", limit=limit)
         if batch is not None and size > batch.room:

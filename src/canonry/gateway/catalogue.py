@@ -1,4 +1,4 @@
-"""The offers of a gateway by name: as contracts publish them, and as a person browses them."""
+"""The offers of a gateway by name, as contracts publish them and as a person browses them."""
 
 import json
 import re
@@ -43,16 +43,16 @@ class ContractFile:
     file: str
 
     def published(self) -> Mapping[str, Any]:
-        """The contract as it is."""
+        """Return the contract unchanged."""
         return _read(self.package, self.file)
 
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
-        """Name -> what the contract says of the tool."""
+        """Name -> the contract's entry of the tool."""
         return _entries(self)
 
 
 def keep_to_contract(tool: Tool) -> Tool:
-    """The tool with the members, defaults and types of its contract, which mends no value."""
+    """Return the tool with exactly the members, defaults and types of its contract."""
     own = tool.published
     if own is None:
         return replace(tool, exact=True)
@@ -74,15 +74,15 @@ def _entries(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
     return {tool["name"]: tool for tool in contract.published()["tools"]}
 
 
-# A few words on each property, put into schemas as they are listed.
+# Descriptions of properties, put into schemas when they are listed.
 #
-# A toolset says it once for each name; a schema that has words of its own keeps them.
+# A toolset describes each name once; a schema with its own description keeps it.
 
 Words = Mapping[str, str]
 
 
 def described(schema: Schema, words: Words) -> Schema:
-    """The schema with a description for each property that `words` knows and that has none."""
+    """Return the schema with descriptions from `words` where a property has none."""
     if not words:
         return schema
     told = dict(schema)
@@ -109,17 +109,17 @@ def _with_words(schema: Schema, word: str | None, words: Words) -> Schema:
     return {"description": word, **inner}
 
 
-# Outlines: tools as they are listed, with their arguments in full and their replies in outline.
+# Outlines: tools as they are listed, with full arguments and the outline of their replies.
 #
-# A client reads all schemas before its first call, and what a reply is like it sees in the reply.
-# A value that satisfies the exact schema of a reply satisfies its outline.
+# A client reads all schemas before its first call, and a reply shows its own shape. A value that
+# satisfies the exact schema of a reply satisfies the outline.
 
 _MANY, _MUCH = 100, 10**9
 _CLOSED: Final = ("additionalProperties", False)
 
 
 def outlined(tool: Tool) -> Tool:
-    """The tool as it is listed; what arguments it takes is told in full, as it is published."""
+    """Return the tool as it is listed: its published arguments in full, its reply in outline."""
     taken = (
         {key: value for key, value in tool.input_schema.items() if (key, value) != _CLOSED}
         if tool.extension
@@ -129,9 +129,9 @@ def outlined(tool: Tool) -> Tool:
 
 
 def eased(tool: Tool) -> Tool:
-    """The tool outlined, and where no contract publishes it, without bounds of little use.
+    """Return the tool outlined; an extension is listed without bounds of little use.
 
-    Only a mistake meets them; they hold all the same, and an error tells them.
+    Only a mistake exceeds those bounds. They still apply, and an error names them.
     """
     if not tool.extension:
         return outlined(tool)
@@ -140,17 +140,17 @@ def eased(tool: Tool) -> Tool:
 
 
 def outline(schema: Schema) -> Schema:
-    """The properties of a reply by name, all of them.
+    """Return all properties of a reply by name.
 
-    Clients that make types of a schema drop what it does not list, so it lists all or none.
+    Clients that derive types from a schema drop unlisted properties: it lists all or none.
     """
-    if "properties" not in schema:  # one of several shapes, which nobody lists
+    if "properties" not in schema:  # one of several shapes, which the outline leaves out
         return schema
     return {"type": "object", "properties": {name: {} for name in schema["properties"]}}
 
 
 def brief(schema: Schema) -> Schema:
-    """The types of a value and no more."""
+    """Return the types of a value alone."""
     if "anyOf" in schema:
         return {"type": [name for each in schema["anyOf"] for name in _names(each)]}
     return {"type": schema["type"]} if "type" in schema else {}
@@ -196,10 +196,10 @@ Thing = TypeVar("Thing", bound=Tool | Resource | Prompt)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer(Generic[Thing]):
-    """What can be asked for, whatever it is: who may, what checks the arguments, what answers.
+    """A tool, a resource or a prompt with its roles, the check of its arguments, and its function.
 
-    `run` is that of a tool, reads a resource, or renders a prompt; `compose` takes its place where
-    it is there. `result_of` makes a result of the reply. `limits` are those that hold in the end.
+    `run` calls the tool, reads the resource, or renders the prompt; `compose` replaces it in a
+    composed tool. `result_of` makes a result of the reply. `limits` are the effective ones.
     """
 
     kind: str
@@ -216,7 +216,7 @@ class Offer(Generic[Thing]):
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Everything that is offered, ready to be found."""
+    """All offers of a gateway by name."""
 
     toolsets: tuple[Toolset, ...]
     tools: Mapping[str, Offer[Tool]]
@@ -226,15 +226,15 @@ class Catalogue:
 
     @property
     def offers(self) -> "Iterable[Offer[Any]]":
-        """Everything, whatever it is."""
+        """Return all offers."""
         return (*self.tools.values(), *self.resources.values(), *self.prompts.values())
 
     def find_tool(self, name: str) -> Offer[Tool] | None:
-        """The tool that bears `name`, or is called by it as well."""
+        """Return the tool with the name or alias `name`, or None."""
         return self.tools.get(name) or self.tools.get(self.aliases.get(name, ""))
 
     def find_resource(self, uri: str) -> tuple[Offer[Resource], dict[str, str]] | None:
-        """The resource behind `uri`, with the values of its variables."""
+        """Return the resource of `uri`, with the values of its variables."""
         steps = uri.split("/")
         for template, offer in self.resources.items():
             if (values := _values(template, steps)) is not None:
@@ -242,7 +242,7 @@ class Catalogue:
         return None
 
     def only(self, toolset: str) -> "Catalogue":
-        """As much of it as belongs to one toolset."""
+        """Return the offers of one toolset."""
         return Catalogue(
             toolsets=tuple(each for each in self.toolsets if each.name == toolset),
             tools={n: offer for n, offer in self.tools.items() if offer.toolset.name == toolset},
@@ -261,20 +261,20 @@ def narrowed(
     read_only: bool = False,
     only: Sequence[str] | None = None,
 ) -> tuple[Toolset, ...]:
-    """The toolsets as far as they are to be served.
+    """Return the served part of the toolsets.
 
-    `contract_only` leaves the extensions out, gives each toolset the title of its contract, and
-    each tool its arguments. `read_only` leaves out what writes, and `only` all but these names, in
-    which `*` stands for any letters.
+    `contract_only` leaves out the extensions, and gives each toolset and tool the title and the
+    arguments of its contract. `read_only` leaves out tools that write. `only` leaves out all but
+    these names, in which `*` stands for any letters.
 
     Raises:
-        InvalidInput: `tool.unknown`, a name of `only` fits nothing.
+        InvalidInput: `tool.unknown`, if a name of `only` matches no tool.
     """
     whole = tuple(toolsets)
     names = [tool.name for toolset in whole for tool in toolset.tools]
     for pattern in only or ():
         if not any(fnmatchcase(name, pattern) for name in names):
-            message = f"no tool here is called {shown(pattern)}{meant(pattern, names)}"
+            message = f"No tool is called {shown(pattern)}{meant(pattern, names)}"
             raise InvalidInput("tool.unknown", message, path="tools")
     return tuple(
         replace(
@@ -292,12 +292,12 @@ def narrowed(
 
 
 def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
-    """What `toolsets` offer, each with the check of its schema.
+    """Return the offers of `toolsets`, each with the check of its schema.
 
-    `limits` are the operator's, which hold where a tool has none of its own.
+    `limits` are the operator's, for tools without their own.
 
     Raises:
-        BrokenInvariant: `toolset.ambiguous`, if two things bear the same name.
+        BrokenInvariant: `toolset.ambiguous`, if two items have the same name.
     """
     served = tuple(toolsets)
     return Catalogue(
@@ -313,7 +313,7 @@ def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
                 toolset=toolset,
                 thing=resource,
                 limits=limits,
-                # The URI has matched; the resource knows its things.
+                # The URI has matched; the resource checks the values itself.
                 check=lambda variables: variables,
                 run=resource.read,
                 result_of=as_text,
@@ -358,16 +358,18 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
         for argument in prompt.arguments:
             if argument.required and argument.name not in given:
                 path = pointer(argument.name)
-                raise InvalidInput("input.missing", f"the prompt needs {argument.name}", path=path)
+                raise InvalidInput(
+                    "input.missing", f"The prompt needs the argument {argument.name}.", path=path
+                )
         for name in given:
             if name not in known:
                 advice = ", ".join(sorted(known)) or "none"
-                message = f"the prompt has no such argument; known are: {advice}"
+                message = f"The prompt has no such argument. Its arguments are: {advice}."
                 raise InvalidInput("input.unknown-property", message, path=pointer(name))
         return given
 
     async def render(canon: Canon, caller: Caller, given: Mapping[str, Any]) -> Reply:
-        del canon, caller  # whoever asks, the text is the same
+        del canon, caller  # the text is the same for every caller
         words = prompt.render({name: as_word(value) for name, value in given.items()})
         return f"{words}\n\n{STORED_IS_DATA}"
 
@@ -393,7 +395,7 @@ def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:
 
 
 def _values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | None:
-    """What the steps of a URI say for the variables of a template, if they fit it."""
+    """Return the values of a template's variables in the steps of a URI; None without a match."""
     if len(steps) != len(template):
         return None
     values = {}
@@ -407,25 +409,24 @@ def _values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | N
     return values
 
 
-# What a person can look through: the resources behind templates, page by page, and completions.
+# Lists for people: the resources behind templates, page by page, and completions.
 #
-# Both walk the shelves of toolsets by the path of every call, so that nobody is shown what they may
-# not read.
+# Both ask the completion providers of toolsets on the path of every call, which checks the rights.
 
 PAGE: Final = 50
 LOOKED_THROUGH: Final = 500
-"""So many, the first, are looked through for a word."""
+"""The number of first items that are searched for a word."""
 COMPLETIONS: Final = 100
-"""The most values that the protocol lets one answer hold."""
+"""The most values that the protocol allows in one answer."""
 _CURSOR: Final = re.compile(r"(\d{1,4})\.(\d{1,9})")
 
 Serve = Callable[[Offer[Any], Arguments], Awaitable[Result]]
-"""The path of a call, for one caller."""
+"""Runs an offer on the path of a call, for one caller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Browsed:
-    """One page: resources with their title, and where the next page begins, if there is one."""
+    """One page: resources with their titles, and the cursor of the next page, if any."""
 
     entries: Sequence[tuple[Resource, str, str]]
     following: str | None
@@ -434,10 +435,10 @@ class Browsed:
 async def browse(
     resources: Iterable[Offer[Resource]], serve: Serve, cursor: str | None
 ) -> Browsed | Result:
-    """A page of what stands behind `resources`: `(resource, uri, title)`; or why there is none.
+    """Return a page of the items of `resources` as `(resource, uri, title)`, or the error.
 
     Raises:
-        InvalidInput: `input.invalid`, the cursor is none of ours.
+        InvalidInput: `input.invalid`, if the cursor is not from this server.
     """
     offers: list[tuple[Offer[Resource], Shelf]] = []
     for offer in resources:
@@ -465,9 +466,9 @@ async def browse(
 async def complete(
     offer: Offer[Any], serve: Serve, variable: str, word: str
 ) -> tuple[Sequence[str], int] | Result:
-    """The values that begin with `word`, or whose name does, and how many there are.
+    """Return the values that begin with `word`, or whose name does, and their number.
 
-    `offer` is a prompt or a resource; what nobody knows has no values.
+    `offer` is a prompt or a resource; an unknown variable has no values.
     """
     shelf = offer.toolset.shelves.get(variable)
     if shelf is None:
@@ -481,7 +482,7 @@ async def complete(
 
 
 def beginning(named: Iterable[tuple[str, str]], word: str, offset: int, limit: int) -> Shelved:
-    """A page of those whose value or name begins with `word`, for shelves that see all at once."""
+    """Return a page of those whose value or name begins with `word`, out of a whole list."""
     wanted = folded(word)
     fit = [pair for pair in named if any(folded(each).startswith(wanted) for each in pair)]
     return fit[offset : offset + limit], len(fit)
@@ -490,26 +491,26 @@ def beginning(named: Iterable[tuple[str, str]], word: str, offset: int, limit: i
 async def through(
     page: Callable[[int, int], Awaitable[Shelved]], word: str, offset: int, limit: int
 ) -> Shelved:
-    """A page of what `page(limit, offset)` gives; for a word the first of it are looked through."""
+    """Return a page of `page(limit, offset)`; a word is searched among its first items."""
     if not word:
         return await page(limit, offset)
     return beginning((await page(LOOKED_THROUGH, 0))[0], word, offset, limit)
 
 
 def _looking(offer: Offer[Any], shelf: Shelf) -> Offer[Any]:
-    """The offer of looking at a shelf, open to those who may use what it is about."""
+    """Return the offer of a completion provider, with the roles of the offer that it completes."""
 
     async def look(canon: Canon, caller: Caller, asked: Arguments) -> Reply:
         try:
             return await shelf.find(canon, caller, asked["word"], asked["offset"], asked["limit"])
-        except (InvalidInput, NotFound):  # there is no such world, and so no places in it
+        except (InvalidInput, NotFound):  # there is no such world, and it has no locations
             return (), 0
 
     return looking(offer, look)
 
 
 def looking(offer: Offer[Any], run: Run) -> Offer[Any]:
-    """The offer of another look at what is offered, for the same callers: any value is its body."""
+    """Return an offer with the roles of `offer` and another function; its body may be any value."""
     return replace(
         offer,
         check=lambda given: given,
@@ -525,6 +526,6 @@ def _place(cursor: str | None, shelves: int) -> tuple[int, int]:
         return 0, 0
     found = _CURSOR.fullmatch(cursor)
     if found is None or int(found[1]) >= shelves:
-        message = "this cursor is not one of this server; ask without one for the first page"
+        message = "This cursor is not from this server. Leave it out to get the first page."
         raise InvalidInput("input.invalid", message, path="/cursor")
     return int(found[1]), int(found[2])

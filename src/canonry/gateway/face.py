@@ -1,4 +1,4 @@
-"""The face of a toolset: what a client is told when it connects, long before it calls anything."""
+"""The introduction of a toolset, which a client gets when it connects."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -8,25 +8,25 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Face:
-    """Who a toolset says it is; it can be imported without the tools."""
+    """The introduction of a toolset; it can be imported without the tools."""
 
     name: str
     purpose: str
     server_name: str
     contract_version: str
     title: str = ""
-    """What clients show; by default a name of ours with that of the toolset in it."""
+    """The title that clients show; by default Canonry and the name of the toolset."""
     instructions: str = ""
     contract_instructions: str = ""
-    """What stands in their place where some of them are about tools beyond the contract."""
+    """The instructions for a server without extensions, if `instructions` mentions some."""
 
     def published(self) -> Self:
-        """The same under the title that its contract gives the server, about its tools alone."""
+        """Return it with the title of its contract, about the tools of the contract alone."""
         told = self.contract_instructions or self.instructions
         return replace(self, title=self.server_name, instructions=told)
 
     def told(self) -> dict[str, Any]:
-        """What it says, as the toolset behind it says it too."""
+        """Return its fields; the toolset takes the same."""
         return asdict(self)
 
 
@@ -37,10 +37,10 @@ def load_attribute(target: str) -> Any:
 
 
 def lazily(package: str, *names: str) -> Callable[[str], object]:
-    """The `__getattr__` of a toolset's package: `names` are imported when somebody asks for them.
+    """Return the `__getattr__` of a toolset's package, which imports `names` at their first use.
 
-    The tools take longer to import than a client should wait for a greeting. The function raises
-    AttributeError, if there is no such name.
+    The import of the tools takes longer than a client should wait for a greeting. The function
+    raises AttributeError for another name.
     """
 
     def load(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Limits: what one call may take, and texts that a store can keep."""
+"""Limits of one call, and the check of texts that a store can keep."""
 
 import asyncio
 from collections import deque
@@ -14,7 +14,7 @@ _SHOWN: Final = 80
 
 
 def is_clean(text: str) -> bool:
-    """Whether `text` can be written as UTF-8 and holds no NUL."""
+    """Return whether `text` can be written as UTF-8 and holds no NUL."""
     if "\x00" in text:
         return False
     if text.isascii():
@@ -27,7 +27,7 @@ def is_clean(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """A caller's text as an error may repeat it: short, printable and always encodable."""
+    """Return a caller's text for an error message: short, printable and always encodable."""
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     if cut.isprintable():
         return cut
@@ -35,34 +35,34 @@ def shown(text: str) -> str:
 
 
 def pointer(*steps: str | int) -> str:
-    """The JSON pointer (RFC 6901) of a spot in the arguments."""
+    """Return the JSON pointer (RFC 6901) of a value in the arguments."""
     return "".join(f"/{shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """A question whether somebody meant the nearest of the names that there are; "" if none is."""
+    """Return a question with the nearest known name; "" if no name is near."""
     near = get_close_matches(name[:_SHOWN].casefold(), known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 _LARGEST: Final = 2**53
 _LIGHT: Final = 2_000
-"""So many values are looked at on the event loop; more beside it."""
+"""The most values that are checked on the event loop; more are checked in a thread."""
 
-_OVERHEAD: Final = 8  # what a value that is not text counts for
+_OVERHEAD: Final = 8  # the size of a value that is not text
 SECONDS: Final = 30.0
-"""How long a call may take where neither its tool nor the operator says."""
+"""The deadline of a call for which neither its tool nor the operator sets one."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one call may ask for. `per_minute` is calls a principal; None means no limit.
+    """The limits of one call. `per_minute` is calls per principal; None means no limit.
 
-    `reply` is how many characters a reading call may answer with; `seconds` None leaves it to
-    whoever else has a say. With `any_number` whole numbers of any size pass, for a toolset that
-    keeps them exactly. With `any_text` a NUL passes, for tools that keep no text.
+    `reply` is the most characters in the reply of a read; `seconds` None means the operator's
+    deadline. With `any_number`, whole numbers of any size pass, for a toolset that keeps them
+    exactly. With `any_text`, a NUL passes, for tools that keep no text.
     """
 
     characters: int = 4_000_000
@@ -74,7 +74,7 @@ class Limits:
     any_text: bool = False
 
     def under(self, operator: "Limits") -> "Limits":
-        """These limits of a tool's own, which no more time than the operator's can follow from."""
+        """Return a tool's own limits, with at most the operator's deadline."""
         if operator.seconds is None:
             return self
         own = operator.seconds if self.seconds is None else self.seconds
@@ -83,7 +83,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRate:
-    """How many calls a contract grants each client in so many seconds."""
+    """The number of calls that a contract grants each client in a number of seconds."""
 
     calls: int
     seconds: float = 60.0
@@ -98,7 +98,7 @@ class _SpotError(Exception):
 
 
 def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
-    """The size of `arguments` in characters, if everything in them can be kept.
+    """Return the size of `arguments` in characters, if a store can keep all of them.
 
     Raises:
         InvalidInput: `limits.size`, `limits.depth`, `limits.text`, `limits.number` or
@@ -115,9 +115,9 @@ def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
 
 
 def is_heavy(arguments: Mapping[str, Any]) -> bool:
-    """Whether arguments hold so many values that looking at each takes long.
+    """Return whether a check of all values of the arguments takes long.
 
-    No more of them are looked at than it takes to know that.
+    It stops counting at the bound.
     """
     inside = [value for value in arguments.values() if isinstance(value, dict | list) and value]
     count = 0
@@ -143,11 +143,11 @@ def _measure(value: object, limits: Limits, depth: int) -> int:
             return _OVERHEAD
         if limits.any_number and isinstance(value, int):
             return value.bit_length()
-        message = "numbers lie between -2^53 and 2^53; write larger ones as text"
+        message = "A number must lie between -2^53 and 2^53. Write a larger one as text."
         raise _SpotError("limits.number", message)
     if value is None:
         return _OVERHEAD
-    raise _SpotError("limits.type", "this is not a JSON value")
+    raise _SpotError("limits.type", "The value is not a JSON value.")
 
 
 def _object(value: Mapping[Any, Any], limits: Limits, depth: int) -> int:
@@ -157,7 +157,7 @@ def _object(value: Mapping[Any, Any], limits: Limits, depth: int) -> int:
     for key, inner in value.items():
         try:
             size += _text(key, limits)
-            # The commonest case is written out: a call costs more than the check.
+            # The commonest case is written out: a function call costs more than the check.
             if isinstance(inner, str):
                 size += _text(inner, limits)
             else:
@@ -184,27 +184,29 @@ def _list(value: list[Any], limits: Limits, depth: int) -> int:
 
 def _text(text: object, limits: Limits) -> int:
     if not isinstance(text, str):
-        raise _SpotError("limits.type", "the names of properties are text")
+        raise _SpotError("limits.type", "The name of a property must be text.")
     if len(text) > limits.characters:
         raise _too_long(limits)
     if text.isascii() and (limits.any_text or "\0" not in text):
         return len(text)
     if not is_clean(text.replace("\0", "") if limits.any_text else text):
-        raise _SpotError("limits.text", "text must not hold a NUL or a lone surrogate")
+        raise _SpotError("limits.text", "The text holds a NUL or a lone surrogate. Remove it.")
     return len(text)
 
 
 def _too_long(limits: Limits) -> _SpotError:
-    message = f"this is too long: the arguments of a call hold {limits.characters} characters"
+    message = f"The arguments of a call may hold {limits.characters} characters; these hold more."
     return _SpotError("limits.size", message)
 
 
 def _too_deep(limits: Limits) -> _SpotError:
-    return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
+    return _SpotError(
+        "limits.depth", f"The arguments are nested too deeply. At most {limits.depth} levels fit."
+    )
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], *, writes: bool = False) -> T:
-    """Await `work`, at most `seconds` long, and say whether it `writes`.
+    """Await `work` for at most `seconds`; `writes` goes into the error.
 
     Raises:
         Unavailable: `call.deadline`.
@@ -215,8 +217,8 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T], *, writes:
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    # Most reads never wait. A timer for each would cost 3.3 us, half of what the whole path takes,
-    # so the work is driven by hand to where it first waits, and only then a timer is armed.
+    # Most reads never wait. A timer for each would cost 3.3 us, half of the whole path. The work is
+    # driven by hand to its first wait, and only then a timer is armed.
     try:
         first = work.send(None)
     except StopIteration as done:
@@ -230,7 +232,9 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     except TimeoutError:
         if not scope.expired():
             raise
-        message = f"the call took longer than {seconds:g} s and was stopped: retry it, or ask less"
+        message = (
+            f"The call took longer than {seconds:g} s and was stopped. Retry it, or ask for less."
+        )
         raise Unavailable("call.deadline", message, seconds=seconds) from None
 
 

@@ -1,4 +1,4 @@
-"""Who calls, and what this role may do."""
+"""The principal of a call, and the rights of its role."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,15 +19,15 @@ _FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities", "
 _EVERY: Final = frozenset(Authority)
 _CLAIMS: Final = {
     "agent_type": (
-        'issue it with the claim "agent_type": "Reader" or another role, '
-        "or set auth.default_agent_type"
+        'Issue it with the claim "agent_type": "Reader" or another role, '
+        "or set auth.default_agent_type."
     ),
     "spaces": (
-        'issue it with the claim "spaces": ["<id of a space>"], or ["*"] for all spaces, '
-        "or set auth.default_spaces"
+        'Issue it with the claim "spaces": ["<id of a space>"], or ["*"] for all spaces, '
+        "or set auth.default_spaces."
     ),
 }
-"""What every token must say, with how the operator grants it."""
+"""The claims that every token needs, with advice for the operator."""
 _NAME_LENGTH: Final = 128
 _KEY_LENGTH: Final = 200
 
@@ -39,13 +39,13 @@ class Principal:
     """The identity that a process or a verified token is bound to.
 
     `agent_type` None means that only a trusted client's `_meta` can give one. `spaces` None means
-    all; `world` is the one that tools of a world are about. `authorities` None means that nobody
-    has granted any in particular, so that the role decides. `characters` are the ids of those whom
-    the user plays, who may know what these may. `trusted` is the operator's word that this client
-    may name its agent per call. `agent_types`, where there are several, are those that it acts in
-    by turns, as a call needs it. `local`: whoever started the server is its only client.
-    `missing` are the claims that its token lacks: such a principal may call nothing.
-    `last_used` is what the connection remembers, where it does.
+    all; tools of a world use `world`. `authorities` None means that the role decides.
+    `characters` are the ids of the characters that the user plays and whose secrets they may
+    know. `trusted` means that the operator lets this client name its agent per call.
+    `agent_types`, if there are several, are the roles that it takes by turns, as a call needs.
+    `local` means that the operator is the only client of the server. `missing` are the claims
+    that its token lacks; a principal with missing claims may call nothing. `last_used` is the
+    memory of the connection, if it has one.
     """
 
     agent_id: str | None = None
@@ -63,7 +63,7 @@ class Principal:
 
 
 def require_complete(principal: Principal) -> None:
-    """Refuse a token that does not say what its bearer may call, or in which spaces.
+    """Refuse a token that lacks an agent type or spaces.
 
     Raises:
         NotAllowed: `identity.missing`, with the claims and how the operator grants them.
@@ -71,8 +71,8 @@ def require_complete(principal: Principal) -> None:
     if not principal.missing:
         return
     lacks = " and no ".join(principal.missing)
-    advice = " and ".join(map(_CLAIMS.__getitem__, principal.missing))
-    message = f"this token names no {lacks}, so it may call nothing: {advice}"
+    advice = " ".join(map(_CLAIMS.__getitem__, principal.missing))
+    message = f"This token names no {lacks}, and it may call nothing. {advice}"
     raise NotAllowed("identity.missing", message, claims=list(principal.missing))
 
 
@@ -85,10 +85,9 @@ def identify(
     masters: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
 ) -> Caller:
-    """The caller of one call, of `default_type` where nobody has said of which.
+    """Return the caller of one call; its agent type is `default_type` if none is given.
 
-    Of those to whom the operator has granted no authorities in particular, only the agent types
-    in `masters` may speak as the game master.
+    Without granted authorities, only the agent types in `masters` may speak as the game master.
 
     Raises:
         NotAllowed: `identity.malformed`, `identity.untrusted`, `identity.type-bound` or
@@ -102,9 +101,9 @@ def identify(
     agent_type = named.agent_type or default_type
     if agent_type is None:
         message = (
-            "this server does not know the agent type of its caller: start it with --agent-type "
+            "The server does not know the agent type of the caller. Start it with --agent-type "
             "(or CANONRY_AGENT_TYPE), or with --trust-meta and name the agent in "
-            f'_meta["{AGENT_META}"]'
+            f'_meta["{AGENT_META}"].'
         )
         raise NotAllowed("identity.missing", message, setting="--agent-type / CANONRY_AGENT_TYPE")
     granted = principal.authorities
@@ -126,9 +125,9 @@ def identify(
 
 
 def _viewer(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
-    """Whose secrets the caller may know: who may speak as the game master may know them all.
+    """Return the read scope of the caller; the game master may read all secrets.
 
-    `for_entity` asks from a character's point of view, and of theirs alone.
+    `for_entity` narrows it to the point of view of one character.
     """
     about = _name(claimed, "for_entity") if isinstance(claimed, Mapping) else None
     if about is not None:
@@ -141,10 +140,10 @@ def _viewer(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
 
 
 def _narrowed(principal: Principal, claimed: object) -> Principal:
-    """The principal as the call names it."""
+    """Return the principal as the call's `_meta` narrows it."""
     if not isinstance(claimed, Mapping) or not _FIELDS.issuperset(claimed):
         fields = ", ".join(sorted(_FIELDS))
-        raise _malformed("", f"it must be an object with any of {fields}")
+        raise _malformed("", f"Give an object with any of {fields}.")
     spaces = principal.spaces
     if (names := _names(claimed, "spaces")) is not None:
         narrowed = frozenset(SpaceId(name) for name in names)
@@ -170,7 +169,7 @@ def _agent_type(principal: Principal, claimed: Meta) -> str | None:
     if name in principal.agent_types:
         return name
     if own is not None:
-        message = f"this connection is bound to the agent type {own!r} and cannot take another"
+        message = f"This connection has the agent type {own!r}. It cannot take another one."
         raise NotAllowed("identity.type-bound", message, agent_type=own)
     if not principal.trusted:
         raise _untrusted("agent_type")
@@ -182,12 +181,14 @@ def _name(claimed: Meta, key: str) -> str | None:
     if name is None:
         return None
     if not is_name(name):
-        raise _malformed(f"/{key}", f"use 1 to {_NAME_LENGTH} characters, none of them a control")
+        raise _malformed(
+            f"/{key}", f"Use 1 to {_NAME_LENGTH} characters and no control characters."
+        )
     return str(name)
 
 
 def is_name(name: object) -> bool:
-    """Whether `name` may name an agent: 1 to 128 characters, none of them a control character."""
+    """Return whether `name` may name an agent: 1 to 128 characters, no control characters."""
     return (
         isinstance(name, str)
         and 0 < len(name) <= _NAME_LENGTH
@@ -201,7 +202,7 @@ def _names(claimed: Meta, key: str) -> Iterable[str] | None:
     if names is None:
         return None
     if not isinstance(names, list) or not all(is_name(name) for name in names):
-        raise _malformed(f"/{key}", "it must be a list of names")
+        raise _malformed(f"/{key}", "Give a list of names.")
     return names
 
 
@@ -210,7 +211,7 @@ def _idempotency_key(meta: Meta) -> str | None:
     if key is None:
         return None
     if not isinstance(key, str) or not 0 < len(key) <= _KEY_LENGTH or not is_clean(key):
-        message = f"an idempotency key is a string of 1 to {_KEY_LENGTH} characters"
+        message = f"An idempotency key must be a string of 1 to {_KEY_LENGTH} characters."
         path = "/_meta/dev.canonry~1idempotency-key"
         raise InvalidInput("idempotency-key.malformed", message, path=path)
     return key
@@ -218,25 +219,25 @@ def _idempotency_key(meta: Meta) -> str | None:
 
 def _malformed(spot: str, advice: str) -> NotAllowed:
     path = f"/_meta/dev.canonry~1agent{spot}"
-    return NotAllowed("identity.malformed", f"the agent is not named properly: {advice}", path=path)
+    return NotAllowed("identity.malformed", f"The agent in _meta is malformed. {advice}", path=path)
 
 
 def _untrusted(key: str) -> NotAllowed:
     message = (
-        f"this client may not set its {key} in _meta: start the server with --trust-meta "
-        "(or CANONRY_TRUST_META) if it is trusted"
+        f"This client may not set its {key} in _meta. If you trust it, start the server with "
+        "--trust-meta (or CANONRY_TRUST_META)."
     )
     return NotAllowed("identity.untrusted", message, setting="--trust-meta / CANONRY_TRUST_META")
 
 
 def may(toolset: Toolset, roles: frozenset[str], agent_type: str) -> bool:
-    """Whether an agent type is known to the toolset and among `roles`."""
+    """Return whether an agent type is known to the toolset and among `roles`."""
     known = toolset.agent_types
     return (agent_type in known or known >= ANYONE) and (agent_type in roles or roles >= ANYONE)
 
 
 def acting(toolset: Toolset, roles: frozenset[str], principal: Principal) -> Principal:
-    """The principal in that one of its roles, the first if several do, which may use the thing."""
+    """Return the principal in the first of its roles that may use the item."""
     fit = (each for each in principal.agent_types if may(toolset, roles, each))
     role = next(fit, principal.agent_type)
     return principal if role == principal.agent_type else replace(principal, agent_type=role)
@@ -270,7 +271,7 @@ def caller_for(
     principal: Principal,
     meta: Meta | None = None,
 ) -> Caller:
-    """Who asks for `name`, which may be served beside the tools: in one of `roles` if it has one.
+    """Return the caller of `name`, in one of `roles` if it has one.
 
     Raises:
         NotAllowed: as `identify`.
@@ -284,16 +285,16 @@ def caller_for(
 
 
 def default_type_of(toolset: Toolset, principal: Principal) -> str | None:
-    """The agent type of a caller of whom nobody has said any; None: there is none."""
+    """Return the agent type of a caller without one; None if the toolset has no default."""
     if principal.local and toolset.local_agent_type is not None:
         return toolset.local_agent_type
     return toolset.default_agent_type
 
 
 def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:
-    """Refuse arguments that claim an authority which the caller may not claim.
+    """Refuse arguments with an authority that the caller may not claim.
 
-    A word that is no authority at all is left to the schema.
+    The schema refuses unknown authorities.
 
     Raises:
         NotAllowed: `authority.claim-refused`.
@@ -304,7 +305,7 @@ def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:
     if claimed in list(Authority):
         allowed = sorted(each.value for each in caller.authorities)
         message = (
-            f"this caller may not claim the authority '{claimed}': claim one that it may, or ask "
-            "the operator to grant it by --authorities (CANONRY_AUTHORITIES) or by token claims"
+            f"This caller may not claim the authority '{claimed}'. Claim another one, or ask the "
+            "operator to grant it with --authorities (CANONRY_AUTHORITIES) or a token claim."
         )
         raise NotAllowed("authority.claim-refused", message, path="/authority", allowed=allowed)

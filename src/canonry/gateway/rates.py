@@ -1,4 +1,4 @@
-"""Rates of calls, and places that are shared fairly."""
+"""Rates of calls, and places that callers share fairly."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -17,14 +17,14 @@ class Rate:
     """A sliding window over the last calls of each principal."""
 
     def __init__(self, published: PublishedRate, clock: Callable[[], float]) -> None:
-        """`clock` gives seconds that never go back."""
+        """Take a `clock` of monotonic seconds."""
         self._most = published.calls
         self._seconds = published.seconds
         self._clock = clock
         self._calls: dict[Hashable, deque[float]] = {}
 
     def require(self, principal: Hashable) -> None:
-        """See that a call of `principal` is within the rate.
+        """Require that a call of `principal` is within the rate.
 
         Raises:
             Unavailable: `limits.rate`, with `retry_after` in seconds.
@@ -32,12 +32,12 @@ class Rate:
         wait = round(self.wait_of(principal), 3)
         if wait > 0:
             message = (
-                f"more than {self._most} calls in {self._seconds:g} s: wait {wait} s and retry"
+                f"The limit is {self._most} calls in {self._seconds:g} s. Wait {wait} s and retry."
             )
             raise Unavailable("limits.rate", message, retry_after=wait)
 
     def wait_of(self, principal: Hashable) -> float:
-        """How many seconds until a call of `principal` is within the rate; 0: it is."""
+        """Return the seconds until a call of `principal` is within the rate; 0 if it is."""
         calls = self._calls.get(principal)
         if calls is None or len(calls) < self._most:
             return 0.0
@@ -60,10 +60,10 @@ class Rate:
 
 
 class Rates:
-    """The rates of everything that is offered.
+    """The rates of all offers.
 
-    What a call says of itself in `_meta` counts for nothing here: an operator's rate is that of
-    each agent, and a published one that of each user, as the connection has proved them.
+    A call's `_meta` has no influence: the operator's rate counts by agent, and a published rate by
+    user, as the connection has proved them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Rates:
         per_minute: int | None,
         published: bool,
     ) -> None:
-        """`per_minute` is the operator's; those of the contracts hold if they are asked for."""
+        """Take the operator's `per_minute`; rates of contracts apply only if enabled."""
         self._rates: dict[tuple[str, str], list[tuple[Rate, _Whose]]] = {}
         whole = None if per_minute is None else Rate(PublishedRate(calls=per_minute), clock)
         shared = {
@@ -94,7 +94,7 @@ class Rates:
                 self._rates[offer.kind, offer.thing.name] = rates
 
     def seconds_until(self, toolsets: Iterable[Toolset], principal: Principal) -> float:
-        """How long until any of these toolsets would serve a call within its published rates."""
+        """Return the seconds until one of the toolsets would serve a call within its rates."""
         waits = [
             max((rate.wait_of(_user(principal)) for rate in self._shared[each.name]), default=0.0)
             for each in toolsets
@@ -129,23 +129,23 @@ Owner = TypeVar("Owner", bound=Hashable)
 Holder = TypeVar("Holder", bound=Hashable)
 
 KEPT: Final = -1
-"""The rank of a holder who is in the middle of something, and gives its place to nobody."""
+"""The rank of a busy holder, which keeps its place."""
 
 
-class Full(Exception):  # noqa: N818 - the word for what it says
-    """There is no place, and nobody who could be asked for one."""
+class Full(Exception):  # noqa: N818 - a state, no error
+    """All places are taken, and no holder can give one back."""
 
 
 class Seats(Generic[Owner, Holder]):
-    """Who holds a place, on whose account, and in what order places are given back.
+    """The holders of places, their owners, and the order in which they give places back.
 
-    A holder has a rank: those of rank 0 go first, then those of rank 1, and so on; `KEPT` never.
-    Within a rank whoever came to it first goes first. Nothing here takes longer with more holders,
-    but for finding the owner who has most.
+    Holders of rank 0 go first, then those of rank 1, and so on; holders of rank `KEPT` never go.
+    Within a rank, the first to reach it goes first. Time does not grow with the number of
+    holders, except for the search for the owner with the most places.
     """
 
     def __init__(self, *, total: int, each: int, ranks: int) -> None:
-        """At most `total` places, and at most `each` for one owner."""
+        """Offer at most `total` places, and at most `each` per owner."""
         self._total = total
         self._each = each
         self._ranks = ranks
@@ -153,19 +153,19 @@ class Seats(Generic[Owner, Holder]):
         self._taken = 0
 
     def __len__(self) -> int:
-        """How many places are taken."""
+        """Return the number of taken places."""
         return self._taken
 
     def __iter__(self) -> Iterator[Holder]:
-        """Every holder."""
+        """Yield every holder."""
         for account in self._accounts.values():
             yield from account.ranks
 
     def must_go(self, owner: Owner) -> tuple[Owner, Holder] | None:
-        """Who has to leave before `owner` may have one place more, and on whose account it sits.
+        """Return the owner and holder that must leave before `owner` gets one more place.
 
         Raises:
-            Full: somebody would have to, and all of them are in the middle of something.
+            Full: if a holder would have to leave, and all of them are busy.
         """
         account = self._accounts.get(owner)
         if account is not None and len(account.ranks) >= self._each:
@@ -182,7 +182,7 @@ class Seats(Generic[Owner, Holder]):
         return other, theirs.first()
 
     def place(self, owner: Owner, holder: Holder, rank: int = KEPT) -> None:
-        """Let `holder` have a place, or move to the end of another rank."""
+        """Give `holder` a place, or move it to the end of another rank."""
         account = self._accounts.get(owner)
         if account is None:
             account = self._accounts[owner] = _Account(self._ranks)
@@ -190,7 +190,7 @@ class Seats(Generic[Owner, Holder]):
             self._taken += 1
 
     def leave(self, owner: Owner, holder: Holder) -> None:
-        """Give the place of `holder` back, if it has one."""
+        """Take the place of `holder` back, if it has one."""
         account = self._accounts.get(owner)
         if account is not None and account.drop(holder):
             self._taken -= 1
@@ -208,12 +208,12 @@ class _Account(Generic[Holder]):
         self._lines: tuple[dict[Holder, None], ...] = tuple({} for _ in range(ranks + 1))
 
     def move(self, holder: Holder, rank: int) -> bool:
-        """Whether it is a new one."""
+        """Move a holder to a rank; return whether it is new."""
         former = self.ranks.get(holder)
         if former is not None:
             del self._lines[former][holder]
         self.ranks[holder] = rank
-        self._lines[rank][holder] = None  # the last line is that of `KEPT`
+        self._lines[rank][holder] = None  # the last rank is `KEPT`
         return former is None
 
     def drop(self, holder: Holder) -> bool:

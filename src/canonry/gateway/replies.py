@@ -1,4 +1,4 @@
-"""Replies: results, the shapes that they have, and the dialects of errors."""
+"""Results of calls, the shapes of replies, and the forms of errors."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -26,18 +26,17 @@ from canonry.values.moments import render_instant
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 DEFECT: Final = "internal"
-"""The code under which a dialect is asked to word a defect."""
+"""The code of a defect for a dialect."""
 _NO_META: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a call comes to.
+    """The result of a call.
 
     `body` is the reply, or `{"error": {code, message, data}}` in the dialect's form; `text` is the
-    same as JSON. `parts` are said beside it, or alone where there is no body. `error` is set where
-    the call failed, and `protocol` where it named something that does not exist, which is an error
-    of the protocol and not of a tool.
+    same as JSON. `parts` are additional contents. `error` is set if the call failed. `protocol` is
+    set if the call named a missing item: that is an error of the protocol and not of a tool.
     """
 
     body: Any
@@ -49,23 +48,23 @@ class Result:
 
     @property
     def size(self) -> int:
-        """How long it is, in characters or bytes."""
+        """Return the size in characters or bytes."""
         return len(self.body.data) if isinstance(self.body, File) else len(self.text)
 
 
 def replied(reply: Reply) -> Result:
-    """The result of a call that succeeded."""
+    """Return the result of a call that succeeded."""
     if isinstance(reply, Noted):
         return replace(replied(reply.reply), meta=reply.meta, parts=reply.parts)
     try:
         text = orjson.dumps(reply).decode()
-    except TypeError:  # a whole number of more than 64 bits, which few replies hold
+    except TypeError:  # an integer of more than 64 bits, which is rare
         text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
     return Result(body=reply, text=text)
 
 
 def as_text(reply: Reply) -> Result:
-    """The result of reading a resource or rendering a prompt: the text itself, or the file."""
+    """Return the result of a resource or a prompt: the text itself, or the file."""
     if isinstance(reply, File):
         return Result(body=reply, text="")
     return Result(body={}, text=reply)
@@ -74,7 +73,7 @@ def as_text(reply: Reply) -> Result:
 def refused(
     error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None, trace_id: str = ""
 ) -> Result:
-    """The result of a call that ended in an error on purpose, with what helps in this toolset."""
+    """Return the result of a refused call, with the remedy in this toolset."""
     if (remedy := toolset.remedies.get(error.code)) is not None:
         error = type(error)(
             error.code, f"{error.message.removesuffix('.')}; {remedy}", **error.details
@@ -83,14 +82,14 @@ def refused(
 
 
 def broken(incident: str, toolset: Toolset, tool: str) -> Result:
-    """The result of a call that ended in a defect: an incident id and nothing else about it."""
-    message = f"internal error; the operator finds it in the log as incident {incident}"
+    """Return the result of a call that ended in a defect: an incident id and nothing else."""
+    message = f"Internal error. The operator finds it in the log as incident {incident}."
     error = BrokenInvariant(DEFECT, message, incident=incident)
     return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident))
 
 
 def unknown(kind: str, name: str, offered: Iterable[str] = ()) -> Result:
-    """The result of a call to something that is not among what this server offers."""
+    """Return the result of a call to an item that this server does not offer."""
     message = f"Unknown {kind}: {shown(name)}{meant(name, offered)}"
     data = {"error": f"UNKNOWN_{kind.upper()}"}
     body = ErrorBody(code=INVALID_PARAMS, message=message, data=data)
@@ -106,30 +105,30 @@ def _failed(error: ErrorBody, *, protocol: bool = False) -> Result:
 
 
 def beyond_batch(limit: int) -> InvalidInput:
-    """The error where the replies of the calls of one call are too long together."""
+    """Return the error about inner calls whose replies are too long together."""
     message = (
-        f"the replies of these calls have more than {limit} characters together: make this call "
-        "again by itself, or ask for less in each"
+        f"The replies of these calls have more than {limit} characters together. Make this call "
+        "by itself, or ask for less in each call."
     )
     return InvalidInput("limits.reply", message, path="", limit=limit)
 
 
-# Shapes: the fields of a reply, declared once; its schema and its value are made of the same.
+# Shapes: each declares the fields of a reply once, for its schema and its value.
 #
-# `FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a fact
-# is answered: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
+# `FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares the reply
+# about a fact: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
 
 Read = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a field of a reply holds, and where its value comes from.
+    """The schema and the source of a field of a reply.
 
     `schema` describes the value and `render` makes JSON of it; without `render` it is JSON already.
-    `source` is an attribute of the thing that is answered (dots lead on), or a function of it;
-    empty, the field's own name, and None where only the caller of the shape can know the value.
-    Where there is no value, a `nullable` field is null, and another is left out.
+    `source` is an attribute of the item (with dots for attributes of attributes), or a function of
+    it; empty means the field's own name, and None means that the caller of the shape gives it.
+    Without a value, a `nullable` field is null, and another field is left out.
     """
 
     schema: Schema
@@ -139,28 +138,28 @@ class Field:
     required: bool = True
 
     def of(self, source: str | Read | None) -> "Field":
-        """The same, read from another attribute or by a function of the thing."""
+        """Return the field with another source: an attribute, or a function of the item."""
         return Field(self.schema, self.render, source, self.nullable, self.required)
 
     def by(self, render: Read) -> "Field":
-        """The same, with its value rendered by a function of the value."""
+        """Return the field with a function that renders its value."""
         return Field(self.schema, render, self.source, self.nullable, self.required)
 
     def made(self, function: Read) -> "Field":
-        """The same, with its value made by a function of the thing, as JSON already."""
+        """Return the field with a function of the item that makes JSON."""
         return Field(self.schema, None, function, self.nullable, self.required)
 
     def but(self, **keywords: Any) -> "Field":
-        """The same with more keywords in its schema."""
+        """Return the field with more keywords in its schema."""
         schema = {**self.schema, **keywords}
         return Field(schema, self.render, self.source, self.nullable, self.required)
 
 
 class Shape(Field):
-    """An object of exactly these fields: its schema, and a function that makes it of a thing."""
+    """An object of exactly these fields: its schema, and a function that makes it of an item."""
 
     def __init__(self, /, **fields: Field) -> None:
-        """A shape of these fields, in this order."""
+        """Take the fields in their order."""
         super().__init__(obj(fields), self)
         self.fields: Mapping[str, Field] = fields
         self._steps = [
@@ -174,15 +173,15 @@ class Shape(Field):
         ]
 
     def only(self, *names: str) -> dict[str, Field]:
-        """Some of its fields, to make another shape of."""
+        """Return some of its fields, for another shape."""
         return {name: self.fields[name] for name in names}
 
     def within(self, attribute: str) -> dict[str, Field]:
-        """Its fields, to make the shape of a thing that has such a thing as an attribute."""
+        """Return its fields, for the shape of an item that has this one as an attribute."""
         return {name: each.of(_inner(attribute, name, each)) for name, each in self.fields.items()}
 
     def __call__(self, thing: Any = None, /, **given: Any) -> dict[str, Any]:
-        """The thing as JSON; the values `given` are taken before those of the thing."""
+        """Return the item as JSON; the values `given` precede those of the item."""
         shown: dict[str, Any] = {}
         for name, read, render, nullable in self._steps:
             if given and name in given:
@@ -207,12 +206,12 @@ def _inner(attribute: str, name: str, field: Field) -> str | Read | None:
 
 
 def itself(thing: Any) -> Any:
-    """The source of a field that tells of the same thing as the fields around it."""
+    """Return the item: the source of a field about the same item as its neighbours."""
     return thing
 
 
 def obj(fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None) -> Schema:
-    """The schema of an object that has no other properties than these."""
+    """Return the schema of an object with exactly these properties."""
     required = {name: each for name, each in fields.items() if each.required}
     properties = {**required, **fields, **(optional or {})}
     return {
@@ -224,14 +223,14 @@ def obj(fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None
 
 
 def array(items: Field) -> Field:
-    """A list of such values."""
+    """Return the field of a list of these values."""
     render = items.render
     schema = {"type": "array", "items": items.schema}
     return Field(schema, list if render is None else lambda values: [*map(render, values)])
 
 
 def nullable(field: Field) -> Field:
-    """Such a value, or null."""
+    """Return the field of this value or null."""
     schema = field.schema
     if isinstance(schema.get("type"), str) and "enum" not in schema:
         schema = {**schema, "type": [schema["type"], "null"]}
@@ -241,17 +240,17 @@ def nullable(field: Field) -> Field:
 
 
 def optional(field: Field) -> Field:
-    """Such a value, in a field that need not be there."""
+    """Return the field as one that may be left out."""
     return Field(field.schema, field.render, field.source, field.nullable, required=False)
 
 
 def given(field: Field) -> Field:
-    """Such a value, which the thing does not hold and the caller of the shape gives."""
+    """Return the field as one whose value the caller of the shape gives."""
     return field.of(None)
 
 
 def enum(*values: str) -> Field:
-    """One of these words."""
+    """Return the field of one of these texts."""
     return Field({"type": "string", "enum": [str(value) for value in values]}, str)
 
 
@@ -259,7 +258,7 @@ UUID: Final = Field({"type": "string", "format": "uuid"})
 INSTANT: Final = Field({"type": "string", "format": "date-time"}, render_instant)
 TEXT: Final = Field({"type": "string"})
 WORD: Final = TEXT.by(str)
-"""A text for a value that is none: of an enumeration, or a reference."""
+"""Renders an enumeration value or a reference as text."""
 NUMBER: Final = Field({"type": "number"})
 SHARE: Final = NUMBER.but(minimum=0.0, maximum=1.0)
 INTEGER: Final = Field({"type": "integer"})
@@ -281,9 +280,9 @@ _OTHER: Final = ("internal", INTERNAL_ERROR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectTable:
-    """Words for errors: that of the code, else that of the class, else `internal`.
+    """Names of errors: the name of the code, else of the class, else `internal`.
 
-    Numbers are those of the class; `numbers` has those codes and classes that bear another.
+    The number is the class's; `numbers` has the codes and classes with another one.
     """
 
     not_allowed: str = ""
@@ -297,20 +296,20 @@ class DialectTable:
     numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
 
     def word(self, error: CanonryError) -> str:
-        """The contract's name of the error."""
+        """Return the contract's name of the error."""
         kind, _ = _KINDS.get(type(error), _OTHER)
         return self.codes.get(error.code) or getattr(self, kind) or self.internal
 
     def number(self, error: CanonryError) -> int:
-        """The error's number in the protocol."""
+        """Return the error's number in the protocol."""
         own = self.numbers.get(error.code) or self.numbers.get(type(error))
         return own or _KINDS.get(type(error), _OTHER)[1]
 
     def flat(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
     ) -> ErrorBody:
-        """A dialect: the word, our own stable code and the details side by side."""
-        del trace_id  # this form has no place for it
+        """Return the error with its name, our stable code and the details side by side."""
+        del trace_id  # this form has no member for it
         data = _details(error, tool, caller) | {"error": self.word(error)}
         if error.code != DEFECT:
             data |= {"code": error.code, "retryable": error.retryable}
@@ -319,7 +318,7 @@ class DialectTable:
     def envelope(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
     ) -> ErrorBody:
-        """A dialect: `{"error": {code, message, details}}`, the code being the word."""
+        """Return the error as `{"error": {code, message, details}}`; the code is the name."""
         del trace_id  # as above
         word = self.word(error)
         own = {"reason": error.code, "retryable": error.retryable}

@@ -1,4 +1,4 @@
-"""What a tool is: data. The server, the command line, the documents and the tests read the same."""
+"""Tools, resources and prompts as data, for the server, the command line and the docs."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +12,24 @@ from canonry.gateway.limits import Limits, PublishedRate
 from canonry.values.errors import CanonryError
 
 ANYONE: Final = frozenset({"*"})
-"""As roles: every agent type that the toolset knows. As types: it knows every name."""
+"""As roles: every agent type of the toolset. As agent types: any name."""
 
 Arguments = Mapping[str, Any]
 Variables = Mapping[str, str]
-"""What a URI says for the variables of a template."""
+"""The values of a template's variables in a URI."""
 Schema = Mapping[str, Any]
 Reply = Any
-"""JSON values: an object as a rule; where a contract says so, a list or null."""
+"""A JSON value: usually an object; in some contracts a list or null."""
 
 Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """A reply with what is told beside it: in `_meta`, such as that something was left out.
+    """A reply with notes in `_meta`, for example that items were left out.
 
-    `parts` are more contents of the protocol's own forms, such as links to resources; where there
-    is no reply they are all that is said.
+    `parts` are more contents in the protocol's own forms, such as links to resources. Without a
+    reply they are the whole result.
     """
 
     reply: Reply = None
@@ -38,12 +38,12 @@ class Noted:
 
 
 CallTool = Callable[[str, Arguments], Awaitable[Reply]]
-"""Calls another tool for the same caller, through the whole path: its reply, or `{"error": …}`."""
+"""Calls another tool for the same caller on the whole path; returns its reply or `{"error": …}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cached:
-    """How long a tool's reply may be reused, and which touched keys end that earlier.
+    """The lifetime of a tool's cached reply, and the keys that end it earlier.
 
     `depends_on(arguments, reply)` gives keys as `canonry.log.folding` writes them.
     `seconds(arguments, reply)` is the lifetime; 0 means not at all.
@@ -55,10 +55,10 @@ class Cached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedArguments:
-    """The arguments of a tool exactly as its contract has them, where the tool takes more.
+    """The arguments of a tool exactly as its contract has them, if the tool takes more.
 
     `given` are the values of members that the contract lacks; the tool gets them with every call.
-    Arguments are held against `accepted` where the contract takes other words for the same.
+    Arguments are checked against `accepted` if the contract accepts other names as well.
     """
 
     schema: Schema
@@ -72,19 +72,18 @@ class Tool:
 
     `run(canon, caller, arguments)` takes arguments that already satisfy `input_schema`, checks
     their meaning, runs one use case and returns the reply as JSON values that satisfy
-    `output_schema`; `Noted`, where there is more to tell. It raises `CanonryError` and nothing
-    else on purpose.
+    `output_schema`, or a `Noted` reply. It raises `CanonryError` and nothing else on purpose.
 
-    A tool that has `compose` is made of calls of other tools: the gateway awaits
+    A tool with `compose` calls other tools: the gateway awaits
     `compose(call, arguments)` instead of `run`, and each inner call is identified, authorized,
     limited, validated and audited like any other. A composed tool cannot call a composed tool.
 
-    `aliases` are names by which it can be called and is never listed. Arguments are held against
-    `accepted_schema` where a contract answers wrong ones with a result. `limits` take the place
-    of the server's, but no call takes longer than the operator allows; `per_minute` are the calls
-    that its contract publishes for each user. `app` is the resource that shows its replies, in
-    clients that can. `published` are the arguments of a server that keeps to the contract alone.
-    Such a server is `exact`: it refuses a value of another type instead of mending it.
+    `aliases` are unlisted names of the tool. Arguments are checked against `accepted_schema` if the
+    contract answers wrong ones with a result. `limits` replace the server's, but no call takes
+    longer than the operator allows; `per_minute` is the published rate per user. `app` is the
+    resource that shows its replies, in clients that can. `published` are the arguments of a
+    server for the contract alone. With `exact`, a value of another type is refused and not
+    converted.
     """
 
     name: str
@@ -112,15 +111,15 @@ class Tool:
 
 
 Shelved = tuple[Sequence[tuple[str, str]], int]
-"""Pairs of a value and what a person calls it, and how many there are in all."""
+"""Pairs of a value and its name for people, and the total number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """The things that one variable may name, for whoever browses resources or completes a word.
+    """The values of one variable, for clients that browse resources or complete a word.
 
-    `find(canon, caller, word, offset, limit)` gives pairs of a value and what a person calls it,
-    of those whose value or name begins with `word`, and how many there are in all.
+    `find(canon, caller, word, offset, limit)` returns pairs of a value and its name for people,
+    of those whose value or name begins with `word`, and their total number.
     """
 
     find: Callable[[Canon, Caller, str, int, int], Awaitable[Shelved]]
@@ -128,7 +127,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What a resource answers that is no text; its own media type goes before the resource's."""
+    """Binary content of a resource; its media type replaces the resource's."""
 
     data: bytes = field(repr=False)
     mime_type: str | None = None
@@ -136,7 +135,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A readable thing behind a URI template, e.g. `canonry://entity/{entity_id}`.
+    """A readable item behind a URI template, e.g. `canonry://entity/{entity_id}`.
 
     `read(canon, caller, variables)` returns its text, or a file. Roles as for tools.
     """
@@ -151,15 +150,15 @@ class Resource:
 
     @property
     def variables(self) -> Sequence[str]:
-        """What its template leaves open."""
+        """Return the variables of its template."""
         return [step[1:-1] for step in self.uri_template.split("/") if step.startswith("{")]
 
     def address(self, value: str) -> str:
-        """The URI that its template makes of a value for its first variable."""
+        """Return the URI for a value of its first variable."""
         return self.uri_template.replace(f"{{{self.variables[0]}}}", quote(value, safe=""))
 
     def link(self, value: str, title: str) -> Mapping[str, Any]:
-        """A link to it, as a part of a reply."""
+        """Return a link to it, as a part of a reply."""
         about = {"name": title or self.title, "mimeType": self.mime_type}
         return {"type": "resource_link", "uri": self.address(value), **about}
 
@@ -189,8 +188,8 @@ class Prompt:
 class ErrorBody:
     """An error as a contract publishes it.
 
-    `code`, `message` and `data` are those of a protocol error. `wire` is what a tool's result says
-    instead, where the contract has a form of its own.
+    `code`, `message` and `data` are those of a protocol error. `wire` replaces them in a tool's
+    result, if the contract has its own form.
     """
 
     code: int
@@ -200,35 +199,33 @@ class ErrorBody:
 
 
 class Dialect(Protocol):
-    """How a toolset words its errors."""
+    """Makes the errors of a toolset."""
 
     def __call__(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
     ) -> ErrorBody:
-        """The body for `error`; it must not reveal anything that the error does not carry.
+        """Return the body for `error`; it must not reveal more than the error holds.
 
-        A defect arrives as the BrokenInvariant `internal`. `trace_id` is under which the audit has
-        the call, and empty where the toolset is not `traced`.
+        A defect arrives as the BrokenInvariant `internal`. `trace_id` is the call's id in the
+        audit, and empty if the toolset is not `traced`.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset(Face):
-    """Tools that are served together under one contract, behind one face.
+    """Tools that are served together under one contract, with one introduction.
 
-    A caller whose agent type nobody has named is of the `default_agent_type`, and one who started
-    the server for themselves of the `local_agent_type`, where there is one. A toolset that is not
-    `structured` says its replies in text alone, and lists no schemas of them. A `traced` toolset
-    names failed calls by ids that the audit has as well. A server of `sealed` toolsets alone opens
-    the store for reading only. `rates` are those that the contract publishes for each client, over
-    everything that it calls. `masters` are the agent types that may speak as the game master unless
-    the operator says otherwise. `shelves` are by the variables of resources and the arguments of
-    prompts that they are about; a resource with one such variable can be browsed. `words` describe
-    properties of schemas by name, where they are listed. `remedies` say by the codes of errors
-    which of its tools help; what lies below toolsets names no tool. `web_routes` is the
-    "module:attribute" of the class whose routes a server adds over HTTP; the server imports it when
-    it serves the toolset.
+    A caller without an agent type gets the `default_agent_type`; the operator as the only local
+    client gets the `local_agent_type`, if there is one. A toolset that is not `structured` sends
+    its replies as text alone and lists no output schemas. A `traced` toolset names failed calls by
+    their ids in the audit. A server of `sealed` toolsets alone opens the store read-only. `rates`
+    are published by the contract, per client over all its calls. `masters` are the agent types
+    that may speak as the game master by default. `shelves` complete the variables of resources and
+    the arguments of prompts; a resource with one such variable can be browsed. `words` describe
+    properties of schemas by name, in lists. `remedies` name, by error code, the tool that helps;
+    layers below toolsets name no tool. `web_routes` is the "module:attribute" of the class whose
+    routes a server adds over HTTP; the server imports it when it serves the toolset.
     """
 
     agent_types: frozenset[str]

@@ -1,8 +1,7 @@
-"""The published schema of a tool, compiled once: refuses with a path, and fills in the defaults.
+"""Check arguments against the compiled schema of a tool, and fill in defaults.
 
-What a model often sends and can mean one thing only is mended before it is refused: null for an
-argument that may be left out, and a number in a text where the schema wants the number. An exact
-schema mends nothing.
+Two unambiguous mistakes of models are corrected: null for an optional argument, and a number in a
+text where the schema wants a number. An exact schema corrects nothing.
 """
 
 import re
@@ -23,7 +22,7 @@ from canonry.values.moments import parse_instant
 _MASK: Final = "the value"
 _REPORTED: Final = 8
 _WEIGHED: Final = 256
-"""So many faults are looked at for the one that is told first."""
+"""The most faults that are sorted to report the most important one first."""
 _FIRST: Final = {"input.missing": 0, "input.unknown-property": 1}
 _NAMED: Final = 40
 _BRANCHES: Final = ("anyOf", "oneOf")
@@ -33,7 +32,7 @@ _NUMBERS: Final[Mapping[str, tuple[re.Pattern[str], Callable[[str], int | float]
     "integer": (_WHOLE, int),
     "number": (_DECIMAL, float),
 }
-"""What a text says as a number of each type without losing anything."""
+"""Type -> function that reads a text as a number without loss."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
 
 
@@ -41,7 +40,7 @@ Given = dict[str, Any]
 
 
 def compiled_when_called(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
-    """As `compile_arguments`, at the first call: of many tools few are ever called."""
+    """Compile the check at its first call, because few of many tools are ever called."""
     compiled = cache(partial(compile_arguments, schema, exact=exact))
 
     def check(arguments: Given) -> Given:
@@ -51,11 +50,11 @@ def compiled_when_called(schema: Schema, *, exact: bool = False) -> Callable[[Gi
 
 
 def compile_arguments(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
-    """A function that checks arguments against `schema` and returns them with defaults filled in.
+    """Return a function that checks arguments against `schema` and fills in defaults.
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
-    declare are refused. Where the check is `exact`, a value of another type is refused and not
-    mended. The arguments given are never changed; a default value is shared between calls and
+    declare are refused. If the check is `exact`, a value of another type is refused and not
+    converted. The given arguments are never changed; a default value is shared between calls and
     must not be changed either.
 
     The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
@@ -85,7 +84,7 @@ def compile_arguments(schema: Schema, *, exact: bool = False) -> Callable[[Given
 
 
 def closed(schema: Schema) -> dict[str, Any]:
-    """`schema` with every object that declares `properties` and nothing about others closed."""
+    """Return `schema`, closed: objects with `properties` accept no others unless they say so."""
     result = dict(schema)
     for keyword in ("properties", "$defs", "definitions"):
         inner = result.get(keyword)
@@ -119,7 +118,7 @@ def _is_instant(text: str) -> bool:
 
 
 def mended(value: Any, schema: Any) -> Any:
-    """The value without nulls that mean nothing, and with numbers for texts that say one."""
+    """Return the value without superfluous nulls, and with numbers for numeric texts."""
     if not isinstance(schema, Mapping):
         return value
     kind = schema.get("type")
@@ -140,7 +139,7 @@ def mended(value: Any, schema: Any) -> Any:
 
 
 def _takes_null(schema: Any) -> bool:
-    """Whether null says something there, or the property is none that the schema has."""
+    """Return whether null is meaningful there, or the property is unknown to the schema."""
     if not isinstance(schema, Mapping):
         return True
     kind = schema.get("type")
@@ -152,14 +151,14 @@ def _takes_null(schema: Any) -> bool:
 
 
 def _begun(value: Any) -> Any:
-    """The value with the first few items of each list; explaining a fault costs by its size."""
+    """Return the value with the first items of each list: explaining a fault costs by its size."""
     if isinstance(value, dict):
         return {name: _begun(each) for name, each in value.items()}
     return [_begun(each) for each in value[:_WEIGHED]] if isinstance(value, list) else value
 
 
 def _filling(schema: Schema) -> Callable[[Given], Given] | None:
-    """A function that fills in what the schema gives by default, or None if it gives nothing."""
+    """Return a function that fills in the defaults of a schema, or None without defaults."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return None
@@ -205,11 +204,11 @@ def _refusal(errors: Any, schema: Schema) -> InvalidInput:
     details: dict[str, Any] = {"path": path, "keyword": keyword}
     if further:
         details["problems"] = further
-    return InvalidInput(code, f"invalid arguments{spot}: {message}", **details)
+    return InvalidInput(code, f"Invalid arguments{spot}: {message}", **details)
 
 
 def _place(problem: tuple[str, str, str, str], order: Mapping[str, int]) -> tuple[int, int]:
-    """What is missing comes first, then what is unknown, then the others as the schema has them."""
+    """Return the rank of a fault: missing, then unknown, then others in the schema's order."""
     code, _, path, _ = problem
     name = path[1:].partition("/")[0].replace("~1", "/").replace("~0", "~")
     return (_FIRST.get(code, len(_FIRST)), order.get(name, len(order)))
@@ -225,12 +224,12 @@ def _problems(
             return [("input.missing", "required", path, "this property is required")]
         case Kind.AdditionalProperties() | Kind.UnevaluatedProperties():
             known = _known(schema, error.schema_path[:-1])
-            advice = f"; known are {', '.join(known)}" if known else ""
+            advice = f"; known properties are {', '.join(known)}" if known else ""
             code = "input.unknown-property"
             return [
                 (
                     *(code, kind.name, pointer(*steps, name)),
-                    f"unknown property{meant(name, known)}{advice}",
+                    f"unknown property{advice}{meant(name, known)}",
                 )
                 for name in islice(kind.unexpected, _WEIGHED)
             ]
@@ -260,6 +259,6 @@ _FORMATS: Final = {
     "date-time": "write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z",
 }
 _MESSAGES: Final = {
-    "anyOf": "the value fits none of the permitted forms",
-    "oneOf": "the value must fit exactly one of the permitted forms",
+    "anyOf": "the value has none of the permitted forms",
+    "oneOf": "the value must have exactly one of the permitted forms",
 }
