@@ -35,27 +35,27 @@ def test_a_history_with_an_order_is_in_order() -> None:
 @pytest.mark.parametrize(
     ("history", "last", "what"),
     [
-        ([ONE, TWO], {"x": ["1"]}, "two was acknowledged, and is not whole in the end"),
+        ([ONE, TWO], {"x": ["1"]}, "two was acknowledged, but the final state lacks a part of it"),
         ([ONE, TWO], {"x": ["1", "2", "1"]}, "x has elements twice: ['1', '2', '1']"),
         (
             [replace(ONE, fate=Fate.REFUSED)],
             {"x": ["1"]},
-            "one was refused, and is there in the end",
+            "one was refused, but the final state contains it",
         ),
         (
             [replace(a("both", 0, {"x": ["1"], "y": ["2"]}), fate=Fate.UNKNOWN)],
             {"x": ["1"], "y": []},
-            "both is there in part",
+            "the final state contains only a part of both",
         ),
         (
             [ONE, GONE, a("r", 1, read={"x": ["0"]})],
             {"x": ["1"]},
-            "r read of x what it never was: ['0']",
+            "r read a value that x never had: ['0']",
         ),
         (
             [a("pair", 0, {"x": ["1", "2"]}), a("r", 1, read={"x": ["1"]})],
             {"x": ["1", "2"]},
-            "r read of x a transaction in part: ['1']",
+            "r read only a part of a transaction on x: ['1']",
         ),
     ],
 )

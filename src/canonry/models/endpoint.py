@@ -90,7 +90,7 @@ class Posting:
             async for piece in answer.aiter_bytes():
                 content += piece
                 if len(content) > self.bounds.most_bytes:
-                    raise self.fault("answers more than is read")
+                    raise self.fault(f"answered with more than {self.bounds.most_bytes} bytes")
             wait = answer.headers.get("retry-after")
             return Posted(status=answer.status_code, content=bytes(content), wait=wait)
 
@@ -146,7 +146,7 @@ class Connection:
             async with asyncio.timeout(seconds):
                 return await self._tried(url, body, attempts)
         except TimeoutError as error:
-            raise failed("does not answer in time") from error
+            raise failed(f"did not answer within {seconds:g} seconds") from error
 
     async def close(self) -> None:
         """Close the connection; another request opens it again."""
@@ -159,23 +159,23 @@ class Connection:
             try:
                 answer = await self._posting.post(url, body)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-                raise failed("cannot be asked: look at truth.url") from error
+                raise failed("cannot be reached at this address; check truth.url") from error
             except httpx2.RequestError as error:
                 if last:
-                    raise failed("does not answer") from error
+                    raise failed("did not answer") from error
                 await asyncio.sleep(self._posting.pause(attempt, None))
                 continue
             if answer.status == _OK:
                 return _content(answer.content)
             if last or answer.status not in _AGAIN:
-                raise failed("refuses the request", status=answer.status)
+                raise failed(f"answered with status {answer.status}", status=answer.status)
             await asyncio.sleep(self._posting.pause(attempt, answer.wait))
-        raise failed("was not asked: allow at least one attempt")
+        raise failed("was not asked, because no attempt is allowed; allow at least one")
 
 
 def failed(what: str, **details: Any) -> Unavailable:
     """The error of an interpretation that did not come about."""
-    message = f"the language model {what}; the file is kept and can be read again later"
+    message = f"The language model {what}. Try again later; no stored file is lost."
     return Unavailable("interpretation.failed", message, **details)
 
 
@@ -183,7 +183,7 @@ def _content(content: bytes) -> Any:
     try:
         return decode_json(content)
     except (ValueError, RecursionError) as error:
-        raise failed("answers with something that is no JSON") from error
+        raise failed("answered with text that is not JSON") from error
 
 
 _ASKED_MAX: Final = 16
@@ -227,7 +227,7 @@ class EndpointSpeaker(SpeakingModel):
         try:
             return _spoken(answer, model)
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise failed("does not answer as it was asked") from error
+            raise failed("did not answer in the format that was requested") from error
 
     @override
     async def close(self) -> None:

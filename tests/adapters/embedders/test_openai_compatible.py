@@ -126,7 +126,7 @@ async def test_an_answer_that_is_no_answer_is_unavailable(server: Said, body: by
 async def test_an_answer_without_end_is_given_up(server: Said) -> None:
     server.body = b" " * 100_000
 
-    assert "more than is read" in (await refusal(server.url, most_bytes=50_000)).message
+    assert "more than 50000 bytes" in (await refusal(server.url, most_bytes=50_000)).message
 
 
 async def test_vectors_of_another_size_name_the_setting(server: Said) -> None:

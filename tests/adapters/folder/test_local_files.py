@@ -75,8 +75,8 @@ async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, p
     assert refused.value.code == "file.unknown"
     assert refused.value.details == {}
     assert refused.value.message == (
-        "there is no such file below the allowed folders, which the setting truth.upload_roots "
-        "names; a path without a root begins in the first of them"
+        "No such file exists below the folders in the setting truth.upload_roots. A relative path "
+        "starts in the first of these folders."
     )
 
 

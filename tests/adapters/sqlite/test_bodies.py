@@ -37,7 +37,7 @@ def test_an_entity_takes_less_than_half_of_what_it_says() -> None:
 def test_a_body_with_a_flipped_bit_is_told(place: int) -> None:
     body = bytearray(body_of("entity", an_entity()))
     body[place] ^= 4
-    with pytest.raises(BrokenInvariant, match="not what was written"):
+    with pytest.raises(BrokenInvariant, match="A stored row was altered"):
         thing_in("entity", bytes(body))
 
 

@@ -138,8 +138,8 @@ def _make_private(folder: Path) -> None:
 
 def _fault(error: OSError) -> Unavailable:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return Unavailable("blobs.full", "the disk is full: make room, nothing was stored")
-    return Unavailable("blobs.io", "the blob folder cannot be used: check it and its disk")
+        return Unavailable("blobs.full", "The disk is full. Nothing was stored. Free space on it.")
+    return Unavailable("blobs.io", "Canonry cannot use the blob folder. Check its disk.")
 
 
 def sync_folder(folder: Path) -> None:
@@ -164,10 +164,10 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
             _make(path, make())
         key = path.read_bytes()
     except OSError as error:
-        message = "the key that signs links cannot be kept: check the data folder and its disk"
+        message = "The key for signing links cannot be stored. Check the data folder and its disk."
         raise Unavailable("file.signing-failed", message) from error
     if len(key) < len(make()):
-        message = "the key that signs links is damaged: delete its file, and links are made anew"
+        message = f"The key for signing links is damaged. Delete {path.name} to make a new one."
         raise Unavailable("file.signing-failed", message)
     return key
 
@@ -206,7 +206,7 @@ class FolderLocalFiles(LocalFiles):
     @override
     async def read(self, path: str, *, most: int) -> LocalFile:
         if not path or len(path) > _PATH_MAX or "\0" in path:
-            message = "file_path is no path of a file; name one below an allowed folder"
+            message = "file_path is not the path of a file. Name a file below an allowed folder."
             raise InvalidInput("file.path", message, path="/file_path")
         return await asyncio.to_thread(self._read, path, most)
 
@@ -242,10 +242,10 @@ def _content(root: Path, parts: Sequence[str], most: int) -> bytes:
     except OSError as error:
         if error.errno in _NOT_THERE:
             raise _unknown() from error
-        message = "the file cannot be read: check the disk that it is on"
+        message = "The file cannot be read. Check its disk."
         raise Unavailable("file.unreadable", message) from error
     if about.st_size > most or len(data) > most:
-        message = f"the file is larger than {most} bytes; split it, or bring its text alone"
+        message = f"The file is larger than {most} bytes. Split it, or send only its text."
         raise InvalidInput(
             "file.too-large", message, file_size_bytes=about.st_size, max_size_bytes=most
         )
@@ -277,7 +277,7 @@ def _resolved(root: Path, parts: Sequence[str]) -> int:
 
 def _unknown() -> NotFound:
     message = (
-        "there is no such file below the allowed folders, which the setting truth.upload_roots "
-        "names; a path without a root begins in the first of them"
+        "No such file exists below the folders in the setting truth.upload_roots. A relative path "
+        "starts in the first of these folders."
     )
     return NotFound("file.unknown", message)

@@ -232,10 +232,10 @@ class Projector:
                     raise
                 failures += 1
                 if failures >= ATTEMPTS_MAX:
-                    message = "a view does not show what was written; it is durable: ask again"
+                    message = "The write is durable, but a view does not show it yet. Ask again."
                     raise Unavailable("view.behind", message) from error
             if failures >= ATTEMPTS_MAX:
-                message = "others keep moving a view; what was written is durable: ask again"
+                message = "The write is durable, but other calls keep changing a view. Ask again."
                 raise Unavailable("view.behind", message)
 
     async def as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:

@@ -205,7 +205,7 @@ class MemoryLedger(Ledger):
             previous = log[-1].hash if log else GENESIS
             fault = fault_in(item, position=Position(len(log) + 1), previous=previous)
             if fault is not None:
-                raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
             self._store.take(item, None if touched is None else touched[n], unseal(item))
 
     @override

@@ -87,39 +87,39 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
         case BulkWriteError(details={"writeErrors": [first, *_]}):
             return as_canonry(OperationFailure(str(first["errmsg"]), first["code"]))
         case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
-            return InvalidInput("text.unreadable", "a text holds what is no character")
+            return InvalidInput("text.unreadable", "A text has invalid characters. Remove them.")
         case DocumentTooLarge():
-            message = "a commit is larger than a document of the server may be: write less at once"
+            message = "The commit is too large for one MongoDB document. Write less in one call."
             return InvalidInput("ledger.too-large", message)
         case InvalidOperation():
             return closed()
         case WaitQueueTimeoutError():
-            return Unavailable("store.busy", "every connection is in use; try again")
+            return Unavailable("store.busy", "All connections are in use. Try again.")
         case ServerSelectionTimeoutError():
             return unreachable()
         case PyMongoError(timeout=True):
-            return Unavailable("store.deadline", "the server took too long; try again")
+            return Unavailable("store.deadline", "The server took too long. Try again.")
         case ConnectionFailure():
             return unreachable()
         case OperationFailure(code=code) if code in _FULL:
-            return Unavailable("ledger.full", "the disk is full: make room, nothing was written")
+            return Unavailable("ledger.full", "The disk is full. Nothing was written. Free space.")
         case OperationFailure(code=code) if code in _REFUSED:
-            message = "the server refuses this user: check mongodb.url and the rights of its user"
+            message = "MongoDB refuses this user. Check mongodb.url and the rights of its user."
             return Unavailable("store.read-only", message)
         case OperationFailure(code=code) if code in _FAILING:
-            message = "the database server failed: look at its log and at its disk; then try again"
+            message = "The database server failed. Check its log and its disk, then try again."
             return Unavailable("store.failing", message)
         case ConfigurationError():
-            message = "mongodb.url cannot be used: it is mongodb://HOST:PORT or mongodb+srv://HOST"
+            message = "mongodb.url is invalid. Write mongodb://HOST:PORT or mongodb+srv://HOST."
             return InvalidInput("store.bad-url", message)
         case _:
-            message = "the database refused a command: run `canonry doctor`"
+            message = "The database refused a command. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
 def unreachable() -> Unavailable:
     """The error of whoever finds no server that takes writes."""
-    message = "the database server does not answer: check that it runs; then try again"
+    message = "The database server does not answer. Check that it runs, then try again."
     return Unavailable("store.unreachable", message)
 
 
@@ -212,7 +212,7 @@ class MongoDatabase:
             if stated is None:
                 await self._prepare()
             elif max(stated["schema"] - SCHEMA_VERSION, stated["encoding"] - ENCODING_VERSION) > 0:
-                message = "a later version of Canonry writes into this database; update this one"
+                message = "A newer version of Canonry has written to this database. Update Canonry."
                 raise BrokenInvariant("store.newer", message)
 
     async def _prepare(self) -> None:
@@ -273,7 +273,7 @@ class MongoDatabase:
         if call is not None:
             left = min(left, call.ends - asyncio.get_running_loop().time())
         if left <= 0:
-            raise Unavailable("store.deadline", "the call has no time left; ask for less of it")
+            raise Unavailable("store.deadline", "The call has no time left. Ask for less.")
         with self._work.counted(), translated(), pymongo.timeout(left):
             yield
 
@@ -511,7 +511,7 @@ class WriterGate:
         pause = _PAUSE
         while not await self.look():
             if _time() > ends:
-                raise Unavailable("ledger.busy", "somebody keeps all others out; try again")
+                raise Unavailable("ledger.busy", "Another process has locked the log. Try again.")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

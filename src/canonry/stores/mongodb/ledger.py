@@ -121,7 +121,7 @@ def _bytes(stored: object) -> bytes:
         case bytes():
             return stored
         case _:
-            raise BrokenInvariant("ledger.altered", "a commit holds what is no text")
+            raise BrokenInvariant("ledger.altered", "A stored commit contains a non-text value.")
 
 
 # Appending: what waits is judged, sealed and inserted together at the end of a log.
@@ -185,11 +185,11 @@ class GroupInserter:
                     self._gate.is_open(mine=mine), self._looked(writing)
                 )
                 if not is_open:
-                    raise GateClosed("ledger.busy", "somebody keeps all others out; try again")
+                    raise GateClosed("ledger.busy", "Another process locks the log. Try again.")
                 if await self._written(writing, *found):
                     return writing.outcomes
                 await asyncio.sleep(self._pause(attempt))
-        raise Unavailable("ledger.busy", "others write without a pause; try again")
+        raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
         """What an attempt rests on, asked together.
@@ -348,7 +348,7 @@ class MongoLedger(Ledger):
                             (outcomes,) = await self._appender.write([call], mine=True)
                             return outcomes
                 await self._gate.wait()
-        raise Unavailable("ledger.busy", "others write without a pause; try again")
+        raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     @override
     def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
@@ -399,7 +399,7 @@ class MongoLedger(Ledger):
                 end = tips[item.space]
                 fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
                 if fault is None and item.id in there:
-                    fault = "a commit of that id is in the log"
+                    fault = "a commit with this id is already in the log"
                 if fault is not None:
                     raise _unfit(fault)
                 there.add(item.id)
@@ -416,7 +416,7 @@ class MongoLedger(Ledger):
         except PyMongoError as error:
             if not is_taken(error):
                 raise
-            raise _unfit("somebody writes into the same log") from error
+            raise _unfit("another process writes into the same log") from error
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
@@ -433,4 +433,4 @@ class MongoLedger(Ledger):
 
 
 def _unfit(fault: str) -> Conflict:
-    return Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+    return Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")

@@ -100,7 +100,7 @@ class MongoDocuments(Projection):
                         behind, {"$set": {"position": cursor}}, upsert=True
                     )
         if cursor < folded[-1].position:
-            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+            raise Conflict("view.gap", "Commits are missing. Apply those after the cursor first.")
 
     async def _show(self, things: Iterable[Thing]) -> None:
         writes: defaultdict[str, list[UpdateOne]] = defaultdict(list)

@@ -47,7 +47,7 @@ _LATE: Final = (
 )
 _FULL: Final = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "TransactionLogError")
 _REFUSED: Final = ("WriteOnReadOnlyAccessDatabase", "ForbiddenDueToTransactionType", "Forbidden")
-_UNREACHABLE: Final = "the Neo4j server does not answer: check that it runs; then try again"
+_UNREACHABLE: Final = "The Neo4j server does not answer. Check that it runs, then try again."
 
 DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEncodeError, OSError)
 """Everything that the driver raises of its own accord."""
@@ -75,29 +75,29 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case TimeoutError():
             return late()
         case exceptions.AuthError():
-            message = "the Neo4j server refuses the name or password: correct them in the address"
+            message = "The Neo4j server refuses the user or password. Correct them in the address."
             return Unavailable("store.refused", message)
         case UnicodeEncodeError():
-            return InvalidInput("text.unreadable", "a text holds what is no character")
+            return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
         case exceptions.Neo4jError() if title in _LATE:
             return late()
         case exceptions.Neo4jError() if title in _FULL:
-            message = "the Neo4j server has no room left: give it memory and disk, then try again"
+            message = "The Neo4j server has no memory or disk left. Give it more, then try again."
             return Unavailable("view.full", message)
         case exceptions.Neo4jError() if title in _REFUSED:
-            message = "the graph cannot be written: check the rights of the user in the address"
+            message = "The graph cannot be written. Check the rights of the user in the address."
             return Unavailable("store.read-only", message)
         case exceptions.ConstraintError():
-            return Unavailable("view.busy", "others write the same without a pause; try again")
+            return Unavailable("view.busy", "Other calls keep writing first. Try again.")
         case exceptions.Neo4jError() if error.is_retryable():
-            return Unavailable("view.busy", "the Neo4j server is busy; try again")
+            return Unavailable("view.busy", "The Neo4j server is busy. Try again.")
         case exceptions.ClientError() if title in {"DatabaseNotFound", "DatabaseUnavailable"}:
-            return Unavailable("store.unreachable", "the Neo4j server has no such database by now")
+            return Unavailable("store.unreachable", "The Neo4j server lacks this database.")
         case exceptions.ClientError():
-            message = "the Neo4j server refused a statement: run `canonry doctor`"
+            message = "The Neo4j server refused a statement. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=title)
         case exceptions.DatabaseError():
-            message = "the Neo4j server failed: look at its log, restart it, then try again"
+            message = "The Neo4j server failed. Check its log, restart it, then try again."
             return Unavailable("store.failing", message, kind=title)
         case _:
             return Unavailable("store.unreachable", _UNREACHABLE)
@@ -105,12 +105,12 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
 
 def late() -> Unavailable:
     """The error of whoever asked for too much."""
-    return Unavailable("store.deadline", "the query took too long; ask for less of it")
+    return Unavailable("store.deadline", "The query took too long. Ask for less.")
 
 
 def newer() -> BrokenInvariant:
     """The error of a Canonry that is too old for its graph."""
-    message = "a later version of Canonry has written into this graph; update this one"
+    message = "A newer version of Canonry has written to this graph. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
@@ -239,7 +239,7 @@ class Neo4jDatabase:
         self.name: Final = name
         told = urlsplit(url)
         if told.hostname is None or not told.scheme.startswith(("bolt", "neo4j")):
-            message = "the address of a graph is like bolt://user:password@127.0.0.1:7687"
+            message = "The graph address is invalid. Write it as bolt://USER:PASSWORD@HOST:7687."
             raise BrokenInvariant("store.address", message)
         host = f"[{told.hostname}]" if ":" in told.hostname else told.hostname
         self._address: Final = f"{told.scheme}://{host}:{told.port or 7687}"
@@ -632,7 +632,7 @@ class Neo4jGraph(Projection):
             told |= {**place, "start": cursor, "position": position}
             if await self._database.rows(_APPLY, told, seconds=WRITING):
                 return
-        raise Unavailable("view.busy", "others write the same without a pause; try again")
+        raise Unavailable("view.busy", "Other calls keep writing first. Try again.")
 
     async def differing(
         self, things: Mapping[str, Thing], ids: Collection[str] | None = None

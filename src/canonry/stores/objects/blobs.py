@@ -36,7 +36,7 @@ class ObjectStore:
         """
         parts = urlsplit(url)
         if parts.scheme != "s3" or not parts.hostname or parts.query or parts.username:
-            message = "files.url is s3://BUCKET or s3://BUCKET/PREFIX"
+            message = "files.url is invalid. Write s3://BUCKET or s3://BUCKET/PREFIX."
             raise InvalidInput("settings.malformed", message, path="files.url")
         self.url: Final = url
         self.store: Final = S3Store(
@@ -135,7 +135,7 @@ def translated() -> Iterator[None]:
         raise
     except (BaseError, OSError) as error:
         message = (
-            "the object store does not answer, or refuses: check that it runs and has room, then "
-            "files.url, files.endpoint and the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            "The object store does not answer or refuses. Check that it runs and has room. Check "
+            "files.url, files.endpoint, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         )
         raise Unavailable("blobs.unreachable", message) from error

@@ -238,7 +238,7 @@ class QuickSerializer(JSONSerializer):
 
 def unavailable(cause: str) -> Unavailable:
     """The error of whoever asks or writes while the server does not do it."""
-    message = "keyword search did not answer; go on without it"
+    message = "Keyword search did not answer. Continue without it."
     return Unavailable("text.unavailable", message, cause=cause)
 
 

@@ -29,7 +29,7 @@ MOVED: Final = "space.moved"
 _FENCED: Final = "CY001"
 """What the trigger of `migrations/0002_shards.sql` raises."""
 
-_UNREACHABLE: Final = "the database server does not answer: check that it runs; then try again"
+_UNREACHABLE: Final = "The database server does not answer. Check that it runs, then try again."
 
 
 @contextmanager
@@ -47,43 +47,43 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case PoolClosed():
             return closed()
         case PoolTimeout() | TooManyRequests() | errors.TooManyConnections():
-            return Unavailable("store.busy", "every connection is in use; try again")
+            return Unavailable("store.busy", "All connections are in use. Try again.")
         case errors.QueryCanceled():
-            return Unavailable("store.deadline", "the query took too long; ask for less of it")
+            return Unavailable("store.deadline", "The query took too long. Ask for less.")
         case errors.DiskFull() | errors.OutOfMemory():
-            return Unavailable("ledger.full", "the disk is full: make room, nothing was written")
+            return Unavailable("ledger.full", "The disk is full. Nothing was written. Free space.")
         case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
-            message = "the database cannot be written: check the rights of the role in postgres.url"
+            message = "The role in postgres.url may not write to the database. Check its rights."
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
             return newer()
         case psycopg.Error() if error.sqlstate == _FENCED:
             return moved()
         case UnicodeEncodeError():
-            return InvalidInput("text.unreadable", "a text holds what is no character")
+            return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
         case psycopg.DataError() if "NUL" in str(error):
-            return InvalidInput("text.unreadable", "a text holds the character NUL: leave it out")
+            return InvalidInput("text.unreadable", "A text contains the character NUL. Remove it.")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return Unavailable("store.unreachable", _UNREACHABLE)
         case _ if isinstance(error, CONTENDED):
-            return Unavailable("ledger.busy", "others write the same without a pause; try again")
+            return Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
         case _:
-            message = "the database refused a statement: run `canonry doctor`"
+            message = "The database refused a statement. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
 def moved() -> Unavailable:
     """The error of whoever would write to a space where it does not live."""
     message = (
-        "the space is moving to another server, or has moved there: try again; name all servers in "
-        "records.shards"
+        "The space is on another server, or is being moved there. Try again, and name all servers "
+        "in records.shards."
     )
     return Unavailable(MOVED, message)
 
 
 def newer() -> BrokenInvariant:
     """The error of a Canonry that is too old for its store."""
-    message = "a later version of Canonry has written into this store; update this one"
+    message = "A newer version of Canonry has written to this store. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
@@ -260,7 +260,7 @@ class Database:
                 raise as_canonry(error) from error
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-        raise Unavailable("ledger.busy", "others write without a pause; try again")
+        raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     def _follow(self, db: PgConnection) -> None:
         """Let the server itself stop what runs when the call ends, should nobody be left to ask.

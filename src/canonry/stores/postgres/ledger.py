@@ -252,9 +252,9 @@ class Appender:
             end = ends[item.space]
             fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
             if fault is None and item.id in there:
-                fault = "a commit of that id is in the log"
+                fault = "a commit with this id is already in the log"
             if fault is not None:
-                raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
             there.add(item.id)
             end.follow(item)
             keys = TOUCHES_ANYTHING if touched is None else touched[n]

@@ -69,7 +69,7 @@ async def prepare(database: Database) -> None:
     """
     async with own_connection(database) as db:
         if db.info.server_version < _OLDEST:
-            raise BrokenInvariant("store.failed", "PostgreSQL 15 or newer is needed")
+            raise BrokenInvariant("store.failed", "Canonry needs PostgreSQL 15 or newer.")
         if not await _is_current(db, database):
             await _prepared(db, database)
 
@@ -158,10 +158,10 @@ class PostgresMending:
 
     async def check(self, touched: TouchedThere) -> Sequence[Finding]:
         """Faults in the rows beside the commits: the ends of logs, and the keys of commits."""
-        what = "the log ends elsewhere than it is said to"
+        what = "the stored head is not the last commit of the log"
         ends = await self._database.rows(_ENDS)
         found = [Finding(where=f"head of {space}", what=what) for (space,) in ends]
-        what, redacted = "it touches other keys than it is said to", set[str]()
+        what, redacted = "its stored keys are not the keys that it touches", set[str]()
         last: tuple[str, int] = ("", 0)
         while rows := await self._database.rows(_TOUCHED, (*last, _PAGE)):
             for space, page in groupby(rows, lambda row: row[0]):
@@ -300,10 +300,10 @@ class PostgresBlobs(Blobs):
     async def get(self, digest: str) -> bytes:
         rows = await self._database.rows(_GET, (self._owner, digest))
         if not rows:
-            raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
+            raise NotFound("blobs.unknown", "No bytes are stored under this digest.", digest=digest)
         data: bytes = rows[0][0]
         if sha256(data).hexdigest() != digest:
-            message = "stored bytes are not what was written: put a backup in place"
+            message = "Stored bytes were altered. Restore a backup."
             raise BrokenInvariant("blobs.altered", message, digest=digest)
         return data
 

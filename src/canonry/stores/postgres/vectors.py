@@ -110,7 +110,7 @@ class PostgresVectors(Vectors):
     async def apply(self, batch: VectorBatch) -> None:
         model, size = _key(batch.model), _BYTES * batch.model.dimensions
         if any(len(entry.vector) != size for entry in batch.entries):
-            message = "an embedder gave a vector of another size than its model says"
+            message = f"Vectors of this model must have {batch.model.dimensions} dimensions."
             raise BrokenInvariant("vectors.wrong-size", message)
 
         async def write(db: PgConnection) -> None:
@@ -118,7 +118,7 @@ class PostgresVectors(Vectors):
             rows = await fetched(db, _CURSOR, (model,))
             kept = rows[0][0] if rows else ""
             if batch.follows is not None and batch.follows != kept:
-                raise Unavailable("vectors.moved", "somebody else indexed meanwhile; look again")
+                raise Unavailable("vectors.moved", "Another process changed the index. Try again.")
             about = batch.model
             said = (
                 *(model, about.name, about.version, about.dimensions, about.digest),
@@ -281,7 +281,7 @@ async def _silent(work: Any) -> Any:
     except CanonryError as error:
         if error.code.startswith("vectors."):
             raise
-        message = "the index of meaning did not answer; go on with words"
+        message = "The vector index did not answer. Search by words instead."
         raise Unavailable("vectors.unavailable", message, cause=error.code) from error
 
 

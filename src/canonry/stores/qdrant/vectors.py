@@ -155,11 +155,11 @@ def translated() -> Iterator[None]:
 
 def moved() -> Unavailable:
     """The error of a batch that does not follow what is there."""
-    return Unavailable("vectors.moved", "somebody else indexed meanwhile; look again")
+    return Unavailable("vectors.moved", "Another process changed the index. Try again.")
 
 
 def _unavailable(error: Exception) -> Unavailable:
-    message = "the index of meaning did not answer; go on with words"
+    message = "The vector index did not answer. Search by words instead."
     return Unavailable("vectors.unavailable", message, cause=type(error).__name__)
 
 

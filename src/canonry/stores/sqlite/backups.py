@@ -57,7 +57,7 @@ def claim(target: Path) -> None:
     """
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(target.iterdir()):
-        message = "the folder is not empty: name a new one for the backup"
+        message = f"The folder {target} is not empty. Name a new folder for the backup."
         raise Conflict("backup.exists", message)
 
 
@@ -179,7 +179,7 @@ def _claim(parent: Path) -> tuple[Path, int]:
             if try_lock(lock) and (folder / LOCK).exists():
                 return folder, lock
             os.close(lock)
-    raise Unavailable("store.unreachable", "no file can be made in the data folder: check it")
+    raise Unavailable("store.unreachable", "Canonry cannot create files in the data folder.")
 
 
 # Erasure: payloads are dropped, and what the views then differ in is put right in the same step.

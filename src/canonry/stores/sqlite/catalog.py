@@ -1,4 +1,4 @@
-"""Catalogs in SQLite: the tables that show them, and the questions that these answer."""
+"""Catalogs in SQLite: their tables, and queries over them."""
 
 import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,18 +54,18 @@ from canonry.stores.sqlite.rows import (
 from canonry.stores.sqlite.state import SqliteView
 from canonry.values.ids import Space, SpaceId
 
-# Search in a catalog: exact substrings, all of them counted, the newest entities first.
+# Search in a catalog finds exact substrings and counts all matches, the newest entities first.
 #
-# SQLite's trigram index finds texts that few entities have. A text that many have, or one of fewer
-# than three characters, is sought by reading the texts of the project in the order of the reply:
-# some 50 ms for 10^5 of them, and the page is among the first.
+# SQLite's trigram index finds texts that occur in few entities. For a frequent text, or one of
+# fewer than three characters, the texts of the project are read in the order of the reply. That
+# takes about 50 ms for 10^5 texts, and the page is among the first.
 
 FEW: Final = 1_000
-"""So many texts of all projects at most are looked up one by one."""
+"""Up to this many texts, matches of all projects are looked up one by one."""
 
 _GRAM: Final = 3
 _CONFUSED: Final = frozenset("\ufffd\ufffe\uffff")
-"""Characters that the index takes for each other."""
+"""Characters that the index does not tell apart."""
 
 _TEXT: Final = "INSERT INTO catalog_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _NO_TEXT: Final = "DELETE FROM catalog_texts WHERE n = ?"
@@ -94,22 +94,22 @@ _PAGE: Final = (
 
 
 def put(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Make the entity of the thing `n` findable by its text."""
+    """Index the text of the entity with the row number `n`."""
     texts = _folded(item)
     db.execute(_TEXT, (pack(item.project), item.updated, pack(item.id), item.kind, n, *texts))
     db.execute(_GRAMS, (n, *texts))
 
 
 def take(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Make the entity of the thing `n` no longer findable."""
+    """Remove the text of the entity with the row number `n` from the index."""
     db.execute(_NO_GRAMS, (n, *_folded(item)))
     db.execute(_NO_TEXT, (n,))
 
 
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:
-    """The numbers of the things on the page, and how many match in all."""
+    """Return the row numbers of the items on the page, and the number of all matches."""
     text = fold(query.text)
-    if "\0" in text:  # no text holds one, and to a statement it is the end
+    if "\0" in text:  # no text contains NUL, which would end the statement's value
         return (), 0
     kinds = sorted(query.kinds or CONTENT_KINDS)
     among = (*kinds, *("",) * (len(CONTENT_KINDS) - len(kinds)))
@@ -120,13 +120,13 @@ def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int
         found = _numbers(db, _FOUND, {**values, "phrase": phrase})
         return found[: query.limit], len(found)
     page = _numbers(db, _PAGE, values)
-    if len(page) < query.limit:  # then every text was read for it
+    if len(page) < query.limit:  # then every text was read
         return page, len(page)
     return page, number(db, _COUNT, values)
 
 
 def _phrase(text: str) -> str | None:
-    """The query for the trigram index; None where the index cannot answer."""
+    """Return the query for the trigram index, or None if the index cannot answer."""
     if len(text) < _GRAM or not _CONFUSED.isdisjoint(text):
         return None
     return '"' + text.replace('"', '""') + '"'
@@ -141,13 +141,13 @@ def _numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[
     return [row[0] for row in rows]
 
 
-# The rows of a catalog: its projects, items and relations in the tables that answer questions.
+# Rows of a catalog: projects, items and relations in the tables that answer queries.
 #
-# They follow from the things alone. Items are written before relations, because the rows of a
-# relation hold the titles of its ends.
+# The rows derive from the items alone. Items are written before relations, because the rows of a
+# relation contain the titles of its ends.
 
 Changed: TypeAlias = tuple[int, Thing | None, Thing]
-"""The number of a thing, what it was, and what it is."""
+"""(row number, item before, item after)."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
@@ -180,7 +180,7 @@ _RELATIONS: Final = (
 
 
 def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
-    """Make the tables of the catalog show these things as they are now."""
+    """Update the tables of the catalog to these items."""
     gone: list[CatalogEdge] = []
     come: list[CatalogEdge] = []
     for n, was, thing in changed:
@@ -242,7 +242,7 @@ def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None)
 def _move(
     db: apsw.Connection, thing: Any, before: tuple[str, str], after: tuple[str, str] | None
 ) -> None:
-    """List an entity under its new title at each neighbour; `after` None: at none of them."""
+    """Move an entity to its new title in the lists of its neighbours; None removes it."""
     place, contract_id = before
     beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
     for rel_type, outward, other in beside:
@@ -266,7 +266,7 @@ def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
 
 
 def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
-    """Insert edges in the order of the table, so that those of one item are written together."""
+    """Insert edges in the order of the table, so that edges of one item are written together."""
     if not come:
         return
     nodes = _nodes(db, {pack(end) for edge in come for end in (edge.source, edge.target)})
@@ -286,14 +286,14 @@ def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
 
 
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
-    """The edges of an item that was gone and is back, as after a merger that was undone."""
+    """Return the edges of an item that exists again, such as after an undone merge."""
     rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
     relations = (thing_in(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
 
 
 def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
-    """(id, place) of those ids that are entities and exist."""
+    """Return (id, place) of each id that is an existing entity."""
     wanted, found = list(things), dict[Packed, tuple[Any, Any]]()
     for start in range(0, len(wanted), _TOGETHER):
         some = wanted[start : start + _TOGETHER]
@@ -302,10 +302,10 @@ def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, t
     return found
 
 
-# The graph around an entity of a catalog, found step by step in the order of the reply.
+# The graph around an entity of a catalog, searched breadth-first in the order of the reply.
 #
-# A table holds the neighbours of each entity in that order, so that a step reads little more than
-# it keeps, however many neighbours there are. Edges are looked up between the nodes that were kept.
+# A table lists the neighbours of each entity in that order. A step reads little more than it keeps,
+# however many neighbours there are. Edges are read only between the kept nodes.
 
 _NEIGHBOURS_PAGE: Final = 64
 _FIND_NODE: Final = "SELECT place, id FROM catalog_nodes WHERE thing = ?"
@@ -326,12 +326,12 @@ _FEW: Final = 128
 _PLACE_AND_ID: Final = itemgetter(0, 1)
 
 Node: TypeAlias = Packed
-"""The id of an entity's thing, packed."""
+"""The packed id of an entity."""
 
 
 @dataclass(slots=True)
 class _KeptNodes:
-    """The nodes so far, in order, with their depth; `looked_at` are those whose edges count."""
+    """Kept nodes in order, with their depth. Edges of the nodes in `looked_at` count."""
 
     types: Sequence[str]
     depths: dict[Node, int]
@@ -368,7 +368,7 @@ def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
 def _step(
     db: apsw.Connection, level: Sequence[Node], kept: _KeptNodes, depth: int, most: int
 ) -> list[Node]:
-    """The nodes one step further that have room; they are kept."""
+    """Keep the nodes one step further, as far as there is room, and return them."""
     kept.looked_at.update(level)
     if kept.more:
         return []
@@ -387,7 +387,7 @@ def _step(
 
 
 def _neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tuple[Any, ...]]:
-    """(place, id, thing, outward) of the neighbours by one type of relation, in order."""
+    """Yield (place, id, thing, outward) of the neighbours by one type of relation, in order."""
     page: list[Any] = db.execute(_FIRST, (node, rel_type, _NEIGHBOURS_PAGE)).fetchall()
     while page:
         yield from page
@@ -401,7 +401,7 @@ def _neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tupl
 def _edges(
     db: apsw.Connection, kept: _KeptNodes, query: GraphQuery
 ) -> tuple[Sequence[tuple[Packed, str, str]], bool]:
-    """The first edges between kept nodes of which one was looked at."""
+    """Return the first edges between kept nodes that have an end in `looked_at`."""
     told = {node: unpack(contract_id) for node, contract_id in kept.ids.items()}
     ordered = sorted(told, key=lambda node: told[node])
     seen = [node for node in ordered if node in kept.looked_at]
@@ -418,15 +418,15 @@ def _edges(
 
 
 def _between(db: apsw.Connection, source: Node, targets: Sequence[Node]) -> list[Any]:
-    """(target, type, relation) of the edges to any of `targets`.
+    """Return (target, type, relation) of the edges to any of `targets`.
 
-    Where few edges lead from the source all are read, else each target is looked up.
+    If the source has few edges, all are read; otherwise each target is looked up.
     """
     beside: list[Any] = db.execute(_OUTWARD, (source, _FEW + 1)).fetchall()
     if len(beside) <= _FEW:
         wanted = frozenset(targets)
         return [row for row in beside if row[0] in wanted]
-    room = 1 << (len(targets) - 1).bit_length()  # so that there are few statements to prepare
+    room = 1 << (len(targets) - 1).bit_length()  # so that few statements are prepared
     nobody = ("",) * (room - len(targets))
     return db.execute(_edges_sql(room), (*targets, *nobody, source)).fetchall()
 
@@ -440,7 +440,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 SECONDS: Final = 30.0
-"""So long a question may take before its statement is stopped."""
+"""Time limit of one query."""
 
 _NUMBERED: Final = "SELECT kind, body FROM things WHERE n = ?"
 _PROJECTS: Final = "SELECT id FROM catalog_projects ORDER BY place, id LIMIT ?"
@@ -463,7 +463,7 @@ _FROM: Final = (
 
 
 class SqliteCatalog(SqliteView, Catalog):
-    """Reads what the ledger folded in its own transactions."""
+    """Catalog queries over the tables that the ledger updates in its own transactions."""
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
@@ -514,7 +514,7 @@ class SqliteCatalog(SqliteView, Catalog):
         return await self._things(_FROM, values)
 
     async def _each(self, sql: str, asked: Mapping[K, tuple[Any, ...]]) -> Mapping[K, str]:
-        """The id that a statement gives for the values under each key, where it gives one."""
+        """Return the id that a statement selects for the values under each key, if any."""
         return await self._read(
             lambda db: {
                 key: unpack(row[0])

@@ -1,4 +1,4 @@
-"""Connections of SQLite: what they read and when, the order of writers, checkpoints, and faults."""
+"""SQLite connections: readers, checkpoints, the order of writers, file checks and errors."""
 
 import asyncio
 import math
@@ -19,23 +19,22 @@ import apsw
 from canonry.log.ports.world import closed
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 
-# The anchor: what is open is what lies at the store's path, and no shorter than it was.
+# The anchor checks that the open files are still the files at the store's path.
 #
-# A folder that is deleted or moved takes its open files along, and what is written into them then
-# is found by nobody. A file that is cut kills whoever has it in memory: SQLite shares the index of
-# the write-ahead log that way (`-shm`), and reads large stores so. Both are looked for where they
-# would do harm, by the cheapest question that the system answers: what stands at a path.
+# A deleted or moved folder takes its open files along, and later writes to them are lost. A file
+# that is cut short kills every process that has mapped it. SQLite maps the index of the write-ahead
+# log (`-shm`) and large databases. One `stat` of a path before each read or write finds both.
 
 _Id: TypeAlias = tuple[int, int]
 
-_stat: Final = os.stat  # that of a path object takes twice the time
+_stat: Final = os.stat  # `Path.stat` takes twice the time
 
 
 class Anchor:
-    """The files of one store as they were when they were opened."""
+    """Identities and sizes of the files of one store, recorded when they were opened."""
 
     def __init__(self, path: Path) -> None:
-        """Hold nothing yet; `hold` follows when the files are open."""
+        """Record nothing yet. Call `hold` when the files are open."""
         self._path: Final = str(path.absolute())
         self._log: Final = f"{self._path}-wal"
         self._index: Final = f"{self._path}-shm"
@@ -48,20 +47,20 @@ class Anchor:
         self.mended = 0
 
     def hold(self) -> None:
-        """Remember which files are open; no other process makes them anew meanwhile."""
+        """Record which files are open. No other process may recreate them meanwhile."""
         self._known = [_id_at(each) for each in (self._path, self._log, self._index)]
         self.look()
         self.is_shorter()
 
     def freeze(self) -> None:
-        """From now on nobody may write, because nobody would be noticed."""
+        """Record the state of a store that is read as immutable, so that `look` notices a write."""
         self._frozen = self._lies()
 
     def look(self) -> None:
-        """Look before anything is read.
+        """Check the files before a read.
 
         Raises:
-            Unavailable: `store.changed`, somebody writes into what is read as it lies.
+            Unavailable: `store.changed`, another process wrote to a store opened as immutable.
         """
         if self._frozen is None:
             self._see_index()
@@ -69,10 +68,10 @@ class Anchor:
             raise _changed()
 
     def is_shorter(self) -> bool:
-        """Whether the database is shorter than at the last such question, by a purge or by damage.
+        """Return whether a purge or damage has shortened the database since the last call.
 
-        Whoever has it in memory asks, and must let go of what is no more; nobody else does, so
-        that the answer reaches the right one.
+        Only the reader that maps the file calls this, because each call records the new size. It
+        must then drop its mapping.
         """
         if not self.mapped or self._frozen is not None:
             return False
@@ -83,7 +82,7 @@ class Anchor:
         return self._bytes < before
 
     def require_in_place(self) -> None:
-        """Look before anything is written: refuse where open files are not those at their paths.
+        """Check before a write that the open files are still the files at their paths.
 
         Raises:
             Unavailable: `store.moved`.
@@ -93,7 +92,7 @@ class Anchor:
             raise _moved()
 
     def require_file(self) -> None:
-        """The same by a shorter look, for what has just been written.
+        """Check after a write, with one `stat`, that the database is still at its path.
 
         Raises:
             Unavailable: `store.moved`.
@@ -110,11 +109,11 @@ class Anchor:
         return found.st_ino, found.st_size, found.st_mtime_ns, log
 
     def _see_index(self) -> os.stat_result | None:
-        """What the shared index is now; one that was cut gets its length again."""
-        # The length comes first: an index that grows, seen by another thread meanwhile, is not cut.
+        """Return the `stat` of the shared index, and restore its length if it was cut."""
+        # Read the length first: another thread may see the index grow meanwhile.
         known = self._index_bytes
         found = _look_at(self._index)
-        if found is None:  # none yet, or gone with its folder: whoever writes is told
+        if found is None:  # missing, or gone with its folder: a write reports it
             return None
         if found.st_size < known:
             self._mend_index(known)
@@ -123,17 +122,17 @@ class Anchor:
         return found
 
     def _mend_index(self, known: int) -> None:
-        """Give the shared index its length again, as zeros, which SQLite makes anew.
+        """Restore the length of the shared index with zeros. SQLite then rebuilds it.
 
-        Memory that is mapped past the end of a file is death to whoever touches it. What was read
-        meanwhile may miss commits: `mended` counts up, so that it is read again.
+        Access to memory that is mapped past the end of a file kills the process. Reads of that time
+        may have missed commits, so `mended` counts up and they are repeated.
         """
         with self._mending:
             now = _look_at(self._index)
-            if now is None or now.st_size >= known:  # gone, or mended by another thread meanwhile
+            if now is None or now.st_size >= known:  # gone, or restored by another thread
                 return
-            # By its name: closing a file of one's own would give up every lock on it. To nothing
-            # first: what is left of a cut index is believed, although the rest of it is gone.
+            # Truncate by name: closing a handle would release all locks of this process on the
+            # file. Truncate to zero first: SQLite would trust the remains of a cut index.
             try:
                 os.truncate(self._index, 0)
                 os.truncate(self._index, known)
@@ -158,23 +157,22 @@ def _id_at(path: str) -> _Id | None:
 
 
 def _changed() -> Unavailable:
-    message = "the store was opened as it lay, and somebody writes into it: open it again"
+    message = "The store was opened read-only, and another process writes to it. Open it again."
     return Unavailable("store.changed", message)
 
 
 def _moved() -> Unavailable:
     message = (
-        "the store is no longer where it was opened: its folder was deleted, moved or replaced, "
-        "so nothing more is written; stop this server, put the folder back, or start it on the "
-        "folder's new place"
+        "The folder of the store was deleted, moved or replaced. Nothing more is written. Stop "
+        "this server. Put the folder back, or start the server with the folder's new path."
     )
     return Unavailable("store.moved", message)
 
 
 RAISED: Final = (apsw.Error, UnicodeDecodeError)
-"""What the driver raises: a text whose bits flipped cannot even be decoded."""
+"""Exceptions of the driver. A text with flipped bits cannot even be decoded."""
 
-_CORRUPT = "the store is damaged: stop every server on it and run `canonry doctor`"
+_CORRUPT = "The store is damaged. Stop every server that uses it and run `canonry doctor`."
 
 
 @contextmanager
@@ -188,32 +186,32 @@ def translated() -> Iterator[None]:
 
 @contextmanager
 def transaction(db: Any, begin: str = "BEGIN") -> Iterator[None]:
-    """All that the block writes, or nothing: an error takes it back."""
+    """Run the block in one transaction, and roll it back on an error."""
     db.execute(begin)
     try:
         yield
     except BaseException:
-        if db.in_transaction:  # a full disk ends it by itself
+        if db.in_transaction:  # SQLite rolls back by itself when the disk is full
             db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
-    """The error that tells a caller what `error` means."""
+    """Return Canonry's error for an error of the driver."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
-            return Unavailable("store.busy", "another process holds the store; try again")
+            return Unavailable("store.busy", "Another process has locked the store. Try again.")
         case apsw.InterruptError():
-            return Unavailable("store.deadline", "the query took too long; ask for less of it")
+            return Unavailable("store.deadline", "The query took too long. Ask for less.")
         case apsw.FullError():
-            return Unavailable("ledger.full", "the disk is full: make room, nothing was written")
+            return Unavailable("ledger.full", "The disk is full. Nothing was written. Free space.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return Unavailable("store.read-only", "the store cannot be written: check its folder")
+            return Unavailable("store.read-only", "The store cannot be written. Check its folder.")
         case apsw.CantOpenError():
-            return Unavailable("store.unreachable", "the store cannot be opened: check its folder")
+            return Unavailable("store.unreachable", "The store cannot be opened. Check its folder.")
         case apsw.IOError():
-            return Unavailable("store.io", "the disk failed: run `canonry doctor`")
+            return Unavailable("store.io", "The disk failed. Run `canonry doctor`.")
         case apsw.NotADBError():
             return not_canonry()
         case apsw.CorruptError() | UnicodeDecodeError():
@@ -221,31 +219,31 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return closed()
         case apsw.NoMemError() | apsw.TooBigError():
-            return Unavailable("store.too-big", "this does not fit into a row or into memory")
+            return Unavailable("store.too-big", "The data is too large for a row or for memory.")
         case _:
-            message = "the store refused a statement: run `canonry doctor`"
+            message = "The store refused a statement. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
 def not_canonry() -> CanonryError:
-    """The error for a file that somebody else wrote."""
-    return BrokenInvariant("store.not-canonry", "this is no Canonry store: name another folder")
+    """Return the error for a file that Canonry did not write."""
+    return BrokenInvariant("store.not-canonry", "This is not a Canonry store. Name another folder.")
 
 
 def newer() -> CanonryError:
-    """The error of a Canonry that is too old for its store."""
-    message = "a later version of Canonry has written into this store; update this one"
+    """Return the error for a store that a newer version of Canonry has written."""
+    message = "A newer version of Canonry has written to this store. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
 CACHE_KB: Final = 65_536
 _WRITERS_CACHE_KB: Final = 16_384
-"""Less for who writes: what it holds is dropped whenever the log begins anew, and is not read."""
+"""Smaller for the writer: its cache is dropped whenever the log restarts, and is not read."""
 
 _STATEMENTS: Final = 256
 _BUSY_MS: Final = 10_000
 MAPPED_BYTES: Final = 2**36
-"""Addresses, not memory: the system keeps as much of the file as it has room for."""
+"""Address space, not memory: the system keeps as much of the file in memory as it has room for."""
 
 
 class Durability(StrEnum):
@@ -256,10 +254,10 @@ class Durability(StrEnum):
 
 
 class OpenMode(StrEnum):
-    """How a store is opened, as the rest of a SQLite address.
+    """Ways to open a store, as the query part of a SQLite URI.
 
-    `APART` shares the index of the write-ahead log without writing into it, or reads the log into
-    memory; `FROZEN` takes the file as it lies, so that nobody may write meanwhile.
+    `APART` reads the index of the write-ahead log without writing to it, or builds one in memory.
+    `FROZEN` treats the file as immutable: no process may write to it meanwhile.
     """
 
     SERVED = ""
@@ -269,7 +267,7 @@ class OpenMode(StrEnum):
 
 
 def address(path: Path, way: OpenMode) -> str:
-    """The store at `path` as a statement or a connection names it."""
+    """Return the SQLite URI of the store at `path`."""
     return f"{path.absolute().as_uri()}{way}"
 
 
@@ -283,11 +281,11 @@ def connect(
     mapped: bool = False,
     way: OpenMode = OpenMode.SERVED,
 ) -> apsw.Connection:
-    """A connection to the store at `path`, which exists unless the connection writes.
+    """Open a connection to the store at `path`. Only a writing connection creates the file.
 
-    One that is `mapped` reads from the system's own memory of the file: scattered lookups in a
-    store larger than the cache cost a third less than with a system call for each page. One that
-    is not `SERVED` cannot even empty the write-ahead log when it is closed.
+    A `mapped` connection reads through mapped memory: scattered lookups in a store larger than the
+    cache cost a third less than with one system call per page. A connection that is not `SERVED`
+    does not even empty the write-ahead log when it closes.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
     if way is not OpenMode.SERVED:
@@ -314,20 +312,20 @@ def connect(
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that others cannot read, where there is none, whatever the mask says.
+    """Create an empty file that only its owner can read, whatever the umask is.
 
-    SQLite gives its log and its shared index the mode of the database. A file that is there is
-    not opened: to close it again would give up every lock that this process has on it.
+    SQLite gives its log and its shared index the mode of the database. An existing file is not
+    opened, because closing it would release every lock that this process has on it.
     """
-    with suppress(OSError):  # what cannot be made is told by whoever opens it
+    with suppress(OSError):  # opening the file later reports the fault
         path.touch(0o600, exist_ok=False)
 
 
-# Readers: a short query runs where it is asked, a long one in a thread of its own.
+# Readers run a short query on the event loop and a long one in a thread.
 #
-# A hop to a thread and back costs as much as five lookups. So every query starts on the event loop
-# with a budget of two milliseconds; one that needs more is stopped and starts again in a thread,
-# where it has until the deadline.
+# A hop to a thread and back costs as much as five lookups. Every query therefore starts on the
+# event loop with a budget of two milliseconds. A query that needs more is stopped and restarted in
+# a thread, where it may run until the deadline.
 
 T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]
@@ -335,25 +333,25 @@ Query = Callable[[apsw.Connection], T]
 INLINE_SECONDS: Final = 0.002
 _STEPS: Final = 2000
 _STEPS_APART: Final = 40_000
-"""A statement in a thread is watched more rarely: for each look it waits for all other threads."""
+"""Interval of progress checks in a thread. Checks are rare, because each waits for the GIL."""
 
 _MOMENT: Final = 0.001
-"""A look at the files may cost as much as the lookup it protects: those of one moment share it."""
+"""Checks within this time share one `stat`, which may cost as much as the lookup it protects."""
 
 _PATIENCE_MS: Final = 5000
 _THREADS: Final = 4
 
 
 class _Asker:
-    """Whoever waits for a query in a thread, until they are gone."""
+    """A caller that waits for a query in a thread, until it gives up."""
 
     gone = False
 
 
 class _Watch:
-    """Stops the statement that runs past its time, or that nobody waits for any more.
+    """A progress handler that stops a statement after its time, or when no caller waits for it.
 
-    SQLite asks it now and then. Without an end of its time nothing stops a statement.
+    Without a time limit nothing stops a statement.
     """
 
     def __init__(self) -> None:
@@ -365,7 +363,7 @@ class _Watch:
 
 
 class Readers:
-    """The connections that only read; none keeps a transaction open past a query."""
+    """Read-only connections. None keeps a transaction open after a query."""
 
     def __init__(
         self,
@@ -377,10 +375,10 @@ class Readers:
         way: OpenMode = OpenMode.SERVED,
         mapped_from: int = CACHE_KB * 1024,
     ) -> None:
-        """Open the connection of the event loop; those of the threads follow as needed.
+        """Open the connection of the event loop. Threads open theirs when needed.
 
-        A file of more than `mapped_from` bytes is mapped; what the cache holds as a whole gains
-        nothing by it.
+        A file of more than `mapped_from` bytes is mapped. A smaller one fits into the cache and
+        would gain nothing.
         """
         self._path = path
         self._anchor = anchor
@@ -400,9 +398,9 @@ class Readers:
     async def short(
         self, query: Query[T], *, together: bool = False, seconds: float | None = None
     ) -> T:
-        """Run a query that an index bounds; its statements see one state if they run `together`.
+        """Run a query that an index bounds. With `together`, all its statements see one state.
 
-        It has `seconds` where it turns out to be long, by default those of this reader.
+        A query that turns out to be long may take `seconds`; the default is this reader's deadline.
         """
         if self._closed:
             raise closed()
@@ -428,7 +426,7 @@ class Readers:
     async def long(
         self, query: Query[T], *, together: bool = False, seconds: float | None = None
     ) -> T:
-        """Run a query in a thread, until `seconds` or the deadline are over."""
+        """Run a query in a thread, for at most `seconds` or until the deadline."""
         if self._closed:
             raise closed()
         allowed = self._deadline if seconds is None else seconds
@@ -445,7 +443,7 @@ class Readers:
                 finally:
                     self._idle.put((db, watch))
                 if self._anchor.mended != mended:
-                    raise apsw.BusyError  # whoever asks again reads what is there
+                    raise apsw.BusyError  # a retry reads the current state
                 return found
 
         try:
@@ -455,19 +453,19 @@ class Readers:
             raise
 
     async def whole(self, query: Query[T], *, together: bool = True) -> T:
-        """Run a query over everything in a thread, however long it takes.
+        """Run a query over all data in a thread, without a time limit.
 
-        Statements that need not agree do not run `together`: each then sees a moment of its own,
-        and the write-ahead log can be emptied between them.
+        Without `together`, each statement sees its own state, and the write-ahead log can be
+        emptied between statements.
         """
         return await self.long(query, together=together, seconds=math.inf)
 
     def _look(self, now: float) -> None:
-        """Look at the files before the event loop's connection reads them."""
+        """Check the files before the event loop's connection reads them."""
         self._looked = now
         self._anchor.look()
         if self._anchor.is_shorter():
-            # What is mapped past the end of a file is death to touch: map what is left of it.
+            # Access past the end of a mapped file kills the process: map only what is left.
             self._inline.execute("PRAGMA mmap_size = 0")
             self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
@@ -499,31 +497,31 @@ class Readers:
 def _ask(db: apsw.Connection, watch: _Watch, query: Query[T], *, together: bool) -> T:
     if not together:
         return query(db)
-    until, watch.until = watch.until, math.inf  # nor its beginning, which may be stopped once done
+    until, watch.until = watch.until, math.inf  # nor BEGIN, which may be stopped when it is done
     db.execute("BEGIN")
     watch.until = until
     try:
         return query(db)
     finally:
-        watch.until = math.inf  # nothing may stop the end of a transaction
+        watch.until = math.inf  # nothing may stop COMMIT
         db.execute("COMMIT")
 
 
 PATIENCE_MS: Final = 1000
 
 PAGES_BEFORE: Final = 4000
-"""After so many more pages the write-ahead log is moved again.
+"""Pages written since the last checkpoint after which the next one starts.
 
-Where writing never pauses the log goes on growing, although all of it has been moved; so what
-counts is what came since the last time, else every commit would ask for a checkpoint.
+The log keeps growing while writes never pause, although all of it was copied. Only the pages since
+the last checkpoint count; otherwise every commit would start one.
 """
 
 PAGES_TOO_MANY: Final = 50_000
-"""From here on writers wait until the write-ahead log has been emptied."""
+"""Above this length, writers wait until the write-ahead log is empty."""
 
 
 PAGES_KEPT: Final = 16_000
-"""A longer log is emptied as soon as nobody reads from it: 64 MB, which one burst may take."""
+"""A longer log is emptied as soon as no reader needs it: 64 MB, the size of one burst."""
 
 _LOOKS_EVERY: Final = 1.0
 _ATTEMPTS: Final = 20
@@ -531,10 +529,10 @@ _PAUSE: Final = 0.05
 
 
 class Checkpoints:
-    """Watches the connection that writes, and moves pages by one of its own."""
+    """Decides after commits when to checkpoint, and checkpoints through its own connection."""
 
     def __init__(self, writer: apsw.Connection, own: apsw.Connection, anchor: Anchor) -> None:
-        """`own` is used by nobody else; it may wait for others."""
+        """Use `own` for checkpoints only; it may wait for other processes."""
         self._anchor = anchor
         self._own = own
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-checkpoint")
@@ -544,13 +542,13 @@ class Checkpoints:
         self._rest_is_due = False
         self._ended = False
         self.short = Event()
-        """Set unless the log is long and somebody still reads from it."""
+        """Set unless the log is long and a reader still needs it."""
         self.short.set()
         self._using = Lock()
         writer.set_wal_hook(self._committed)
 
     def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
-        if pages < self._pages:  # the log began anew
+        if pages < self._pages:  # the log restarted
             self._moved, self._rest_is_due = 0, False
         self._pages = pages
         if pages > PAGES_KEPT and self.short.is_set():
@@ -567,10 +565,10 @@ class Checkpoints:
         return apsw.SQLITE_OK
 
     def _move(self, pages: int) -> None:
-        """Move what there is, beside the writer.
+        """Copy the log into the database while the writer continues.
 
-        What is written meanwhile is little. It is moved right after the next commit, when nobody
-        writes: only a log that has been moved as a whole begins anew, and a long one is slow.
+        Pages written meanwhile are few and are copied right after the next commit, when no write
+        runs. SQLite restarts a log only when all of it was copied, and a long log is slow.
         """
         much = pages > PAGES_TOO_MANY
         passive, restart = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART
@@ -578,10 +576,10 @@ class Checkpoints:
         self._rest_is_due, self._busy = True, False
 
     def _shorten(self) -> None:
-        """Give the room of a long log back as soon as whoever still reads from it has gone.
+        """Truncate a long log as soon as no reader needs it.
 
-        Nobody who writes waits for it. What this process reads for long has a deadline; another
-        one may read for as long as it likes, and is looked after now and then.
+        Writers do not wait for this. Reads of this process have a deadline. Another process may
+        read without limit, so this retries at intervals.
         """
         if self._ended or self._attempt():
             self.short.set()
@@ -595,25 +593,25 @@ class Checkpoints:
             self._thread.submit(self._shorten)
 
     def _attempt(self) -> bool:
-        """Whether the log is empty now, or cannot be emptied at all."""
+        """Return whether the log is empty now, or cannot be emptied at all."""
         with self._using:
             self._anchor.look()
             self._own.set_busy_timeout(0)
             try:
-                # The long part goes first, because only the other one keeps writers out.
+                # The long step comes first, because only the second step blocks writers.
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:
                 return False
-            except apsw.Error:  # whoever writes next is told of a disk that is full or broken
+            except apsw.Error:  # the next write reports a full or broken disk
                 return True
             finally:
                 self._own.set_busy_timeout(PATIENCE_MS)
         return True
 
     def _checkpoint(self, mode: int) -> None:
-        # One that fails loses nothing: a later commit asks for another, and a disk that is full or
-        # broken is reported to whoever writes.
+        # A failed checkpoint loses nothing: a later commit starts another, and the next write
+        # reports a full or broken disk.
         if not self._using.acquire(blocking=False):
             return
         try:
@@ -624,7 +622,7 @@ class Checkpoints:
             self._using.release()
 
     def empty(self) -> bool:
-        """Move everything and empty the write-ahead log; False if others kept reading from it."""
+        """Copy everything and empty the write-ahead log; return False if readers kept it."""
         return self._thread.submit(self._empty).result()
 
     def _empty(self) -> bool:
@@ -632,26 +630,26 @@ class Checkpoints:
         for _ in range(_ATTEMPTS):
             try:
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:  # told at once where another process checkpoints
+            except apsw.BusyError:  # raised at once while another process checkpoints
                 time.sleep(_PAUSE)
-            except apsw.Error:  # a disk that is full or broken: the log keeps what it holds
+            except apsw.Error:  # a full or broken disk: the log keeps its content
                 return False
             else:
                 return True
         return False
 
     async def close(self) -> None:
-        """Wait for the one that runs."""
+        """Wait for a running checkpoint."""
         self._ended = True
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._thread.shutdown)
 
 
-# The turnstile: processes that write take turns, in two steps, so that nobody is passed for ever.
+# The turnstile makes writing processes take turns, so that none is passed over for ever.
 #
-# Whoever wants to write first waits at `next.lock`, holds it while waiting for `turn.lock`, and
-# lets it go once inside. A process that has just left therefore queues behind one that already
-# waits. The operating system opens the locks of a process that dies.
+# A process waits for `next.lock`, holds it while it waits for `turn.lock`, and releases it once
+# inside. A process that has just left therefore queues behind one that already waits. The operating
+# system releases the locks of a process that dies.
 
 _FIRST_PAUSE: Final = 0.0001
 _LONGEST_PAUSE: Final = 0.002
@@ -660,7 +658,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def try_lock(file: int) -> bool:
-        """Lock an open file, if nobody holds it."""
+        """Lock an open file if no process has locked it; return whether it did."""
         os.lseek(file, 0, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -669,7 +667,7 @@ if sys.platform == "win32":
         return True
 
     def unlock(file: int) -> None:
-        """Give a locked file back."""
+        """Release the lock of a file."""
         os.lseek(file, 0, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
@@ -677,7 +675,7 @@ else:
     import fcntl
 
     def try_lock(file: int) -> bool:
-        """Lock an open file, if nobody holds it."""
+        """Lock an open file if no process has locked it; return whether it did."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -685,19 +683,19 @@ else:
         return True
 
     def unlock(file: int) -> None:
-        """Give a locked file back."""
+        """Release the lock of a file."""
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
 class Turnstile:
-    """One at a time, in all processes on a folder; used by one thread at a time."""
+    """A lock between all processes on a folder. Only one thread may use it at a time."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the lock files where there are none."""
+        """Create the lock files if they are missing."""
         self._files = [_file(folder / "next.lock"), _file(folder / "turn.lock")]
 
     def try_enter(self) -> bool:
-        """Enter if nobody is inside or waits."""
+        """Enter if no process is inside or waits; return whether it entered."""
         waiting, turn = self._files
         if not try_lock(waiting):
             return False
@@ -706,10 +704,10 @@ class Turnstile:
         return entered
 
     def enter(self, seconds: float) -> None:
-        """Wait for the turn.
+        """Wait for the lock.
 
         Raises:
-            Unavailable: `ledger.busy`, it did not come in time.
+            Unavailable: `ledger.busy`, the lock was not free within `seconds`.
         """
         waiting, turn = self._files
         deadline = time.monotonic() + seconds
@@ -720,11 +718,11 @@ class Turnstile:
             unlock(waiting)
 
     def leave(self) -> None:
-        """Let the next one in."""
+        """Release the lock for the next process."""
         unlock(self._files[1])
 
     def close(self) -> None:
-        """Close the lock files, and so leave."""
+        """Close the lock files, which also releases the lock."""
         for file in self._files:
             os.close(file)
         self._files = []
@@ -738,6 +736,6 @@ def _wait(file: int, deadline: float) -> None:
     pause = _FIRST_PAUSE
     while not try_lock(file):
         if time.monotonic() > deadline:
-            raise Unavailable("ledger.busy", "others write without a pause; try again")
+            raise Unavailable("ledger.busy", "Other processes keep writing first. Try again.")
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""The log in SQLite: appends go through the pump, reads through the readers."""
+"""The event log in SQLite: appends go through the pump, reads through the readers."""
 
 import asyncio
 import os
@@ -29,15 +29,15 @@ from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
 Payloads = Sequence[bytes]
-"""The entries of a draft as they are stored."""
+"""The stored entries of a draft."""
 
 BlobDigests = Mapping[int, str]
-"""The digests of those parts of a commit that are kept as blobs."""
+"""Digests of the parts of a commit that are stored as blobs, by entry number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pen:
-    """Writes through the one connection that may."""
+    """Writes commits through the writing connection."""
 
     db: apsw.Connection
     sealer: Sealer
@@ -45,7 +45,7 @@ class Pen:
     def append(
         self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[BlobDigests]
     ) -> Sequence[Outcome]:
-        """Append drafts as `Ledger.append` says; `payloads` and `blobs` for each draft."""
+        """Append drafts as `Ledger.append` specifies, each with its `payloads` and `blobs`."""
         spaces = {item.draft.space for item in batch}
         tips = {space: records.tip_of(self.db, space) for space in spaces}
         start = {space: tip.position for space, tip in tips.items()}
@@ -69,16 +69,16 @@ class Pen:
         return outcomes
 
     def restore(self, sealed: Sequence[Sealed], blobs: Sequence[BlobDigests]) -> None:
-        """Append sealed commits as `Ledger.restore` says."""
+        """Append sealed commits as `Ledger.restore` specifies."""
         folder = Folder(self.db, ())
         for item, kept in zip(sealed, blobs, strict=True):
             tip = records.tip_of(self.db, item.space)
             position = Position(tip.position + 1)
             fault = fault_in(item, position=position, previous=tip.hash)
             if fault is None and records.known(self.db, item.id) is not None:
-                fault = "a commit of that id is in the log"
+                fault = "a commit with this id is already in the log"
             if fault is not None:
-                raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
             records.insert(self.db, item, folder.fold(unseal(item)), kept)
         folder.show()
 
@@ -98,21 +98,21 @@ class Pen:
         return Tip(position=sealed.position, recorded_at=sealed.recorded_at, hash=sealed.hash)
 
 
-# The pump: all writes that wait become one transaction, answered together after its commit.
+# The pump writes all waiting calls in one transaction and answers them after its commit.
 #
-# The statements run on the event loop, because they need the interpreter anyway; only the commit,
-# which waits for the disk, runs in a thread. Whoever writes meanwhile is in the next group. Nobody
-# waits for a group to fill: a lone write is committed at once.
+# The statements run on the event loop, because they need the interpreter anyway. Only the commit,
+# which waits for the disk, runs in a thread. Calls that arrive meanwhile join the next group. The
+# pump never waits for a group to fill: it commits a lone write at once.
 
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 10.0
 WEIGHT_INLINE: Final = 64
-"""Groups of more entries than this are written in the thread, so that the loop stays free."""
+"""Larger groups, counted in entries, are written in the thread, so that the loop stays free."""
 
 WEIGHT_MAX: Final = 2000
 _WEIGHT_BETWEEN: Final = 32
-"""After so many entries the chore is asked whether it is due."""
+"""Entries between two checks of whether the chore is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,14 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chore:
-    """Work for between the groups: done in a transaction of its own once it is due."""
+    """Background work between the groups, in its own transaction when it is due."""
 
     is_due: Callable[[], bool]
     work: Callable[[], Any]
 
 
 class Pump:
-    """The one writer of this process; its connection is used by one thread at a time."""
+    """The single writer of this process. Only one thread uses its connection at a time."""
 
     def __init__(
         self,
@@ -143,9 +143,9 @@ class Pump:
         guard: Callable[[], None],
         chore: Chore,
     ) -> None:
-        """Write through `db`; `syncs`: a commit waits for the disk.
+        """Write through `db`. With `syncs`, a commit waits for the disk.
 
-        `guard` runs first in every transaction, and refuses it by raising.
+        `guard` runs first in every transaction and may refuse it by raising.
         """
         self._db = db
         self._turnstile = turnstile
@@ -164,9 +164,10 @@ class Pump:
         self._closed = False
 
     async def submit(self, work: Callable[[], T], weight: int) -> T:
-        """Run `work` in a transaction; its result once that is committed.
+        """Run `work` in a transaction and return its result after the commit.
 
-        Whoever is cancelled before the commit begins has written nothing.
+        A call that is cancelled before the commit begins has written nothing.
+
 
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
@@ -199,8 +200,8 @@ class Pump:
     async def _write_at_once(self, job: _Job) -> None:
         """Write alone, within the call that asks for it.
 
-        Where no commit waits for the disk a group gains nothing, and a call that never leaves the
-        event loop's hands is answered in half the time.
+        If no commit waits for the disk, grouping gains nothing, and a call that never yields to the
+        event loop is answered in half the time.
         """
         async with self._turn:
             self._written += job.weight
@@ -210,7 +211,7 @@ class Pump:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Nobody else writes, in any process, until the block ends."""
+        """Block all other writes, in every process, until the block ends."""
         if self._closed:
             raise closed()
         async with self._turn:
@@ -231,7 +232,7 @@ class Pump:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread of this writer; only for the holder of `exclusive`.
 
-        Whoever is cancelled meanwhile goes on only when the thread is done with the connection.
+        A cancelled caller continues only when the thread no longer uses the connection.
         """
         running = asyncio.get_running_loop().run_in_executor(self._thread, work)
         try:
@@ -241,7 +242,7 @@ class Pump:
             raise
 
     async def _enter(self) -> None:
-        """Pass the turnstile; without a thread where nobody is there."""
+        """Pass the turnstile, without a thread if no other process is there."""
         if self._turnstile.try_enter():
             return
         try:
@@ -252,7 +253,7 @@ class Pump:
             raise
 
     async def close(self) -> bool:
-        """Finish what waits, then refuse everything; False if that was asked for before."""
+        """Finish the waiting writes, then refuse all others; return False if already closed."""
         if self._closed:
             return False
         self._closed = True
@@ -268,17 +269,17 @@ class Pump:
                 if self._queue:
                     await self._transact(self._group(), entered=False)
                 await self._tidy()
-            # Those just answered run now; what they write next is in the next group.
+            # Callers that were just answered run now. Their next writes join the next group.
             await asyncio.sleep(0)
 
     async def _tidy(self) -> None:
-        """Do the chore if it is due; what fails is due again later."""
+        """Run the chore if it is due. A failed chore stays due."""
         if self._written < _WEIGHT_BETWEEN:
             return
         self._written = 0
         try:
             due = self._chore.is_due()
-        except apsw.Error:  # whoever writes next is told what is wrong with the store
+        except apsw.Error:  # the next write reports the fault of the store
             return
         if due:
             answer = asyncio.get_running_loop().create_future()
@@ -295,7 +296,7 @@ class Pump:
         return group
 
     async def _transact(self, group: Sequence[_Job], *, entered: bool) -> None:
-        """Write `group` and answer each; an error of the transaction is the answer to all."""
+        """Write `group` and answer each call; an error of the transaction is the answer to all."""
         mine = False
         try:
             if not entered:
@@ -311,7 +312,7 @@ class Pump:
                 await self.in_thread(lambda: self._db.execute("COMMIT"))
             else:
                 answers = self._written_out(group)
-            self._anchor.require_file()  # what is in no folder any more is kept by nobody
+            self._anchor.require_file()  # a file outside its folder would be lost
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
             _refuse(group, _told(error))
@@ -362,24 +363,25 @@ class Pump:
 
     def _give_up(self) -> None:
         if self._db.in_transaction:
-            # Where even this fails, the next BEGIN tells; those who wait must be answered now.
+            # If even this fails, the next BEGIN reports it. The waiting callers must be answered
+            # now.
             with suppress(apsw.Error):
                 self._db.execute("ROLLBACK")
 
 
 def _done(job: _Job) -> Any:
-    """What the work gives; an error, which takes it back, where nobody waits for it any more."""
+    """Return the result of the work; raise, to roll it back, if no caller waits any more."""
     if not job.answer.done():
         said = job.work()
         if not job.answer.done():
             return said
-    raise Unavailable("ledger.abandoned", "whoever asked for this has gone; nothing was written")
+    raise Unavailable("ledger.abandoned", "The caller has gone. Nothing was written.")
 
 
 def _told(error: Exception) -> Exception:
     match error:
         case apsw.BusyError():
-            return Unavailable("ledger.busy", "another process holds the store; try again")
+            return Unavailable("ledger.busy", "Another process has locked the store. Try again.")
         case apsw.Error():
             return as_canonry(error)
         case _:
@@ -387,7 +389,7 @@ def _told(error: Exception) -> Exception:
 
 
 def _answer(job: _Job, answer: Any) -> None:
-    if job.answer.done():  # whoever asked has gone
+    if job.answer.done():  # the caller has gone
         return
     if isinstance(answer, Exception):
         job.answer.set_exception(answer)
@@ -401,10 +403,10 @@ def _refuse(group: Sequence[_Job], error: Exception) -> None:
 
 
 _TOGETHER: Final = 250
-"""So many entries are encoded before others have a turn."""
+"""Entries that are encoded before other tasks run."""
 
 _PER_WEIGHT: Final = 4_000
-"""So many bytes weigh as much as an entry: a long text is folded and indexed as well."""
+"""Bytes that weigh as much as one entry, because a long text is folded and indexed too."""
 
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
@@ -415,12 +417,12 @@ _TOUCHED_BY: Final = (
 
 
 class SqliteLedger(Ledger):
-    """One log a space in one table, in the order in which the store took the commits."""
+    """The logs of all spaces in one table, in the order in which the store took the commits."""
 
     def __init__(self, readers: Readers, writing: tuple[Pump, Pen] | None, blobs: Blobs) -> None:
-        """Share the connections with the views; large payloads go to `blobs`.
+        """Share the connections with the views. Large payloads go to `blobs`.
 
-        Without `writing` the log can only be read.
+        Without `writing` the log is read-only.
         """
         self._readers = readers
         self._writing = writing
@@ -481,7 +483,7 @@ class SqliteLedger(Ledger):
     async def touched_by(
         self, space: SpaceId, after: Position, limit: int
     ) -> Mapping[Position, frozenset[int]]:
-        """The `key_hash`es that each of up to `limit` commits of `space` past `after` touches."""
+        """Return the touched `key_hash`es of up to `limit` commits of `space` past `after`."""
         rows = await self._readers.consistent(
             lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit)))
         )
@@ -494,7 +496,7 @@ class SqliteLedger(Ledger):
 
     def _writer(self) -> tuple[Pump, Pen]:
         if self._writing is None:
-            message = "this store is open for reading only; serve it with a toolset that writes"
+            message = "This store is open for reading only. Serve it with a toolset that writes."
             raise NotSupported("store.reading-only", message)
         return self._writing
 
@@ -512,7 +514,7 @@ class SqliteLedger(Ledger):
         return Touched(cursor=now, keys=frozenset(keys))
 
     async def _keep(self, payloads: Sequence[bytes]) -> Mapping[int, str]:
-        """Store the payloads that are too long for a row; their digests by entry."""
+        """Store the payloads that are too long for a row; return their digests by entry."""
         return {
             entry: await self._blobs.put(payload)
             for entry, payload in enumerate(payloads)
@@ -522,7 +524,7 @@ class SqliteLedger(Ledger):
     async def _keep_again(
         self, payloads: Sequence[Sequence[bytes]], kept: Sequence[Mapping[int, str]]
     ) -> None:
-        """Store them once more, now that they are named: a purge of the same bytes came between."""
+        """Store payloads again once the commit names them: a purge may have deleted the bytes."""
         for mine, digests in zip(payloads, kept, strict=True):
             for entry in digests:
                 await self._blobs.put(mine[entry])
@@ -537,7 +539,7 @@ def _weight(payloads: Sequence[bytes]) -> int:
 
 
 async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
-    """The entries as they are stored; of very many others have a turn in between."""
+    """Encode entries for storage, and let other tasks run in between."""
     encoded = [encode_entry(entry) for entry in entries[:_TOGETHER]]
     for start in range(_TOGETHER, len(entries), _TOGETHER):
         await asyncio.sleep(0)
@@ -546,7 +548,7 @@ async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
 
 
 def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence[Head]:
-    """The heads of up to `limit` spaces past `after`."""
+    """Return the heads of up to `limit` spaces past `after`."""
     heads: list[Head] = []
     for packed in records.spaces_after(db, None if after is None else pack(after), limit):
         space = SpaceId(unpack(packed))

@@ -1,4 +1,4 @@
-"""Commits as SQLite keeps them: packed, and read again."""
+"""Commits in SQLite: packing, writing and reading."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,23 +17,23 @@ from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json
 from canonry.values.moments import Instant
 
-# Packed records: a payload or a sealed body as its row holds it, deflated where that is shorter.
+# Packed records: a payload or sealed body is deflated if that makes it shorter.
 #
-# Payloads are mostly names of fields and ids that their commit has as well. Each is packed alone,
-# so that it can be erased alone, against `parts.txt` and what the sealed bytes say of it, which
-# outlast it. What begins with another byte is as an earlier version has written it.
+# Payloads consist mostly of field names and of ids that their commit also contains. Each payload is
+# packed alone, so that it can be erased alone. Its dictionary is `parts.txt` and the sealed body,
+# which is never erased. A value that begins with another byte was written by an earlier version.
 #
-# `parts.txt` never changes, as records are read by it for ever: another one gets another mark.
+# Never change `parts.txt`: stored records need it for ever. Another dictionary needs another mark.
 
 _PACKED: Final = b"\x01"
-"""What a packed value begins with, and no JSON does."""
+"""First byte of a packed value. JSON never begins with it."""
 
 _LEAST: Final = 200
-"""Shorter payloads are left as they are."""
+"""Shorter payloads are not packed."""
 
 _PAYLOAD_MAX: Final = 64_000
 _TRIED_MAX: Final = 256_000
-"""How long a payload is at most that is packed in order to see how long it is then."""
+"""Longer payloads are not packed in order to find their packed length."""
 
 _BODY_LEAST: Final = 4_096
 _LONG: Final = 8_192
@@ -46,14 +46,14 @@ class PartPacking:
     """Packs and unpacks the payloads of one commit."""
 
     def __init__(self, body: Any) -> None:
-        """For the commit with this sealed body, as decoded."""
+        """Prepare for the commit with this decoded sealed body."""
         self._entries: Sequence[Sequence[Any]] = body["entries"]
         ends = (*self._entries[:2], *self._entries[-1:])
         shared = [body["space"], *[i for each in ends for i in each[2][:_IDS_MAX]]]
         self._shared = _COMMON + " ".join(shared).encode()
 
     def pack(self, entry: int, payload: bytes) -> bytes:
-        """The payload of an entry, by its place in the commit, as its row holds it."""
+        """Return the stored form of an entry's payload; `entry` is its number in the commit."""
         if len(payload) < _LEAST:
             return payload
         window, memory = (-12, 5) if len(payload) < _LONG else (-15, 8)
@@ -76,14 +76,14 @@ class PartPacking:
 
 
 def is_long(payload: bytes) -> bool:
-    """Whether a payload is a blob, in a file of its own; so many shorter ones are rows like any."""
+    """Return whether a payload is stored as a blob file instead of a row."""
     if len(payload) <= _PAYLOAD_MAX:
         return False
     return len(payload) > _TRIED_MAX or len(compress(payload, 1)) > _PAYLOAD_MAX
 
 
 def pack_body(body: bytes) -> bytes:
-    """A sealed body as its row holds it."""
+    """Return the stored form of a sealed body."""
     return body if len(body) < _BODY_LEAST else _PACKED + compress(body, 1)
 
 
@@ -99,7 +99,7 @@ def unpack_body(held: bytes) -> bytes:
 def _whole(held: bytes, window: int, words: bytes = b"") -> bytes:
     unpacker = decompressobj(window, words)
     value = unpacker.decompress(held[1:])
-    if not unpacker.eof or unpacker.unused_data:  # no byte of a row may be another one
+    if not unpacker.eof or unpacker.unused_data:  # every byte of a row must count
         raise error
     return value
 
@@ -107,7 +107,7 @@ def _whole(held: bytes, window: int, words: bytes = b"") -> bytes:
 T = TypeVar("T")
 
 TOUCHED_MAX: Final = 1000
-"""After more commits than this a verdict is stale without a look at what they touched."""
+"""If more commits than this follow, a verdict is stale without a look at their keys."""
 
 _HEAD: Final = (
     "SELECT position, recorded_at, hash, body FROM commits WHERE space = ?"
@@ -134,7 +134,7 @@ _NEVER: Final = Instant(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tip:
-    """Where a space's log stands."""
+    """The newest commit of a space's log."""
 
     position: Position = ORIGIN
     recorded_at: Instant = _NEVER
@@ -143,14 +143,14 @@ class Tip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A commit as read; `blobs` maps the entries whose payload is a blob to its digest."""
+    """A commit as read. `blobs` maps entries with a blob payload to its digest."""
 
     seq: int
     sealed: Sealed
     blobs: Mapping[int, str]
 
     def filled(self, payloads: Mapping[int, bytes]) -> Sealed:
-        """The sealed commit with the payloads of its blobs in place."""
+        """Return the sealed commit with the payloads of its blobs."""
         if not payloads:
             return self.sealed
         parts = tuple(
@@ -161,7 +161,7 @@ class Stored:
 
 
 def tip_of(db: apsw.Connection, space: SpaceId) -> Tip:
-    """The newest commit of `space`."""
+    """Return the newest commit of `space`."""
     row = db.execute(_HEAD, (pack(space),)).fetchone()
     if row is None:
         return Tip()
@@ -176,14 +176,14 @@ def tip_of(db: apsw.Connection, space: SpaceId) -> Tip:
 
 
 def known(db: apsw.Connection, commit_id: CommitId) -> tuple[Position, Instant] | None:
-    """Where the commit of that id stands, if it is in the log."""
+    """Return position and time of the commit with this id, or None."""
     return db.execute(_KNOWN, (pack(commit_id),)).fetchone()
 
 
 def is_stale(
     db: apsw.Connection, space: SpaceId, judged_at: Position, reads: Iterable[str]
 ) -> bool:
-    """Whether a commit of `space` past `judged_at` touches one of `reads`."""
+    """Return whether a commit of `space` past `judged_at` touches one of `reads`."""
     rows: list[tuple[Any, ...]] = db.execute(
         _TOUCHED, (pack(space), judged_at, TOUCHED_MAX + 1)
     ).fetchall()
@@ -201,7 +201,7 @@ def is_stale(
 def insert(
     db: apsw.Connection, sealed: Sealed, touched: Iterable[str], blobs: Mapping[int, str]
 ) -> None:
-    """Write a commit; `blobs` names the digests of the parts that are kept outside."""
+    """Write a commit. `blobs` names the digests of the parts that are stored as blobs."""
     row = (
         pack(sealed.space),
         sealed.position,
@@ -230,7 +230,7 @@ def _row(
 
 
 def by_id(db: apsw.Connection, commit_id: CommitId) -> Stored | None:
-    """The commit of that id."""
+    """Return the commit with this id."""
     found = _stored(db, db.execute(_BY_ID, (pack(commit_id),)).fetchall())
     return found[0] if found else None
 
@@ -238,12 +238,12 @@ def by_id(db: apsw.Connection, commit_id: CommitId) -> Stored | None:
 def by_space(
     db: apsw.Connection, space: SpaceId, *, after: Position, limit: int
 ) -> Sequence[Stored]:
-    """Up to `limit` commits of `space` past `after`."""
+    """Return up to `limit` commits of `space` past `after`."""
     return _stored(db, db.execute(_BY_SPACE, (pack(space), after, limit)).fetchall())
 
 
 def by_seq(db: apsw.Connection, *, after: int, limit: int) -> Sequence[Stored]:
-    """Up to `limit` commits of all spaces past the number `after`, as the store took them."""
+    """Return up to `limit` commits of all spaces past the number `after`, in the store's order."""
     return _stored(db, db.execute(_BY_SEQ, (after, limit)).fetchall())
 
 
@@ -251,7 +251,7 @@ def _stored(db: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> Sequence[St
     try:
         return [_one(row, db.execute(_PARTS, (row[0],)).fetchall()) for row in rows]
     except (error, LookupError, TypeError, ValueError, AttributeError) as fault:
-        raise altered() from fault  # not even of the columns' types
+        raise altered() from fault  # even the types of columns may be damaged
 
 
 def _one(row: tuple[Any, ...], rows_of_parts: Sequence[tuple[Any, ...]]) -> Stored:
@@ -282,14 +282,14 @@ def _part(salt: Any, packing: PartPacking, entry: int, payload: Any) -> Erasable
 
 
 def _required(value: Any, kind: type[T]) -> T:
-    """The value of a column: a bit that flips in a row's head changes what the others are."""
+    """Check the type of a column: a flipped bit in a row's header changes the types."""
     if not isinstance(value, kind):
         raise TypeError(kind)
     return value
 
 
 def spaces_after(db: apsw.Connection, after: Packed | None, limit: int) -> Sequence[Packed]:
-    """Up to `limit` spaces past `after`, by jumps in the index rather than a scan."""
+    """Return up to `limit` spaces past `after`, by jumps in the index instead of a scan."""
     found: list[Packed] = []
     while len(found) < limit:
         if after is None:
@@ -304,7 +304,7 @@ def spaces_after(db: apsw.Connection, after: Packed | None, limit: int) -> Seque
 
 
 def position_at(db: apsw.Connection, space: SpaceId, instant: Instant) -> Position:
-    """By halving: within a space the instants grow with the positions."""
+    """Find the position by binary search: within a space, times grow with positions."""
     sql = "SELECT recorded_at FROM commits WHERE space = ? AND position = ?"
     low, high = ORIGIN, tip_of(db, space).position
     while low < high:

@@ -1,4 +1,4 @@
-"""Rows as SQLite keeps them: bodies of things, lookups by id, and the rows that a page shows."""
+"""Rows in SQLite: packed items, lookups by id, and the pages of lists."""
 
 import re
 from array import array
@@ -24,8 +24,8 @@ from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
 
-# Selections: which rows of which list a query asks for; `canonry.readmodels.listing` says what rows
-# there are.
+# Selections: the rows of a list that a query asks for. `canonry.readmodels.listing` defines the
+# lists.
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)
@@ -35,10 +35,10 @@ _WILD: Final = re.compile(r"[*%]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetWish:
-    """Which facets fit: by their parts between slashes, counted from the left or, below 0, the end.
+    """A condition on a facet's parts between slashes, counted from the left or, below 0, the end.
 
-    `whole` names facets outright, because a type that an agent chose may hold a slash itself.
-    `asks` is met by any of them between the signs `+` of the last part.
+    `whole` lists complete facets, because a type that an agent chose may contain a slash. `asks`
+    matches any of the words between the signs `+` of the last part.
     """
 
     parts: Mapping[int, frozenset[str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class FacetWish:
     asks: frozenset[str] | None = None
 
     def fits(self, facet: str) -> bool:
-        """Whether rows of this facet are asked for."""
+        """Return whether a facet meets the condition."""
         if self.whole is not None and facet not in self.whole:
             return False
         told = facet.split("/")
@@ -57,10 +57,10 @@ class FacetWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlsoListed:
-    """That the same thing stands in the list under any of `owners` too, or under none of them.
+    """The condition that an item is also listed under one of `owners`, or under none of them.
 
-    Its row there has the same space, facet and place. `named` is a pattern for the row's name, in
-    which `*` stands for any characters.
+    The other row has the same space, facet and place. `named` is a pattern for the row's name, with
+    `*` for any characters.
     """
 
     listed: List
@@ -71,11 +71,11 @@ class AlsoListed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Rows of a list under any of `owners` whose facet fits.
+    """Rows of a list under any of `owners` whose facet matches.
 
-    `disjoint` owners have no row in common. `newest_first` turns the order of the ranks around, but
-    not that of the ids. A row that begins after `begun_by` or has ended at `open_after` is left
-    out, as is one whose rank is greater than `rank_most`.
+    `disjoint` owners share no row. `newest_first` reverses the order of the ranks, but not of the
+    ids. Rows that begin after `begun_by`, have ended at `open_after` or rank above `rank_most` are
+    left out.
     """
 
     listed: List
@@ -91,17 +91,17 @@ class Selection:
 
 
 def all_of(listed: List, spaces: Spaces, *, newest_first: bool = False) -> Selection:
-    """Everything in a list that nobody owns."""
+    """Select the rows of a list that have no owner."""
     return Selection(listed=listed, spaces=spaces, newest_first=newest_first)
 
 
 def owned(listed: List, owner: Owner) -> Selection:
-    """Everything in the list of one owner."""
+    """Select the rows of one owner in a list."""
     return Selection(listed=listed, owners=(owner,))
 
 
 def spaces_in(kind: SpaceKind | None, parent: SpaceId | None) -> Selection:
-    """The spaces of a kind, of all or below one."""
+    """Select the spaces of a kind, either all or those below `parent`."""
     return Selection(
         listed=List.SPACES if parent is None else List.SPACES_IN,
         owners=(NOBODY if parent is None else parent,),
@@ -110,7 +110,7 @@ def spaces_in(kind: SpaceKind | None, parent: SpaceId | None) -> Selection:
 
 
 def facts_of(query: FactQuery) -> Selection:
-    """The facts that a query asks for."""
+    """Select the facts that a query asks for."""
     return Selection(
         listed=List.FACTS_OF if query.entities else List.FACTS,
         owners=_owners(query.entities),
@@ -122,7 +122,7 @@ def facts_of(query: FactQuery) -> Selection:
 
 
 def events_of(query: EventQuery) -> Selection:
-    """The events that a query asks for."""
+    """Select the events that a query asks for."""
     listed, owners = List.EVENTS, _owners(query.entities)
     standing: tuple[AlsoListed, ...] = ()
     if query.scene_id is not None:
@@ -142,7 +142,7 @@ def events_of(query: EventQuery) -> Selection:
 
 
 def relations_of(query: RelationQuery) -> Selection:
-    """The relations that a query asks for."""
+    """Select the relations that a query asks for."""
     sides = _SIDES.get(query.direction, ("out", "in", "both")) if query.entities else ("edge",)
     states = ("current",) if query.current else ("current", "past")
     if query.rel_type is None:
@@ -161,9 +161,9 @@ def relations_of(query: RelationQuery) -> Selection:
 
 
 def entities_of(query: EntityQuery, leading: str | None) -> Selection:
-    """The entities that a query asks for.
+    """Select the entities that a query asks for.
 
-    Of several tags that all are asked for, the list of the one named `leading` is walked.
+    If several tags are required, the list of the tag `leading` is read.
     """
     owners: tuple[Owner, ...] = (NOBODY,)
     every = set(query.all_of)
@@ -192,7 +192,7 @@ def entities_of(query: EntityQuery, leading: str | None) -> Selection:
 
 
 def scenes_of(query: SceneQuery) -> Selection:
-    """The scenes that a query asks for."""
+    """Select the scenes that a query asks for."""
     return Selection(
         listed=List.SCENES if query.story_id is None else List.SCENES_OF,
         owners=(NOBODY if query.story_id is None else query.story_id,),
@@ -202,7 +202,7 @@ def scenes_of(query: SceneQuery) -> Selection:
 
 
 def proposals_of(query: ProposalQuery) -> Selection:
-    """The proposals that a query asks for."""
+    """Select the proposals that a query asks for."""
     parts = {0: frozenset(map(str, query.types))}
     if query.status is not None:
         parts[1] = frozenset((str(query.status),))
@@ -222,13 +222,13 @@ def _tagged(owners: tuple[Owner, ...], *, never: bool = False) -> AlsoListed:
 
 
 def _wish(parts: Sequence[str | None]) -> FacetWish | None:
-    """A wish for facets whose parts are these, where one is named."""
+    """Return a condition for the named parts of a facet, or None if no part is named."""
     wanted = {n: frozenset((str(part),)) for n, part in enumerate(parts) if part is not None}
     return FacetWish(parts=wanted) if wanted else None
 
 
 def _entity_wish(query: EntityQuery) -> FacetWish | None:
-    """By the last two parts; with the type before them, which may be any text, outright."""
+    """Match the last two parts of the facet. A type may be any text, so it needs whole facets."""
     if query.entity_type is None:
         told = {-2: query.entity_class, -1: query.level}
         parts = {n: frozenset((str(part),)) for n, part in told.items() if part is not None}
@@ -245,19 +245,19 @@ def _owners(ids: Iterable[str]) -> tuple[Owner, ...]:
 
 
 def parts_of_pattern(pattern: str) -> list[str]:
-    """The normalised texts between the wildcards of a pattern.
+    """Return the normalised texts between the wildcards of a pattern.
 
     Raises:
         InvalidInput: `query.pattern-long`.
     """
     if len(pattern.encode()) > _PATTERN_BYTES:
-        message = f"a pattern has at most {_PATTERN_BYTES} bytes"
+        message = f"The pattern is longer than {_PATTERN_BYTES} bytes. Shorten it."
         raise InvalidInput("query.pattern-long", message, path="name_pattern")
     return _WILD.split(normalised_name(pattern))
 
 
 Packed: TypeAlias = bytes | str
-"""An id as stored; the order of packed UUIDs is that of their text."""
+"""A stored id. Packed UUIDs sort like their text."""
 
 _UUID_LENGTH: Final = 36
 _UUID_BYTES: Final = 16
@@ -265,7 +265,7 @@ _UUID_BYTES: Final = 16
 
 @lru_cache(maxsize=16_384)
 def pack(identity: str) -> Packed:
-    """The stored form of an id."""
+    """Return the stored form of an id."""
     if len(identity) != _UUID_LENGTH:
         return identity
     try:
@@ -277,7 +277,7 @@ def pack(identity: str) -> Packed:
 
 @lru_cache(maxsize=16_384)
 def unpack(packed: Packed) -> str:
-    """The inverse of `pack`."""
+    """Return the id of a stored form."""
     if isinstance(packed, str):
         return packed
     text = packed.hex()
@@ -285,12 +285,12 @@ def unpack(packed: Packed) -> str:
 
 
 def in_order(packed: Packed) -> tuple[bool, Packed]:
-    """A key that sorts stored ids as the store does: those that are text first."""
+    """Return a key that sorts stored ids like the store, text before bytes."""
     return isinstance(packed, bytes), packed
 
 
 def pack_keys(hashes: Iterable[int]) -> bytes:
-    """Signed 64-bit numbers, sorted, each as 8 bytes, the lowest first."""
+    """Pack signed 64-bit numbers, sorted, each as 8 bytes, lowest byte first."""
     numbers = array("q", sorted(hashes))
     if byteorder == "big":
         numbers.byteswap()
@@ -298,7 +298,7 @@ def pack_keys(hashes: Iterable[int]) -> bytes:
 
 
 def unpack_keys(packed: bytes) -> "array[int]":
-    """The inverse of `pack_keys`."""
+    """Return the numbers of a packed form."""
     numbers = array("q")
     numbers.frombytes(packed)
     if byteorder == "big":
@@ -306,37 +306,37 @@ def unpack_keys(packed: bytes) -> "array[int]":
     return numbers
 
 
-# Bodies: a thing as a row holds it, with a checksum that is compared whenever it is read.
+# Bodies: an item as a row stores it, with a checksum that every read compares.
 #
-# A bit that flips on a disk changes a name into another name, and the row still reads well. The
-# checksum covers the kind too. It is CRC-32, which sees every change of up to 32 bits in a row; who
-# alters a row on purpose is found by `verify`, which has the records to compare with.
+# A bit that flips on a disk can change a name into another valid name. The checksum is CRC-32 over
+# the kind and the payload, which detects every change of up to 32 consecutive bits. `verify` finds
+# deliberate changes by comparing with the records.
 #
-# Entities, observations and sources are mostly names of fields. They are packed against
-# `bodies.txt`, which has these once; it changes with `VIEWS_VERSION` alone.
+# Entities, observations and sources consist mostly of field names. They are packed with the
+# dictionary `bodies.txt`, which changes only together with `VIEWS_VERSION`.
 
 _WIDTH: Final = 4
 _RIGHT: Final = 0x2144DF1C
-"""What the checksum of bytes is that end with their own checksum."""
+"""The checksum of any bytes that end with their own checksum."""
 
 _DENSE: Final = frozenset(("entity", "observation", "source"))
 _PACKED: Final = b"\x01"
-"""What a packed payload begins with, and no JSON does."""
+"""First byte of a packed payload. JSON never begins with it."""
 
 _COMMON: Final = files(__package__).joinpath("bodies.txt").read_bytes()
 _WINDOW: Final = -12
 _MEMORY: Final = 5
-"""Smaller than usual, as bodies are: what they are packed with is copied for each."""
+"""Less than the default, because bodies are small and every packing copies the state."""
 
 _LEVEL: Final = 3
 _PACKER: Final = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, Z_DEFAULT_STRATEGY, _COMMON)
-"""Never fed: who packs takes a copy, which knows the common words already."""
+"""Never used itself: each packing copies it, with the dictionary already loaded."""
 
 _SEEDS: Final = {kind: crc32(kind.encode()) for kind in THING_KINDS.values()}
 
 
 def body_of(kind: str, thing: Thing) -> bytes:
-    """What a row of this kind holds of a thing."""
+    """Return the stored body of an item of this kind."""
     payload = encode_thing(thing)
     if kind in _DENSE:
         packer = _PACKER.copy()
@@ -345,21 +345,21 @@ def body_of(kind: str, thing: Thing) -> bytes:
 
 
 def thing_in(kind: str, body: Any, part: type | None = None) -> Any:
-    """The thing that a row holds, or the `part` of it that is asked for.
+    """Return the item in a row, or only the `part` of it.
 
     Raises:
-        BrokenInvariant: `store.altered`, the row is not what was written.
+        BrokenInvariant: `store.altered`, the row differs from the row that was written.
     """
     return decode_thing(kind, said_in(kind, body), part=part)
 
 
 def said_in(kind: str, body: Any) -> bytes:
-    """The payload of a row, which is the same however another machine has packed it.
+    """Return the unpacked payload of a row. Packing may differ between machines.
 
     Raises:
         BrokenInvariant: `store.altered`.
     """
-    # Not even the type of a column is sure: a bit may flip in the head of a row.
+    # Even the type of a column may be wrong: a bit may flip in the header of a row.
     seed = _SEEDS.get(kind) if isinstance(body, bytes) else None
     if seed is None or crc32(body, seed) != _RIGHT:
         raise altered()
@@ -370,7 +370,10 @@ def said_in(kind: str, body: Any) -> bytes:
 
 
 def thing_under(packed: Packed, kind: str, body: Any, part: type | None = None) -> Any:
-    """The thing that was looked up by its id: an index whose bits flip leads to another one.
+    """Return an item that was looked up by id, and check that it has this id.
+
+    An index with flipped bits can lead to another item.
+
 
     Raises:
         BrokenInvariant: `store.altered`.
@@ -382,11 +385,10 @@ def thing_under(packed: Packed, kind: str, body: Any, part: type | None = None) 
 
 
 def altered() -> BrokenInvariant:
-    """What is raised where rows do not agree with each other or with their checksums."""
+    """Return the error for rows that contradict each other or their checksums."""
     message = (
-        "a stored row is not what was written, so the disk may be failing: run `canonry verify`; "
-        "`canonry rebuild` makes the views anew if the records are whole, else `canonry restore` "
-        "a backup"
+        "A stored row was altered. The disk may be failing. Run `canonry verify`. If the records "
+        "are whole, run `canonry rebuild`. Otherwise restore a backup with `canonry restore`."
     )
     return BrokenInvariant("store.altered", message)
 
@@ -399,7 +401,7 @@ PackedRow: TypeAlias = tuple[
 
 
 def rows_of(thing: Thing) -> list[PackedRow]:
-    """The rows of `thing` in every list, as they are stored."""
+    """Return the stored rows of `thing` in every list."""
     found: list[PackedRow] = []
     for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
         mine = pack(owner) if isinstance(owner, str) else owner
@@ -408,11 +410,11 @@ def rows_of(thing: Thing) -> list[PackedRow]:
 
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
-"""(n, kind, body) of a thing."""
+"""(n, kind, body) of an item."""
 
 _TOGETHER: Final = 64
 _FEW: Final = 8
-"""Fewer ids than this are asked for one by one."""
+"""Fewer ids than this are looked up one by one."""
 
 _ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
@@ -424,29 +426,29 @@ _VERSION: Final = (
 
 
 def thing_of(db: apsw.Connection, packed: Packed) -> Any:
-    """The thing under a stored id; None where there is none."""
+    """Return the item with a stored id, or None."""
     row: Any = db.execute(_ONE, (packed,)).fetchone()
     return None if row is None else thing_under(packed, *row[1:])
 
 
 def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
-    """What a thing was at a position that lies before its last change; None before the first."""
+    """Return an item as it was at a position before its last change; None before its first."""
     row: Any = db.execute(_VERSION, (packed, position)).fetchone()
     return None if row is None else thing_under(packed, *row)
 
 
 def ids_beginning(db: apsw.Connection, text: str, limit: int) -> list[str]:
-    """The first ids that begin with a part of a UUID, in order."""
+    """Return the first ids that begin with a part of a UUID, in order."""
     digits = text.replace("-", "")
     ends = [bytes.fromhex(digits.ljust(_UUID_DIGITS, end)) for end in "0f"]
     return [unpack(row[0]) for row in db.execute(_BEGINNING, (*ends, limit))]
 
 
 def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
-    """The things under the ids that an index holds, in that order.
+    """Return the items with the ids from an index, in that order.
 
     Raises:
-        BrokenInvariant: `store.altered`, one of them is the id of nothing.
+        BrokenInvariant: `store.altered`, an id has no item.
     """
     found = look_up(db, ids)
     if len(found) < len(ids) and len(found) < len(frozenset(ids)):
@@ -455,18 +457,18 @@ def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
 
 
 def things_found(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
-    """The things whose ids a statement gives in its first column, in that order."""
+    """Return the items whose ids a statement selects in its first column, in that order."""
     return things_of(db, [row[0] for row in db.execute(sql, values)])
 
 
 def number(db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any] = ()) -> int:
-    """The one number that a statement gives; 0 where it gives none."""
+    """Return the number that a statement selects, or 0 if it selects none."""
     row: Any = db.execute(sql, values).fetchone()
     return int(row[0] or 0)
 
 
 def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> dict[Packed, LookupRow]:
-    """Those of `ids` that there are, in the order in which they are asked for."""
+    """Return the rows of those `ids` that exist, in the given order."""
     wanted = list(dict.fromkeys(ids))
     found: dict[Packed, LookupRow] = {}
     for start in range(0, len(wanted), _TOGETHER):
@@ -480,33 +482,33 @@ def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> dict[Packed, LookupRo
 
 
 def _together(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:
-    # One length of the list for all, so that the statement is compiled once.
+    # Always one length of the list, so that the statement is compiled once.
     filled = [*ids, *[ids[-1]] * (_TOGETHER - len(ids))]
     rows: Any = db.execute(_MANY, filled)
     found = {packed: (n, kind, body) for packed, n, kind, body in rows}
     return {packed: found[packed] for packed in ids if packed in found}
 
 
-# Pages of a list: its facets are known from their counts, and each is a run in the right order.
+# Pages of a list: the counts name its facets, and each facet is a sorted run.
 #
-# So a page costs its own length times the number of facets that match, however long the list is,
-# and a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must
-# look on.
+# The cost of a page is its own length times the number of matching facets, however long the list
+# is. A total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) read
+# further.
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"
 _ORDER: Final = "ORDER BY l.rank, l.later, l.id"
 _SHALLOW: Final = 1000
-"""So many rows of each run are merged here; deeper pages are merged by SQLite, run beside run."""
+"""Up to this depth, runs are merged here. SQLite merges deeper pages."""
 
 _RUNS_MAX: Final = 400
 """SQLite compounds at most 500 statements."""
 
 _NEWEST: Final = "ORDER BY l.rank DESC, l.later, l.id"
 FIRST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL
-"""The first ids of a list of one owner, in the order of its ranks."""
+"""Selects the first ids of one owner's list, in the order of its ranks."""
 _NEWEST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_NEWEST} LIMIT ?"  # noqa: S608 - our SQL
 _AT_ONCE: Final = 8
-"""The owners whose ids one statement gives; one number, so that it is compiled once."""
+"""Owners for which one statement selects ids. A fixed number, so that it is compiled once."""
 
 _SPECIAL: Final = re.compile(r"([*?\[])")
 _STANDS: Final = (
@@ -517,7 +519,7 @@ _STANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sql:
-    """A selection as SQLite carries it out.
+    """A selection in SQL.
 
     `where` is SQL over the row `l` with its `values`; it starts with AND.
     """
@@ -537,11 +539,11 @@ class _PageRun:
 
 
 def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) -> Page[Any]:
-    """The things of a page, and how many there are in all.
+    """Return the items of a page, and the number of all matches.
 
     Raises:
-        BrokenInvariant: `store.altered`, there are more or fewer rows than are counted: the key of
-            an index is not what was written, so that a list lacks a thing or shows a strange one.
+        BrokenInvariant: `store.altered`, there are more or fewer rows than are counted, because
+            the key of an index was altered. The list lacks an item or shows a wrong one.
     """
     sql = _sql_of(selection)
     runs = _runs(db, sql)
@@ -555,7 +557,7 @@ def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) 
 def counted(
     db: apsw.Connection, listed: List, owner: PackedOwner, spaces: Spaces
 ) -> Sequence[tuple[Packed, str, int]]:
-    """(space, facet, rows) of an owner's list."""
+    """Return (space, facet, rows) of an owner's list."""
     if spaces is None:
         sql = "SELECT space, facet, n FROM counts WHERE list = ? AND owner = ?"
         return list[Any](db.execute(sql, (int(listed), owner)))
@@ -574,9 +576,9 @@ def ids_under(
     *,
     newest: bool,
 ) -> Sequence[Packed]:
-    """The ids, each once, of an uncounted list: of each owner so many with the lowest ranks.
+    """Return distinct ids of a list without counts: of each owner, its limit of lowest ranks.
 
-    Or with the highest, where the `newest` are asked for.
+    With `newest`, the highest ranks are selected.
     """
     whole = _MANY_NEWEST if newest else _MANY_FIRST
     found: dict[Packed, None] = {}
@@ -669,7 +671,7 @@ _MANY_FIRST, _MANY_NEWEST = (
 
 
 def compounded(bare: str, order: str, runs: int) -> str:
-    """The statement that merges so many runs, each in its own order already, row by row."""
+    """Return the statement that merges this many sorted runs row by row."""
     return f"{' UNION '.join([bare] * runs)} {order.replace('l.', '')} LIMIT ? OFFSET ?"
 
 

@@ -1,4 +1,4 @@
-"""Identifiers, observations and the dates that they tell, in SQLite."""
+"""Identifiers, observations and timeline dates in SQLite."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 
 PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed | None]
-"""(space, key, id, entity type, born at, the root if it is another): the key is the first three."""
+"""(space, key, id, entity type, born at, root if merged). The first three are the primary key."""
 
 LAST: Final = "\U0010ffff"
 _PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
@@ -43,7 +43,7 @@ _DROP: Final = "DELETE FROM identifiers WHERE space = ? AND key = ? AND id = ?"
 _KEY: Final = 3
 _TOGETHER: Final = 64
 _FEW: Final = 8
-"""For fewer texts than this a statement of its own is cheaper."""
+"""For fewer texts than this, single statements are cheaper."""
 
 _EXACT: Final = "SELECT key, root, min(born) FROM identifiers WHERE space = ? AND key"
 EXACT: Final = f"{_EXACT} = ?"
@@ -52,11 +52,11 @@ LONGER: Final = (
     "SELECT root, min(key) AS place FROM identifiers WHERE space = ? AND key > ? AND key < ?"
 )
 _PlacedEntity: TypeAlias = tuple[Any, Packed]
-"""By what it is ordered, and the root."""
+"""(order, root)."""
 
 
 def packed_rows(thing: Thing) -> Iterator[PackedIdentifier]:
-    """The rows of an entity as they are stored; others have none."""
+    """Yield the stored rows of an entity; other items have none."""
     if isinstance(thing, Entity):
         own = pack(thing.id)
         for row in identifier_rows(thing):
@@ -65,7 +65,7 @@ def packed_rows(thing: Thing) -> Iterator[PackedIdentifier]:
 
 
 def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]) -> None:
-    """Let things be found under the texts that they bear now."""
+    """Update the texts by which the items are found."""
     dropped, put = difference(packed_rows, gone, come)
     if dropped:
         db.executemany(_DROP, [row[:_KEY] for row in dropped])
@@ -76,7 +76,7 @@ def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]
 def select_identified(
     db: apsw.Connection, query: IdentifierQuery, part: type | None = None
 ) -> Mapping[str, Page[Any]]:
-    """The entities that bear each of the keys, or a `part` of each."""
+    """Return the entities that have each of the keys as identifier, or a `part` of each."""
     spaces = _spaces(db, query.spaces)
     keys = tuple(dict.fromkeys(query.keys))
     exact = _exact(db, spaces, keys, query.entity_type)
@@ -105,7 +105,7 @@ def select_identified(
 def _exact(
     db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], entity_type: str | None
 ) -> Mapping[str, Sequence[_PlacedEntity]]:
-    """Who bears each of the texts, with when they were born: many texts by one statement."""
+    """Return the entities with each of the texts, and their creation; many texts a statement."""
     typed, more = _typed(entity_type)
     size, sql = (1, EXACT) if len(keys) < _FEW else (_TOGETHER, EXACTLY)
     found: dict[str, list[_PlacedEntity]] = {}
@@ -122,7 +122,7 @@ def _exact(
 def _longer(
     db: apsw.Connection, spaces: Sequence[Packed], key: str, entity_type: str | None
 ) -> Sequence[Packed]:
-    """Who bears a text that begins with `key`, by the text."""
+    """Return the entities with a text that begins with `key`, in the order of the texts."""
     typed, more = _typed(entity_type)
     rows: list[_PlacedEntity] = []
     for space in spaces:
@@ -152,10 +152,9 @@ def _spaces(db: apsw.Connection, spaces: Spaces) -> Sequence[Packed]:
 
 # Sightings in SQLite: an entity's observations by the time at which they were seen.
 #
-# What was seen until an instant is, as far as possible, a version that the view keeps anyway: the
-# last one before the first observation of later. Only what was seen earlier and told later is
-# folded on top of it, and of that only what can still count: of observations that are alike, which
-# the list says, the last.
+# The state as seen until an instant starts from a stored version: the last one before the first
+# later observation. Only observations that were seen earlier but recorded later are folded on top.
+# Of equal observations, only the last one counts; the list tells which are equal.
 
 _MINE: Final = "list = ? AND owner = ? AND space = '' AND facet = ''"
 NEWEST: Final = (
@@ -168,13 +167,13 @@ TOLD_LATE: Final = (
     f" WHERE {_MINE} AND rank >= ? AND later < ? LIMIT ?"
 )
 _ROWS_FOR_ONE: Final = 20
-"""So many rows are looked at in the time in which one observation is folded."""
+"""Rows that are read in the time in which one observation is folded."""
 
 
 def newest(
     db: apsw.Connection, entity_ids: Sequence[EntityId], limit: int, offset: int
 ) -> Page[Observation]:
-    """The observations of these entities, those seen last first."""
+    """Return the observations of these entities, the last seen first."""
     rows: list[Any] = []
     total = 0
     for entity_id in dict.fromkeys(entity_ids):
@@ -187,16 +186,16 @@ def newest(
 
 
 class Long(Exception):  # noqa: N818 - it is an answer, and no error
-    """More has to be folded than the event loop can wait for."""
+    """Folding needs more time than the event loop can wait."""
 
 
 def seen_until(
     db: apsw.Connection, entity_id: EntityId, instant: Instant, *, most: int
 ) -> Entity | None:
-    """The entity by what was seen of it until `instant`; None where the id names none.
+    """Return the entity as observed until `instant`, or None if it does not exist.
 
     Raises:
-        Long: more than `most` observations have to be folded.
+        Long: more than `most` observations must be folded.
     """
     packed = pack(entity_id)
     entity = thing_of(db, packed)
@@ -222,7 +221,7 @@ def seen_until(
 
 
 def counting_among(rows: Sequence[Any]) -> list[Packed]:
-    """The ids of those observations that no other one outdoes."""
+    """Return the ids of the observations that no other observation replaces."""
     chosen: dict[Packed, None] = {}
     last_seen: dict[str, tuple[Any, ...]] = {}
     last_told: dict[str, tuple[Any, ...]] = {}
@@ -247,10 +246,10 @@ def _sightings(rows: Sequence[Any]) -> Sightings:
     return Sightings(count=len(rows), first=Instant(-max(ranks)), last=Instant(-min(ranks)))
 
 
-# The timeline in SQLite: a row an entry; the entries of an event stand together in the key.
+# The timeline in SQLite: one row per entry; entries of one event are adjacent in the key.
 #
-# An observation has a row for each date that it says (`current` 0), an entity one for each date
-# that its snapshot shows (`current` 1). How many events there are is counted as rows come and go.
+# An observation has a row for each date that it states (`current` 0). An entity has one for each
+# date in its snapshot (`current` 1). The number of events is updated with the rows.
 
 TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
 """(current, space, event type, -instant, event, entity, field, observation, source)."""
@@ -259,7 +258,7 @@ SAID: Final = 0
 CURRENT: Final = 1
 _SIGHTING_KEY: Final = 8
 _EVENT: Final = 5
-"""The first columns of a row are its event."""
+"""The first columns of a row identify its event."""
 
 _OF_EVENT: Final = "current = ? AND space = ? AND event_type = ? AND rank = ? AND event = ?"
 ANY: Final = f"SELECT 1 FROM timeline WHERE {_OF_EVENT} LIMIT 1"  # noqa: S608 - our SQL
@@ -286,7 +285,7 @@ _ALL: Final = -1
 
 
 def rows_of(thing: Thing) -> Iterator[TimelineRow]:
-    """The rows of an observation or an entity; others have none."""
+    """Yield the rows of an observation or an entity; other items have none."""
     for entry, current in entries_told(thing):
         yield _row(CURRENT if current else SAID, entry)
 
@@ -294,7 +293,7 @@ def rows_of(thing: Thing) -> Iterator[TimelineRow]:
 def redate(
     db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing], tally: Counter[CountKey]
 ) -> None:
-    """Let the timeline show what things say now."""
+    """Update the timeline to the dates of these items."""
     dropped, put = difference(rows_of, gone, come)
     if not dropped and not put:
         return
@@ -313,7 +312,7 @@ def _exists(db: apsw.Connection, event: Sequence[Any]) -> bool:
 
 
 def select_timeline(db: apsw.Connection, query: TimelineQuery) -> Page[TimelineEvent]:
-    """The page that `query` asks for."""
+    """Return the page that `query` asks for."""
     current = SAID if query.superseded else CURRENT
     low = -_FAR if query.end is None else -query.end
     high = _FAR if query.start is None else -query.start
@@ -357,7 +356,7 @@ def _by_source(
 def _event(db: apsw.Connection, row: Sequence[Any]) -> TimelineEvent:
     _, space, event_type, rank, _ = row
     found: Any = db.execute(ENTRIES, (*row, PAGE_MAX)).fetchall()
-    if not found:  # an index leads to a row that the table has not
+    if not found:  # an index refers to a missing row
         raise altered()
     where, instant = SpaceId(unpack(space)), Instant(-rank)
     return event_of(

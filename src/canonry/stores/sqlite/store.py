@@ -272,7 +272,7 @@ def _claimed(folder: Path) -> Turnstile:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Turnstile(folder)
     except OSError as error:
-        message = "the data folder cannot be used: check that it is a folder you may write to"
+        message = f"The data folder {folder} cannot be used. Check that you may write to it."
         raise Unavailable("store.unreachable", message) from error
 
 
@@ -328,8 +328,8 @@ def _require_not_emptied(path: Path) -> None:
     ):
         return
     message = (
-        f"{FILE} is missing or empty, but records lie beside it: put a backup in place with "
-        "`canonry restore` into another folder, or move this folder away to begin anew"
+        f"{FILE} is missing or empty, but its folder contains records. Restore a backup into "
+        "another folder with `canonry restore`, or move this folder away to start an empty store."
     )
     raise BrokenInvariant("store.emptied", message)
 
@@ -371,7 +371,7 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
     """
     path = folder / FILE
     if not path.is_file():
-        message = f"there is no store in {folder}; name its folder with --data"
+        message = f"The folder {folder} contains no store. Name the folder of a store with --data."
         raise NotFound("store.absent", message, path=str(folder))
     way = await asyncio.to_thread(_way_to, path)
     anchor = Anchor(path)
@@ -398,8 +398,8 @@ def _way_to(path: Path) -> OpenMode:
         if way is OpenMode.FROZEN or error.code not in UNWRITABLE:
             raise
         message = (
-            "a server died and left commits in the write-ahead log, which cannot be read here: "
-            "open the store once where its disk can be written, or copy its folder there"
+            "A server died and left commits in the write-ahead log, which needs a writable disk. "
+            "Make the disk writable, or copy the folder to a writable disk and open it there."
         )
         raise Unavailable("store.unclosed", message) from error
     return way
@@ -409,7 +409,7 @@ def _require_current(path: Path, way: OpenMode) -> None:
     db = connect(path, way=way)
     try:
         if not is_current(db):
-            message = "an earlier Canonry wrote this store: open it once for writing"
+            message = "An older version of Canonry wrote this store. Open it once for writing."
             raise BrokenInvariant("store.older", message)
     finally:
         db.close()

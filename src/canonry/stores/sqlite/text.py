@@ -312,7 +312,7 @@ class SqliteText(SqliteView, Text):
 
 
 def _silent(error: CanonryError) -> Unavailable:
-    message = "keyword search did not answer; go on without it"
+    message = "Keyword search did not answer. Continue without it."
     return Unavailable("text.unavailable", message, cause=error.code)
 
 

@@ -90,25 +90,25 @@ class _Pair:
 _PAIRS: Final = (
     _Pair(
         "passages",
-        "the index of words has not the passages that it is said to have",
+        "the word index does not have as many passages as are counted",
         "SELECT count(*) FROM passages_docsize",
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list = {_PASSAGES} AND facet = 'passages'",  # noqa: S608
     ),
     _Pair(
         "passage_stems",
-        "the stems are not those of as many passages as there are",
+        "the number of passages with stems is not the number of passages",
         "SELECT count(*) FROM passage_stems",
         "SELECT count(*) FROM passages_docsize",
     ),
     _Pair(
         "things",
-        "something that was told is neither indexed nor waits to be",
+        "a passage is neither indexed nor queued for indexing",
         _LOST,
         "SELECT 0",
     ),
     _Pair(
         "listing",
-        "the lists have not the rows that they are said to have",
+        "the lists do not have as many rows as are counted",
         f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
     ),
@@ -188,7 +188,7 @@ class LookingUpkeep(Upkeep):
                 lambda db: list[Any](db.execute("PRAGMA quick_check(1)"))[0][0]
             )
         except Unavailable:
-            told["integrity"] = "not known: the file is large, ask `canonry verify`"
+            told["integrity"] = "unknown, because the file is large; run `canonry verify`"
         return told
 
     def _fetch(self) -> Callable[[str], bytes]:
@@ -212,7 +212,7 @@ def on_loop(told: UpkeepProgress) -> UpkeepProgress:
 
 
 def _unwritable() -> NotSupported:
-    message = "this store is open for reading only: make its disk writable, or make room on it"
+    message = "This store is open for reading only. Make its disk writable, or free space on it."
     return NotSupported("store.reading-only", message)
 
 
@@ -413,5 +413,5 @@ def _scrub(store: SqliteStore) -> None:
             store.writer.set_busy_timeout(0)
         emptied = store.checkpoints.empty()
     if not emptied:
-        message = "erased, but others still read the old file; purge again to remove its traces"
+        message = "Erased, but traces remain while others read the old file. Purge again later."
         raise Unavailable("purge.unfinished", message)

@@ -112,9 +112,9 @@ def _differences(
         table = made[0]
         if (kind, name) in wanted:
             if name not in shadows and made != wanted[kind, name]:
-                yield f"the {kind} {name} is not as Canonry makes it"
+                yield f"the {kind} {name} is not as Canonry creates it"
         elif not others or kind not in _PASSIVE or table in own:
-            yield f"the {kind} {name} on {table} is none of Canonry's"
+            yield f"the {kind} {name} on {table} was not created by Canonry"
     for kind, name in sorted(wanted.keys() - found.keys()):
         yield f"the {kind} {name} is missing"
 
@@ -179,10 +179,10 @@ def _rows(
     for sql, what in (
         (
             absent.format(keys=of_live, one=live, two=true, same=same),
-            "the records lead to no such row",
+            "the log does not produce this row",
         ),
         (absent.format(keys=of_true, one=true, two=live, same=same), "this row is missing"),
-        (both, "the records lead to another value"),
+        (both, "the log produces another value"),
     ):
         yield from _found(db, name, sql, what)
 
@@ -213,7 +213,7 @@ def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
     live = _WORDS.format(words="live_words", schema="live")
     true = _WORDS.format(words="true_words", schema="main")
     for one, two, what in (
-        (live, true, "a word is indexed that the text does not hold"),
+        (live, true, "the index has a word that the text does not contain"),
         (true, live, "a word of the text is not indexed"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
@@ -233,7 +233,7 @@ def _same_words(db: apsw.Connection) -> bool:
 def _stems(db: apsw.Connection) -> Iterator[Finding]:
     live, true = _STEMS.format(schema="live"), _STEMS.format(schema="main")
     for one, two, what in (
-        (live, true, "its stems are not those that the records lead to"),
+        (live, true, "its stems are not those that the log produces"),
         (true, live, "its stems are missing"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
@@ -243,7 +243,7 @@ def _stems(db: apsw.Connection) -> Iterator[Finding]:
 def _waiting(db: apsw.Connection) -> Iterator[Finding]:
     live = "SELECT coalesce(t.id, u.n) FROM live.unindexed u LEFT JOIN live.things t ON t.n = u.n"
     true = "SELECT t.id FROM main.unindexed u JOIN main.things t ON t.n = u.n"
-    what = "it waits to be indexed, and is no passage"
+    what = "it is queued for indexing but is not a passage"
     return _found(db, "unindexed", f"{live} EXCEPT {true} LIMIT ?", what)
 
 
@@ -329,7 +329,7 @@ class _Check:
         try:
             touched = fold_into(self.db, unseal(sealed))
         except BrokenInvariant as error:
-            self.find(where, f"it cannot be folded: {error.code}")
+            self.find(where, f"the commit cannot be folded: {error.code}")
             return False
         if None in sealed.parts:
             self.redacted.add(sealed.space)
@@ -339,7 +339,7 @@ class _Check:
             "SELECT touched FROM live.commits WHERE id = ?", (pack(sealed.id),)
         ).fetchone()
         if said is None or said[0] != pack_keys(map(key_hash, touched)):
-            self.find(where, "the keys that it is said to touch are not those that it touches")
+            self.find(where, "its stored keys are not the keys that it touches")
         return True
 
     def index(self) -> None:

@@ -461,7 +461,7 @@ def _die() -> BaseException:
 
 
 def _time_out() -> BaseException:
-    message = f"the call took longer than {SECONDS:g} s and was stopped: retry it, or ask less"
+    message = f"The call was stopped after {SECONDS:g} s. Retry it, or ask for less."
     return Unavailable("call.deadline", message, seconds=SECONDS)
 
 
@@ -587,7 +587,7 @@ class _Session:
 
     def _caller(self, gateway: Gateway, tool: str) -> Principal:
         offer = gateway.catalogue.find_tool(tool)
-        assert offer is not None, f"nobody serves {tool}"
+        assert offer is not None, f"no toolset serves {tool}"
         roles = offer.thing.roles - {"*"} or offer.toolset.agent_types
         role = "Solo" if "Solo" in roles else min(roles)
         world = SpaceId(self.kept["world"]) if offer.toolset.name == "world" else None

@@ -65,11 +65,11 @@ def _lost(history: Sequence[Transaction], last: Lists) -> Iterator[str]:
     for t in history:
         kept = [each in last[key] for key, elements in t.wrote.items() for each in elements]
         if t.fate is Fate.DONE and not all(kept):
-            yield f"{t.name} was acknowledged, and is not whole in the end"
+            yield f"{t.name} was acknowledged, but the final state lacks a part of it"
         if t.fate is Fate.REFUSED and any(kept):
-            yield f"{t.name} was refused, and is there in the end"
+            yield f"{t.name} was refused, but the final state contains it"
         if t.fate is Fate.UNKNOWN and any(kept) and not all(kept):
-            yield f"{t.name} is there in part"
+            yield f"the final state contains only a part of {t.name}"
 
 
 def _unfit(
@@ -80,9 +80,9 @@ def _unfit(
         for key, elements in t.read.items():
             seen = list(elements)
             if seen != list(last[key])[: len(seen)]:
-                yield f"{t.name} read of {key} what it never was: {seen}"
+                yield f"{t.name} read a value that {key} never had: {seen}"
             elif seen and seen[-1] != writers[seen[-1]].wrote[key][-1]:
-                yield f"{t.name} read of {key} a transaction in part: {seen}"
+                yield f"{t.name} read only a part of a transaction on {key}: {seen}"
 
 
 def _circle(

@@ -174,7 +174,7 @@ class Backend:
 
 def present(part: T | None) -> T:
     """The part of a backend that its contract needs."""
-    assert part is not None, "this contract is for backends that have this; leave it out"
+    assert part is not None, "The backend lacks a part that this contract needs. Leave it out."
     return part
 
 
@@ -201,7 +201,7 @@ class Contract:
     def _apply_known_gaps(self, request: pytest.FixtureRequest) -> None:
         reasons = {gap.requirement: gap.reason for gap in self.known_gaps}
         unknown = sorted(reasons.keys() - REQUIREMENTS.keys())
-        assert not unknown, f"gaps of promises that nobody makes: {unknown}"
+        assert not unknown, f"gaps name unknown promises: {unknown}"
         for proved in proved_by(request.function):
             if proved in reasons:
                 gap = pytest.mark.xfail(reason=reasons[proved], strict=True)

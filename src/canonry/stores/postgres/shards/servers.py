@@ -318,7 +318,7 @@ class ShardedLedger(Ledger):
         for space in homes:
             homes[space] = await self._shards.directory.place(space)
             if await self._known(space, [each.id for each in sealed if each.space == space]):
-                message = "the import does not fit: a commit of that id is in the log"
+                message = "The import contains a commit whose id is already in the log."
                 raise Conflict("ledger.chain-broken", message)
         groups = [[s for s in homes if homes[s] == home] for home in set(homes.values())]
         if len(groups) > 1:
@@ -338,7 +338,7 @@ class ShardedLedger(Ledger):
         for each in sealed:
             position = Position(position + 1)
             if (fault := fault_in(each, position=position, previous=previous)) is not None:
-                raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
             previous = each.hash
 
     @override

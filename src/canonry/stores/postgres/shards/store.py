@@ -168,7 +168,7 @@ async def leave(server: Server, space: SpaceId) -> None:
 _TRUSTED: Final = 1.1 * LEASE
 """After so many seconds nobody trusts what the directory said before."""
 
-_DIFFERS: Final = "the copy of the space is not what was copied, and was thrown away: move it again"
+_DIFFERS: Final = "The copy of the space differed from the space and was deleted. Move it again."
 _END: Final = "SELECT position, hash FROM heads WHERE space = %s"
 _LAST: Final = f"{_END} FOR UPDATE"
 _FENCE: Final = "UPDATE heads SET away = %s WHERE space = %s"
@@ -211,12 +211,12 @@ async def move_space(
     """
     async with turn(shards, space) as is_mine:
         if not is_mine:
-            message = "another process moves this space or erases in it: wait until it has ended"
+            message = "Another process moves this space or erases in it. Wait until it has ended."
             raise Conflict("space.moving", message)
         await _mended(shards, space)
         source = shards.servers[await shards.directory.asked(space)]
         if await source.store.ledger.head(space) == ORIGIN:
-            raise NotFound("space.unknown", "there is no space with this id", id=space)
+            raise NotFound("space.unknown", "No space has this id.", id=space)
         if source.id == target.id:
             return None
         moving = _Moving(shards, space, source, target, told)
@@ -406,7 +406,7 @@ async def require_whole(database: Database) -> None:
     """
     ((is_part,),) = await database.rows(_PART)
     if is_part:
-        message = "the store is divided between several servers: name all of them in records.shards"
+        message = "This store is spread over several servers. Name all of them in records.shards."
         raise Conflict("shards.missing", message)
 
 
@@ -421,11 +421,11 @@ async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
     known = [await _known(database) for database in databases]
     owns = [each.own for each in known if each.own is not None]
     if len(owns) != len(set(owns)):
-        raise Conflict("shards.twice", "records.shards names a server twice: leave one of them out")
+        raise Conflict("shards.twice", "records.shards names a server twice. Remove one.")
     leads = [n for n, each in enumerate(known) if each.own is not None and each.own == each.store]
     lead = leads[0] if leads else 0
     if leads[1:] or any(each.own and each.store != known[lead].store for each in known):
-        message = "records.shards names servers of different stores: name those of one store"
+        message = "records.shards names servers of different stores. Name those of one store."
         raise Conflict("shards.foreign", message)
     if not leads:
         known[lead] = await _added(databases[lead], None)
@@ -437,7 +437,7 @@ async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
             await _told(databases[lead], known[n].own or "", store)
     missing = others.difference(each.own for each in known)
     if missing:
-        message = f"records.shards leaves out {len(missing)} servers of this store: name all"
+        message = f"records.shards lacks {len(missing)} servers of this store. Name all."
         raise Conflict("shards.missing", message)
     found = {each.own or "": each for each in known}
     by_id = dict(zip(found, databases, strict=True))
@@ -463,8 +463,8 @@ async def _added(database: Database, store: str | None) -> _Known:
 
     if not await database.writing(write):
         message = (
-            "a server of records.shards holds a store already: name one that is empty, or another "
-            "postgres.schema"
+            "A server in records.shards already holds another store. Name an empty server, or set "
+            "another postgres.schema."
         )
         raise Conflict("shards.occupied", message)
     return await _known(database)
