@@ -1,4 +1,4 @@
-"""Bytes and keys in a folder, and files of this machine."""
+"""Blobs and keys in a folder, and local files."""
 
 import asyncio
 import errno
@@ -17,10 +17,10 @@ from typing_extensions import override
 from canonry.log.ports.ledger import Blobs, LocalFile, LocalFiles, genuine
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 
-# Blobs in a folder, each in a file that is named by its hash and written once.
+# Blobs in a folder: each is a file that is named by its hash and written once.
 #
-# A blob is written under another name, synced, and then renamed, and the folder is synced as well:
-# a file with a digest for its name is whole.
+# A blob is written under a temporary name, synced and renamed, and the folder is synced too. A file
+# with a digest for its name is therefore complete.
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _FAN_OUT: Final = 2
@@ -30,7 +30,7 @@ class FolderBlobs(Blobs):
     """Bytes by their hash, in 256 folders by its first two characters."""
 
     def __init__(self, folder: Path, *, syncs: bool = True) -> None:
-        """Keep blobs under `folder`, which is made with the first of them."""
+        """Store blobs under `folder`, which the first blob creates."""
         self._folder = folder
         self._syncs = syncs
 
@@ -53,7 +53,7 @@ class FolderBlobs(Blobs):
         return await asyncio.to_thread(self._digests, after, limit)
 
     async def stored_at(self, digest: str) -> float | None:
-        """When the blob was stored, in seconds since 1970; None where there is none."""
+        """Return when the blob was stored, in seconds since 1970, or None."""
         path = self._path(digest)
         try:
             return None if path is None else (await asyncio.to_thread(path.stat)).st_mtime
@@ -65,7 +65,7 @@ class FolderBlobs(Blobs):
         path = self._folder / digest[:_FAN_OUT] / digest
         try:
             if path.exists():
-                # It counts as stored now, so that nobody collects it as an orphan meanwhile.
+                # Renew the time of storing, so that this blob is not collected as unused.
                 os.utime(path)
                 return digest
             _make_private(path.parent)
@@ -108,7 +108,7 @@ class FolderBlobs(Blobs):
                 yield from sorted(name for name in names if name > after)
 
     def _path(self, digest: str) -> Path | None:
-        """Where the blob is; None for what is no digest, and so names no file."""
+        """Return the path of the blob, or None if `digest` is not a digest."""
         if _DIGEST.fullmatch(digest) is None:
             return None
         return self._folder / digest[:_FAN_OUT] / digest
@@ -116,7 +116,7 @@ class FolderBlobs(Blobs):
 
 @contextmanager
 def new_file(folder: Path, data: bytes, *, syncs: bool = True) -> Iterator[Path]:
-    """A file that holds `data` whole, under a name of its own; gone unless it gets another."""
+    """Write `data` to a temporary file, which is deleted after the block unless renamed."""
     handle, name = tempfile.mkstemp(prefix=".new-", dir=folder)  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
@@ -130,7 +130,7 @@ def new_file(folder: Path, data: bytes, *, syncs: bool = True) -> Iterator[Path]
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, which others cannot enter."""
+    """Create a folder and its missing parents, closed to other users."""
     if not folder.is_dir():
         _make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -143,8 +143,8 @@ def _fault(error: OSError) -> Unavailable:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make durable which names are in the folder, where the system can."""
-    if os.name == "nt":  # Windows has no handle of a folder to sync
+    """Sync the names in a folder to disk, if the system can."""
+    if os.name == "nt":  # Windows cannot sync a folder
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -154,10 +154,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
-    """The key in the file, which `make` gives where there is none; of two who make one, one wins.
+    """Return the key in the file, or create it with `make`. Of two creators, one wins.
 
     Raises:
-        Unavailable: `file.signing-failed`, the file cannot be read or made, or holds no key.
+        Unavailable: `file.signing-failed`, the file cannot be read or created, or contains no
+            key.
     """
     try:
         if not path.exists():
@@ -188,7 +189,7 @@ _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NO
 _FILE: Final = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe must not keep anybody waiting
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not block
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
 )
@@ -197,10 +198,10 @@ _PATH_MAX: Final = 4_096
 
 
 class FolderLocalFiles(LocalFiles):
-    """Reads below `roots`; without roots there are no files."""
+    """Reads files below `roots`; without roots it finds none."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        """A root may itself be a link: the operator named it."""
+        """Take the roots as configured. A root may itself be a link."""
         self._roots = tuple(roots)
 
     @override
@@ -219,7 +220,7 @@ class FolderLocalFiles(LocalFiles):
 
 
 def _below(root: Path, path: PurePath) -> tuple[str, ...] | None:
-    """The parts of the path below the root, None where it is not below it."""
+    """Return the parts of the path below the root, or None if it is elsewhere."""
     if ".." in path.parts:
         return None
     if not path.is_absolute():
@@ -253,7 +254,7 @@ def _content(root: Path, parts: Sequence[str], most: int) -> bytes:
 
 
 def _opened(root: Path, parts: Sequence[str]) -> int:
-    """A descriptor of the file; each folder on the way is opened from the one above it."""
+    """Open the file without following links; each folder is opened from its parent."""
     if os.open not in os.supports_dir_fd:
         return _resolved(root, parts)
     folder = os.open(root.resolve(), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -268,7 +269,7 @@ def _opened(root: Path, parts: Sequence[str]) -> int:
 
 
 def _resolved(root: Path, parts: Sequence[str]) -> int:
-    """The same where folders have no descriptors: a path that resolves to itself has no links."""
+    """Open the file on systems without folder handles, if its path contains no links."""
     path = root.resolve().joinpath(*parts)
     if path.resolve(strict=True) != path:
         raise _unknown()

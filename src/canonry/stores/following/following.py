@@ -29,10 +29,10 @@ from canonry.values.fields import spread
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
-# Following: a store that keeps a log itself copies the log of another, and its views come along.
+# Following: a store with its own log copies the log of another store and updates its views.
 #
-# So a machine answers from its own folder what another engine records: whatever was appended there
-# is restored here, byte for byte, and checked link by link. What was erased there is erased here.
+# A machine then answers from its own folder what another engine records. Each remote commit is
+# restored byte for byte and checked against the chain. Data that is erased remotely is erased here.
 
 P = TypeVar("P")
 
@@ -40,14 +40,14 @@ PAGE: Final = 100
 """Commits that are read and applied together."""
 
 Purge = Callable[[SpaceId, Sequence[str]], Awaitable[int]]
-"""Erases from the copy what is about these targets."""
+"""Erases all data about these targets from the copy and returns the number of entries."""
 
 
 class Follower:
-    """Brings a copy to where the log is; await `erased` before you close the copy."""
+    """Copies a log. Await `erased` before you close the copy."""
 
     def __init__(self, *, log: Ledger, copy: Ledger, purge: Purge) -> None:
-        """Restore into `copy` what `log` holds."""
+        """Copy from `log` into `copy`."""
         self._log = log
         self._copy = copy
         self._purge = purge
@@ -56,18 +56,18 @@ class Follower:
         log.hand_to(self._take)
 
     def view(self, view: P) -> P:
-        """A view of the copy, as one that others bring up."""
+        """Wrap a view of the copy for use in a `Projector`."""
         return cast("P", _FollowingView(view, self))
 
     async def cursor(self, space: SpaceId) -> Position:
-        """Up to where the copy shows the log of `space`."""
+        """Return the position up to which the copy has the log of `space`."""
         return await self._copy.head(space)
 
     async def reach(self, space: SpaceId, position: Position) -> None:
-        """Copy the log of `space` up to `position`; another process may be quicker.
+        """Copy the log of `space` up to `position`. Other processes may copy at the same time.
 
         Raises:
-            Conflict: `ledger.chain-broken`, the copy holds something else than the log.
+            Conflict: `ledger.chain-broken`, the copy differs from the log.
             Unavailable: one of them cannot be reached.
         """
         while (here := await self._copy.head(space)) < position:
@@ -80,12 +80,12 @@ class Follower:
             except Conflict:
                 if await self._copy.head(space) == here:
                     raise
-                continue  # somebody else on this machine restored it
+                continue  # another process on this machine restored it
             self._erase([unseal(each) for each in sealed])
         self._handed_after(space, here)
 
     def _take(self, written: Sequence[Sealed]) -> None:
-        """Keep what was appended here until the copy has it, as far as that is soon."""
+        """Keep commits that were appended here until the copy has them."""
         for each in written:
             handed = self._handed[each.space]
             if len(handed) >= PAGE:
@@ -93,7 +93,7 @@ class Follower:
             handed[each.position] = each
 
     def _handed_after(self, space: SpaceId, here: Position) -> Sequence[Sealed]:
-        """What was handed over and follows `here` at once; what is past is let go."""
+        """Return the kept commits that directly follow `here`, and drop older ones."""
         handed, found = self._handed.pop(space, {}), list[Sealed]()
         while (position := Position(here + len(found) + 1)) in handed:
             found.append(handed.pop(position))
@@ -115,11 +115,11 @@ class Follower:
                 purging.add_done_callback(self._purging.discard)
 
     async def _erased(self, space: SpaceId, targets: Sequence[str]) -> None:
-        with suppress(CanonryError):  # `verify` tells of what is left, and `rebuild` erases it
+        with suppress(CanonryError):  # `verify` reports what is left, and `rebuild` erases it
             await self._purge(space, targets)
 
     async def erased(self) -> None:
-        """Wait until the copy has erased what the log said by now."""
+        """Wait until the copy has erased everything that the log has erased so far."""
         await asyncio.gather(*self._purging)
 
 
@@ -140,44 +140,44 @@ class _FollowingView:
         return getattr(self._view, name)
 
 
-# The projector: brings views to where the log is; any process may run it, also several at once.
+# The projector updates views to the state of the log. Any number of processes may run it.
 #
-# It holds nothing that must not be lost. What a view shows is in the view's own cursor, and
-# applying a commit again changes nothing.
+# It holds no state that must not be lost. Each view stores its own cursor, and applying a commit
+# again changes nothing.
 
 LOOKS_EVERY: Final = 0.5
-"""Seconds between two looks at a log that nobody tells of."""
+"""Seconds between two polls of a log that sends no notifications."""
 
 ATTEMPTS_MAX: Final = 8
-"""After so many failures without progress a view counts as behind."""
+"""Failures without progress after which a view counts as behind."""
 
 
 @runtime_checkable
 class Following(Protocol):
-    """A view that takes from the log by itself what it is to show."""
+    """A view that reads the log itself."""
 
     async def cursor(self, space: SpaceId) -> Position:
-        """The position up to which `space` shows."""
+        """Return the position up to which the view shows `space`."""
 
     async def reach(self, space: SpaceId, position: Position) -> None:
-        """Show `space` up to `position` at least."""
+        """Update the view of `space` to at least `position`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projector:
-    """Brings `state` up, if it follows the log, and shows the `others` what came of it."""
+    """Updates `state`, if it follows the log, and then applies its items to the `others`."""
 
     ledger: Ledger
     state: State
     others: Sequence[Projection]
     copied: Ledger | None = None
-    """The log of the store in which the state follows: what others are to show is read there."""
+    """The log of the copy that the state follows. The other views read commits from it."""
     _turns: Mapping[SpaceId, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock)
     )
 
     async def reach(self, space: SpaceId, position: Position) -> None:
-        """Let every view show `space` up to `position` at least.
+        """Update every view of `space` to at least `position`.
 
         Raises:
             Unavailable: `view.behind`, a view refuses or does not answer; try again later.
@@ -189,7 +189,7 @@ class Projector:
                 await self._bring(view, space, position)
 
     async def catch_up(self, touched: Touched | None = None) -> None:
-        """Let every view show everything that is in the log by now, or what was just `touched`.
+        """Update every view to the present end of the log, or for the `touched` spaces only.
 
         Raises:
             Unavailable: as `reach` says.
@@ -199,10 +199,10 @@ class Projector:
             await self.reach(space, head)
 
     async def keep_up(self) -> None:
-        """Let every view show what any process writes, soon after; until this is cancelled."""
+        """Keep every view current with all processes' writes until this task is cancelled."""
         cursor = 0
         while True:
-            with suppress(CanonryError):  # whoever reads is told; this tries again
+            with suppress(CanonryError):  # readers get the error; this loop tries again
                 touched = await self.ledger.touched_since(cursor, limit=PAGE)
                 if touched.keys is None or touched.keys:
                     await self.catch_up(touched)
@@ -223,7 +223,7 @@ class Projector:
                 if isinstance(view, Following):
                     await view.reach(space, position)
                     continue
-                # The state may not show yet what was appended past that meanwhile.
+                # The state may not show later commits yet.
                 limit, log = min(PAGE, position - cursor), self.copied or self.ledger
                 commits = await log.read(space, after=cursor, limit=limit)
                 await view.apply(await self.as_they_are(commits))
@@ -239,7 +239,7 @@ class Projector:
                 raise Unavailable("view.behind", message)
 
     async def as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
-        """The things that these commits of one space look at, as the state shows them now."""
+        """Pair the commits of one space with the present state of the items that they touch."""
         things = await load(self.state, [e for commit in commits for e in commit.entries])
         named = {c.position: needs(c.entries) | beside(c.entries, things) for c in commits}
         return [
@@ -255,7 +255,7 @@ class Projector:
 async def load(
     state: State, entries: Sequence[Entry], things: dict[str, Thing] | None = None
 ) -> dict[str, Thing]:
-    """Add to `things` what folding these entries looks at besides, as it is shown."""
+    """Add the present state of further items that folding these entries reads to `things`."""
     things = {} if things is None else things
     wanted: Iterable[str] = needs(entries)
     for _round in range(BESIDE_ROUNDS + 1):
@@ -267,25 +267,25 @@ async def load(
     return things
 
 
-# Shared words: a text view that many machines share, beside the one that each has for itself.
+# Shared keyword search: a text view on a server for many machines, besides each machine's own.
 #
-# Whatever the shared one does not answer in time is asked of one's own, which is never behind what
-# this machine knows; so nobody who writes or looks waits for a server that is away.
+# If the shared view does not answer in time, this machine's own view answers, which shows
+# everything that the machine knows. Neither writers nor readers wait for an absent server.
 
 R = TypeVar("R")
 
 PATIENCE: Final = 2.0
-"""Seconds that a question waits for the shared view, to show what this machine knows and answer."""
+"""Seconds that a query waits for the shared view to catch up and answer."""
 
 PAUSE: Final = 5.0
-"""Seconds in which it is not asked again after it did not answer."""
+"""Seconds without queries to the shared view after it did not answer."""
 
 
 class SharedText(Text):
-    """Asks the `shared` view, which `projector` brings up, and one's `own` where it is away."""
+    """Queries the `shared` view, which `projector` updates, or the `own` view if it is away."""
 
     def __init__(self, shared: Text, *, own: Text, projector: Projector) -> None:
-        """Nobody closes either here; `projector` shows `shared` what the log has."""
+        """Use both views without closing them. `projector` updates `shared` from the log."""
         self._shared = shared
         self._own = own
         self._projector = projector
@@ -321,7 +321,7 @@ class SharedText(Text):
         return await ask(self._own)
 
     async def _bring_up(self, query: TextQuery) -> None:
-        """Let the shared view show, of the spaces asked for, what one's own shows."""
+        """Update the shared view to the state of the own view, for the requested spaces."""
         spaces = query.spaces
         if spaces is None:
             spaces = frozenset(await heads_of(self._projector.ledger))
@@ -329,38 +329,41 @@ class SharedText(Text):
             await self._projector.reach(space, await self._own.cursor(space))
 
 
-# The joined ledger: the log of one engine in front of views that others keep.
+# The joined ledger: the log of one engine in front of views that others store.
 #
-# Before anybody judges, or is told what was touched, the views stand where the log does. After an
-# append they are brought there; where one cannot be, whoever reads next waits. A view that is dead
-# for longer refuses reads, and never a commit.
+# The views are brought up to the log before a draft is judged and before touched keys are reported.
+# After an append they are updated too; if one fails, the next reader waits for it. A view that
+# stays away refuses reads, but never a commit.
 
 _FEW: Final = 200
-"""Of so few commits a server tells at once what they touched."""
+"""For up to this many commits, the server reports the touched keys directly."""
 
 FORESEEN_MAX: Final = 5
-"""So often a draft is foreseen anew while others change what it changes."""
+"""Attempts to predict the keys of a draft while other calls change the same items."""
 
 
 class JoinedLedger(Ledger):
-    """Says what drafts touch, which needs the views, and waits for the views, which need them."""
+    """Predicts the keys that drafts touch, from the views, and keeps the views current."""
 
     def __init__(self, projector: Projector) -> None:
         """Append to the projector's ledger."""
         self._log = projector.ledger
         self._projector = projector
         self._follows = isinstance(projector.state, Following)
-        """Whether the state is a copy's; else the log keeps it, and folds each draft itself."""
+        """Whether the state follows a copy.
+
+        Otherwise the ledger updates it and folds each draft.
+        """
         self._views = _Debt(projector)
         self._cursor = 0
         self._work = WorkUnderWay()
 
     async def finish(self) -> None:
-        """Let what was begun be written, and nothing after it; for whoever closes the engines."""
+        """Wait for the writes that have begun and refuse new ones. Call this before closing."""
         await self._work.end(None)
 
     async def settle(self) -> None:
-        """Let the views show what this process was told to be written, before a call others' too.
+        """Update the views to the writes of this process, and, before a call, of other processes.
 
         Raises:
             Unavailable: `view.behind`.
@@ -373,7 +376,7 @@ class JoinedLedger(Ledger):
     @override
     async def head(self, space: SpaceId) -> Position:
         if (call := scope()) is not None:
-            # A verdict may rest on what the views show by now: an append tells if that is stale.
+            # A verdict may rest on older views: the append detects if it is stale.
             state = self._projector.state
             await self.settle()
             if call.told.is_up and isinstance(state, Following):
@@ -399,18 +402,18 @@ class JoinedLedger(Ledger):
                 break
             if (call := scope()) is not None:
                 call.told.is_up = False
-            first = batch[0]  # it may be what was foreseen that is stale, and not the verdict
+            first = batch[0]  # only the prediction may be stale, not the verdict
             if first.reads and await self._log.head(first.draft.space) > first.judged_at:
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             space, is_new = item.draft.space, False
             if isinstance(outcome, Appended):
                 is_new = not outcome.replayed
-                # A replayed commit may lie in another space, where its position means nothing here.
+                # A replayed commit may be in another space, where its position means nothing here.
                 self._views.owe(space, outcome.position if is_new else await self._log.head(space))
             if not is_new and (call := scope()) is not None:
                 call.told.is_up = False
-        with suppress(Unavailable):  # it is durable; who reads next waits
+        with suppress(Unavailable):  # it is durable; the next reader waits
             await self.settle()
         return outcomes
 
@@ -436,7 +439,7 @@ class JoinedLedger(Ledger):
         return told
 
     async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
-        """Each with what it touches, which holds while nobody else changes what it changes."""
+        """Predict the keys of each draft. They hold unless another call changes the same items."""
         heads = {item.draft.space: await self.head(item.draft.space) for item in batch}
         spaces = dict(heads)
         entries = [entry for item in batch for entry in item.draft.entries]
@@ -458,7 +461,7 @@ class JoinedLedger(Ledger):
             except BrokenInvariant:
                 if await self._log.find(commit.id) is None:
                     raise
-                touched = frozenset((ANY,))  # it stands in the log already, and is written no more
+                touched = frozenset((ANY,))  # already in the log, not written again
             foreseen = Foreseen(
                 touched=touched,
                 over=frozenset(map(thing_key, over)),
@@ -475,7 +478,7 @@ class JoinedLedger(Ledger):
     async def find(self, commit_id: CommitId) -> Commit | None:
         log, copied, call = self._log, self._projector.copied, scope()
         if copied is not None and call is not None and call.told.is_up:
-            log = copied  # who writes the same meanwhile is told so by the append
+            log = copied  # the append reports concurrent writes
         return await log.find(commit_id)
 
     @override
@@ -490,7 +493,7 @@ class JoinedLedger(Ledger):
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         touched = await self._log.touched_since(cursor, limit=limit)
         if touched.keys is None or touched.keys:
-            # A reply that is made after this rests on all of it.
+            # A later reply depends on all of these.
             await self._bring_up(None if touched.keys is None else touched.reached)
         elif (call := scope()) is not None:
             call.told.is_up = True
@@ -512,7 +515,7 @@ class JoinedLedger(Ledger):
 
 
 class _Debt:
-    """Views that are to show what was written, and how far they are known to do so."""
+    """Positions that views must show, and positions that they are known to show."""
 
     def __init__(self, projector: Projector) -> None:
         self.shown: dict[SpaceId, Position] = {}
@@ -521,19 +524,19 @@ class _Debt:
         self._turns: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def owe(self, space: SpaceId, position: Position) -> None:
-        """Show a space up to `position`, when it is asked for."""
+        """Record that a space must be shown up to `position` before the next read."""
         if self.shown.get(space, ORIGIN) < position:
             self._owed[space] = max(position, self._owed.get(space, position))
 
     async def pay(self) -> None:
-        """Show what is owed."""
+        """Update the views to the recorded positions."""
         for space, position in list(self._owed.items()):
             await self.reach(space, position)
             if self._owed.get(space, ORIGIN) <= self.shown[space]:
                 self._owed.pop(space, None)
 
     async def reach(self, space: SpaceId, position: Position) -> None:
-        """Show a space up to `position`, and what else this process wrote to it."""
+        """Update a space to `position` and to the other writes of this process."""
         async with self._turns[space]:
             if self.shown.get(space, ORIGIN) < position:
                 position = max(position, self._owed.get(space, position))
@@ -542,7 +545,7 @@ class _Debt:
 
 
 def _touched(commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
-    """The keys that a commit touches; `things` are afterwards as it leaves them."""
+    """Return the keys that a commit touches, and update `things` by folding it."""
     changes = fold(commit, things)
     things.update(changes.things)
     return changes.touched
@@ -564,9 +567,9 @@ class Joined(Generic[C]):
 
 
 def join(canon: C, *, copied: Ledger | None = None) -> Joined[C]:
-    """A canon over the same ports that waits for views which the ledger does not write itself.
+    """Return a canon over the same ports that waits for views in other engines.
 
-    They are those of a copy, or projections; `copied` is the log of the copy.
+    They are views of a copy or projections. `copied` is the log of the copy.
     """
     views = (canon.documents, canon.text, canon.catalog, canon.places)
     others = [each for each in views if isinstance(each, Projection)]
@@ -579,7 +582,7 @@ def join(canon: C, *, copied: Ledger | None = None) -> Joined[C]:
 
 
 class _Settled:
-    """A view whose questions wait until it shows what this process wrote."""
+    """A view whose queries wait until it shows the writes of this process."""
 
     def __init__(self, view: Any, ledger: JoinedLedger) -> None:
         self._view = view

@@ -1,4 +1,4 @@
-"""The memory backend: the executable specification, the shortest code that keeps every promise."""
+"""The memory backend: an executable specification, the shortest code that keeps every promise."""
 
 from canonry.stores.memory.ledger import MemoryBlobs, MemoryLedger, MemoryStore
 from canonry.stores.memory.views import (

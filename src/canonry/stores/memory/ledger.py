@@ -1,4 +1,4 @@
-"""What the memory backend holds, its ledger and its blobs."""
+"""State of the memory backend, its ledger and its blobs."""
 
 import asyncio
 from collections import defaultdict
@@ -31,17 +31,20 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class MemoryStore:
-    """`touched` has, for each commit of any space in order, the hashes of the keys it touched."""
+    """The log and its views. `touched` has the key hashes of each commit, in commit order."""
 
     log: dict[SpaceId, list[Sealed]] = field(default_factory=lambda: defaultdict(list))
     touched: list[tuple[SpaceId, frozenset[int]]] = field(default_factory=list)
     things: dict[str, Thing] = field(default_factory=dict)
     versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
     veiled: dict[str, frozenset[SpaceId]] = field(default_factory=dict)
-    """Where those things lie, by their ids, that are not the same to everybody."""
+    """Spaces of items with different variants for different audiences, by item id."""
 
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
-        """Take a commit into the log and, where nobody says what it touches, into the views."""
+        """Append a commit.
+
+        Without `touched`, fold it into the views, which also returns its keys.
+        """
         if touched is None:
             loaded = self._those(needs(commit.entries))
             for _round in range(BESIDE_ROUNDS):
@@ -67,12 +70,12 @@ class MemoryStore:
         return {i: self.things[i] for i in ids if i in self.things}
 
     def touched_after(self, space: SpaceId, position: int) -> frozenset[int]:
-        """Hashes of the keys that commits of `space` past `position` touched."""
+        """Return the key hashes that commits of `space` past `position` touched."""
         mine = [keys for owner, keys in self.touched if owner == space]
         return frozenset().union(*mine[position:])
 
     def at_home(self, kind: type[T], space: SpaceId) -> Iterator[T]:
-        """The current things of a kind in a space, as they are to all who may see them."""
+        """Yield the current items of a kind in a space, in their variants for that space."""
         for thing in self.things.values():
             if isinstance(thing, kind) and thing.space == space:
                 some: Any = homed(thing)
@@ -80,7 +83,7 @@ class MemoryStore:
                     yield some
 
     def of(self, kind: type[T], spaces: Spaces) -> Iterator[T]:
-        """The current things of a kind in these spaces, as they are to whoever sees those."""
+        """Yield the current items of a kind in these spaces, in the variants that they may see."""
         for thing in self.things.values():
             if not isinstance(thing, kind):
                 continue
@@ -96,7 +99,7 @@ class MemoryStore:
 
 
 class MemoryView(View):
-    """Shows what the ledger beside it folded."""
+    """Reads the state that the ledger folded."""
 
     def __init__(self, store: MemoryStore) -> None:
         """Share `store` with the ledger and the other views."""
@@ -108,7 +111,7 @@ class MemoryView(View):
 
 
 class MemoryLedger(Ledger):
-    """One log a space, in a list."""
+    """One log per space, in a list."""
 
     def __init__(self, store: MemoryStore, sealer: Sealer) -> None:
         """Share `store` with the views."""
@@ -228,7 +231,7 @@ class MemoryLedger(Ledger):
 
 
 class MemoryBlobs(Blobs):
-    """Bytes by their hash."""
+    """Bytes by their hash, in memory."""
 
     def __init__(self) -> None:
         """Start empty."""

@@ -1,4 +1,4 @@
-"""Views in memory: each question is a scan that says what it means."""
+"""Views in memory: each query is a scan that states its meaning."""
 
 import math
 from collections import Counter, defaultdict
@@ -90,7 +90,7 @@ NAMESAKES_MAX = 50
 def page(
     items: Iterable[T], limit: int, offset: int, key: Callable[[T], object] | None = None
 ) -> Page[T]:
-    """A page in the order of `key`, by default (created_at, id)."""
+    """Return a page in the order of `key`, by default (created_at, id)."""
     ordered = sorted(items, key=key or (lambda t: (t.created_at, t.id)))  # type: ignore[union-attr, arg-type]
     return Page(items=ordered[offset : offset + limit], total=len(ordered))
 
@@ -100,7 +100,7 @@ def _newest(fact: Fact) -> object:
 
 
 def fits(pattern: str, entity: Entity) -> bool:
-    """Whether its names contain `pattern`, where `*` and `%` stand for any characters."""
+    """Return whether a name contains `pattern`, with `*` and `%` for any characters."""
     rest = entity.searched
     for part in normalised_name(pattern).replace("%", "*").split("*"):
         _, found, rest = rest.partition(part) if part else ("", "any", rest)
@@ -110,7 +110,7 @@ def fits(pattern: str, entity: Entity) -> bool:
 
 
 class MemoryState(MemoryView, State):
-    """Reads what was folded."""
+    """Scans the items that the ledger folded."""
 
     def _page(
         self,
@@ -119,7 +119,7 @@ class MemoryState(MemoryView, State):
         offset: int,
         key: Callable[[T], object] | None = None,
     ) -> Page[T]:
-        """A page of what was found by what it is to some, as it is stored for all."""
+        """Return a page of the stored items for variants that were found."""
         found = page(items, limit, offset, key)
         stored: Any = [self._store.things[each.id] for each in found.items]
         return Page(items=stored, total=found.total)
@@ -413,7 +413,7 @@ class MemoryState(MemoryView, State):
 
 
 class MemoryDocuments(MemoryView, Documents):
-    """Reads what was folded."""
+    """Scans the items that the ledger folded."""
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
@@ -472,7 +472,7 @@ class MemoryDocuments(MemoryView, Documents):
 
 
 class MemoryText(MemoryView, Text):
-    """Reads what was folded."""
+    """Scans the items that the ledger folded."""
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
@@ -492,7 +492,7 @@ class MemoryText(MemoryView, Text):
         return figures_of([held for _, held in self._searched(query)], among=frozenset(stems))
 
     def _searched(self, query: TextQuery) -> Sequence[tuple[Passage, Sequence[str]]]:
-        """The passages of the collection and spaces, each with its stems."""
+        """Return the passages of the collection and spaces, each with its stems."""
         return [
             (passage, stems_of(passage.text))
             for thing in self._store.things.values()
@@ -514,7 +514,7 @@ class MemoryText(MemoryView, Text):
 
 
 class MemoryPlaces(MemoryView, Places):
-    """Reads what was folded."""
+    """Scans the items that the ledger folded."""
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
@@ -588,7 +588,7 @@ def _order(relation: Relation) -> tuple[int, str]:
 
 
 class MemoryCatalog(MemoryView, Catalog):
-    """Reads what was folded."""
+    """Scans the items that the ledger folded."""
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
@@ -717,7 +717,7 @@ class MemoryCatalog(MemoryView, Catalog):
 def _walk(
     root: str, items: Mapping[str, CatalogItem], edges: Sequence[CatalogEdge], query: GraphQuery
 ) -> tuple[dict[str, int], bool]:
-    """The nodes that are kept, in order, with their depth; whether some had no room."""
+    """Return the kept nodes in order with their depth, and whether some had no room."""
     depths, level, more = {root: 0}, {root}, False
     for depth in range(1, query.depth + 1):
         beside = {edge.target for edge in edges if edge.source in level}

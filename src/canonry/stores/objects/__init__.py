@@ -1,4 +1,4 @@
-"""Bytes in an object store that speaks S3, which many machines share."""
+"""Blobs in an S3 object store, which many machines share."""
 
 from canonry.stores.objects.blobs import ObjectBlobs, ObjectStore
 

@@ -1,4 +1,4 @@
-"""Blobs as objects, each under its owner and its hash: a put is whole or is not there at all."""
+"""Blobs as objects under their owner and hash. A put is complete or absent."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,15 +24,13 @@ _MISSING: Final = (NotFoundError, FileNotFoundError)
 
 
 class ObjectStore:
-    """A bucket, or what lies under one prefix of it; whose keys are asked for is the AWS_ way."""
+    """A bucket, or one prefix of it. Credentials come from AWS's usual variables and files."""
 
     def __init__(self, url: str, endpoint: str | None = None) -> None:
-        """`url` is `s3://bucket/prefix`; `endpoint` is where it is, if not at Amazon.
-
-        Keys, region and roles come from the variables and files that AWS's own tools read.
+        """Use `url`, as `s3://bucket/prefix`, at `endpoint`, or at Amazon if that is None.
 
         Raises:
-            InvalidInput: `settings.malformed`, the address is none of a bucket.
+            InvalidInput: `settings.malformed`, `url` is not the address of a bucket.
         """
         parts = urlsplit(url)
         if parts.scheme != "s3" or not parts.hostname or parts.query or parts.username:
@@ -51,7 +49,7 @@ class ObjectStore:
         )
 
     async def owners(self) -> Sequence[str]:
-        """Who has any bytes, in order.
+        """Return the owners of any bytes, in order.
 
         Raises:
             Unavailable: `blobs.unreachable`.
@@ -61,15 +59,15 @@ class ObjectStore:
         return sorted(prefix.rstrip("/") for prefix in found["common_prefixes"])
 
     def of(self, owner: str) -> "ObjectBlobs":
-        """The bytes of one owner, apart from everybody else's."""
+        """Return the blobs of one owner."""
         return ObjectBlobs(self, owner)
 
 
 class ObjectBlobs(Blobs):
-    """The bytes of one owner."""
+    """The blobs of one owner."""
 
     def __init__(self, objects: ObjectStore, owner: str) -> None:
-        """Keep them in `objects` under `owner`, which is a word without slashes."""
+        """Store blobs in `objects` under `owner`, a word without slashes."""
         self._store = objects.store
         self._owner = owner
 
@@ -92,13 +90,13 @@ class ObjectBlobs(Blobs):
     @override
     async def delete(self, digest: str) -> None:
         if _DIGEST.fullmatch(digest):
-            with suppress(*_MISSING), translated():  # some stores tell, others do not
+            with suppress(*_MISSING), translated():  # not all stores report it
                 await obstore.delete_async(self._store, self._path(digest))
 
     @override
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         found: list[str] = []
-        # Whatever else lies there is no blob.
+        # Other objects in the folder are not blobs.
         with translated():
             pages = obstore.list(
                 self._store,
@@ -114,7 +112,7 @@ class ObjectBlobs(Blobs):
         return sorted(found)[:limit]
 
     async def stored_at(self, digest: str) -> float | None:
-        """When the bytes were stored last, in seconds since 1970; None where there are none."""
+        """Return when the bytes were last stored, in seconds since 1970, or None."""
         try:
             with translated():
                 found = await obstore.head_async(self._store, self._path(digest))
@@ -128,7 +126,7 @@ class ObjectBlobs(Blobs):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise Canonry's errors in place of the library's, but for what is simply not there."""
+    """Raise Canonry's errors in place of the library's, except for missing objects."""
     try:
         yield
     except _MISSING:

@@ -43,17 +43,17 @@ _HEADS_A_PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What a copy of the database holds: heads, and the digests of the blobs that it needs."""
+    """The content of a database copy: heads, and the digests of the blobs that it needs."""
 
     heads: Mapping[SpaceId, tuple[int, str]]
     digests: Sequence[str]
 
 
 def claim(target: Path) -> None:
-    """Make the folder that a backup goes into.
+    """Create the folder of a backup, or accept an empty one.
 
     Raises:
-        Conflict: `backup.exists`.
+        Conflict: `backup.exists`, the folder is not empty.
     """
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(target.iterdir()):
@@ -64,7 +64,7 @@ def claim(target: Path) -> None:
 def copy_database(
     store: Path, target: Path, told: UpkeepProgress, way: OpenMode = OpenMode.SERVED
 ) -> Copied:
-    """Copy the database file; a thread of its own runs this."""
+    """Copy the database file. Call this in a thread."""
     with translated():
         source = connect(store, patience_ms=10_000, way=way)
         make_private(target)
@@ -85,7 +85,7 @@ def copy_database(
 
 
 def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> None:
-    """Say what the backup holds; it is whole when this file is there."""
+    """Write the list of heads. A backup with this file is complete."""
     said = {"format": 1, "heads": {space: list(head) for space, head in sorted(heads.items())}}
     make_private(folder / MANIFEST)
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
@@ -103,10 +103,10 @@ def _heads(db: apsw.Connection) -> dict[SpaceId, tuple[int, str]]:
     return heads
 
 
-# Scratch: the views folded afresh from the records, in a file of its own that is thrown away.
+# Scratch: views that are folded again from the records into a temporary file.
 #
-# The file stands in the data folder, because what it holds must be erased with the rest; the store
-# is attached to it as `live`, so that one statement can compare or copy.
+# The file is in the data folder, because its content must be erased with the rest. The store is
+# attached to it as `live`, so that one statement can compare or copy.
 
 IN_MEMORY: Final = ":memory:"
 FOLDER: Final = "scratch"
@@ -116,7 +116,7 @@ _CLAIMS_MAX: Final = 10
 
 @contextmanager
 def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
-    """A connection with empty views in a scratch file, and the store attached as `live`."""
+    """Open a connection to empty views in a scratch file, with the store attached as `live`."""
     with (
         _claimed(store.parent / FOLDER) as folder,
         scratch_in(str(folder / "views.db"), store) as db,
@@ -128,7 +128,7 @@ def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
 def scratch_in(
     file: str, store: Path, *, way: OpenMode = OpenMode.SERVED
 ) -> Iterator[apsw.Connection]:
-    """The same in a file of that name; in memory where the name says so."""
+    """Open the same connection for a given file name or `IN_MEMORY`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     with translated():
         db = apsw.Connection(file, flags=flags)
@@ -145,7 +145,7 @@ def scratch_in(
 
 
 def forget_others(store: Path) -> None:
-    """Remove scratch files that processes left behind when they were killed."""
+    """Remove scratch files of processes that were killed."""
     for folder in (store.parent / FOLDER).glob("*"):
         with suppress(OSError):
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
@@ -159,20 +159,20 @@ def forget_others(store: Path) -> None:
 
 @contextmanager
 def _claimed(parent: Path) -> Iterator[Path]:
-    """A new folder that is known to be in use until the block ends."""
+    """Create a folder that is locked until the block ends."""
     folder, lock = _claim(parent)
     try:
         yield folder
     finally:
         os.close(lock)
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # another process has its own scratch in there
+        with suppress(OSError):  # another process has scratch files there
             parent.rmdir()
 
 
 def _claim(parent: Path) -> tuple[Path, int]:
     for _ in range(_CLAIMS_MAX):
-        with suppress(OSError):  # another process took it for abandoned before it was locked
+        with suppress(OSError):  # another process removed it as abandoned before it was locked
             parent.mkdir(mode=0o700, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=parent))
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
@@ -182,10 +182,10 @@ def _claim(parent: Path) -> tuple[Path, int]:
     raise Unavailable("store.unreachable", "Canonry cannot create files in the data folder.")
 
 
-# Erasure: payloads are dropped, and what the views then differ in is put right in the same step.
+# Erasure drops payloads and corrects the views in the same transaction.
 #
-# The space is folded afresh without the payloads while others go on writing; only the differences,
-# which are few, are written under the turn.
+# The space is folded again without the payloads while other calls write. Only the differences,
+# which are few, are written under the write lock.
 
 _ERASED: Final = "space.erased"
 _CHUNK: Final = 500
@@ -208,7 +208,7 @@ _DROP: Final = (
 
 @dataclass(slots=True, kw_only=True)
 class StoreErasure:
-    """The erasure of everything about `targets`; `db` has scratch views and the store as `live`."""
+    """Erases all data about `targets`. `db` has scratch views and the store attached as `live`."""
 
     db: apsw.Connection
     space: SpaceId
@@ -220,13 +220,13 @@ class StoreErasure:
     digests: set[str] = field(default_factory=set)
 
     def fold(self) -> None:
-        """Fold the commits of the space that were not yet, without what is to be dropped."""
+        """Fold the new commits of the space, without the payloads to be dropped."""
         with translated(), transaction(self.db):
             self._begin_again_after_another()
             self._fold()
 
     def finish(self, writer: apsw.Connection) -> None:
-        """Drop the payloads and mend the views, in one transaction; the caller holds the turn."""
+        """Drop the payloads and correct the views in one transaction; the caller holds the lock."""
         self.fold()
         with translated():
             self.db.execute("DETACH live")
@@ -237,7 +237,7 @@ class StoreErasure:
                 writer.execute("DETACH fresh")
 
     def _begin_again_after_another(self) -> None:
-        """Another purge may have erased what was folded here: then fold from the start."""
+        """Start again if another purge may have erased data that was folded here."""
         now = purges(self.db)
         if self.purges not in {-1, now}:
             make_views(self.db)
@@ -257,9 +257,10 @@ class StoreErasure:
                 self.folded = stored.sealed.position
 
     def _about(self, stored: Stored) -> frozenset[int]:
-        """The entries that are about the targets and still have their payload.
+        """Return the entries that are about the targets and still have a payload.
 
-        The entry that records the erasure stays: it tells which ids are gone, and why.
+        The entry that records the erasure keeps its payload, which names the erased ids and the
+        reason.
         """
         headers = decode_json(stored.sealed.body)["entries"]
         return frozenset(
@@ -280,18 +281,18 @@ class StoreErasure:
 
 
 def purges(db: apsw.Connection) -> int:
-    """How often something was dropped from the records."""
+    """Return the number of purges that dropped records."""
     return number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'purges'")
 
 
 def _mend(writer: apsw.Connection) -> None:
-    """Make the things of `fresh`, and their versions, those of the views."""
+    """Copy the items and versions of `fresh` that differ into the views."""
     changed = [row[0] for row in list[Any](writer.execute(_CHANGED))]
     for start in range(0, len(changed), _CHUNK):
         chunk = changed[start : start + _CHUNK]
         before = views.load(writer, map(unpack, chunk))
         views.store(writer, ([thing] for thing in _fresh(writer, chunk)), before)
-    # Storing keeps what was there before as a version; these were never versions of anything.
+    # Storing adds the old state as a version, but it was never a version of the item.
     for (packed,) in list[Any](writer.execute(_REVISED)):
         writer.execute("DELETE FROM main.versions WHERE id = ?", (packed,))
         writer.execute(

@@ -1,4 +1,4 @@
-"""The views of items in SQLite: the graph, documents, and the places of worlds."""
+"""Views of items in SQLite: the graph, documents and world locations."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +88,7 @@ T = TypeVar("T")
 
 
 class SqliteView(View):
-    """A view of the store, written with each commit, so that it stands where the log does."""
+    """A view in the store's own file, written with each commit and therefore always current."""
 
     def __init__(self, readers: Readers) -> None:
         """Read through `readers`."""
@@ -99,25 +99,25 @@ class SqliteView(View):
         return await self._readers.short(lambda db: records.tip_of(db, space).position)
 
     async def _read(self, query: Query[T]) -> T:
-        """What a short query of several statements finds in one state."""
+        """Run a short query whose statements must see one state."""
         return await self._readers.consistent(query)
 
     async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
         return await self._read(lambda db: page_of(db, selection, limit, offset))
 
     async def _things(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
-        """The things whose ids a statement gives."""
+        """Return the items whose ids a statement selects."""
         return await self._read(lambda db: things_found(db, sql, values))
 
 
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
 _READ_INLINE: Final = 256
-"""More things than this take longer than a query may on the event loop."""
+"""More items than this exceed the time of a query on the event loop."""
 
 
 class SqliteState(SqliteView, State):
-    """Reads what the ledger folded in its own transactions."""
+    """State queries over the tables that the ledger updates in its own transactions."""
 
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
@@ -288,7 +288,7 @@ class SqliteState(SqliteView, State):
     async def _under(
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
-        """The facts under keys, of each so many as it says, the first or the newest."""
+        """Return the facts under each key, up to its number, the first or the newest."""
         owners = [(key_hash(key), limit) for key, limit in keys.items()]
 
         def read(db: apsw.Connection) -> Sequence[Any]:
@@ -317,7 +317,7 @@ def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mappin
 
 
 class SqliteDocuments(SqliteView, Documents):
-    """Reads what the ledger folded in its own transactions."""
+    """Document queries over the tables that the ledger updates in its own transactions."""
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
@@ -357,9 +357,9 @@ class SqliteDocuments(SqliteView, Documents):
         return turns[::-1] if newest else turns
 
 
-# The places of worlds in SQLite: the edges of an entity, indexed by when they end.
+# Edges of worlds in SQLite: each entity's edges are indexed by their end.
 #
-# So whoever is somewhere now is found without looking at all who ever were: their edges end last.
+# Current edges end last. Finding who is in a location now does not read past visits.
 
 _EDGES: Final = (
     "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
@@ -389,7 +389,7 @@ _FOLLOWING: Final = (
 
 
 class SqlitePlaces(SqliteView, Places):
-    """Reads what the ledger folded in its own transactions."""
+    """Queries over world edges in the tables that the ledger updates in its own transactions."""
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
@@ -434,7 +434,7 @@ def _following(  # noqa: PLR0917 - where to begin in which list
     start: tuple[int, int, str] | None,
     limit: int,
 ) -> Sequence[Any]:
-    """What follows in a list of everybody's."""
+    """Return the next rows of a list that has no owner."""
     rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack(start[2]))
     rows: list[Any] = []
     for facet in facets:
@@ -452,7 +452,7 @@ def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
     for entity in query.entities:
         place = (int(List.EDGES_OF), pack(entity), space)
         rest = (query.at, query.at, query.limit)
-        if query.kinds is None:  # "0" is the sign that follows "/"
+        if query.kinds is None:  # "0" is the character after "/"
             rows = db.execute(of_all, (*place, f"{head}/", f"{head}0", *rest))
             ids += [row[0] for row in rows]
             continue

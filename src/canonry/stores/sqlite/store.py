@@ -1,4 +1,4 @@
-"""The store in SQLite, its schema, and a store opened for reading alone."""
+"""The SQLite store, its schema, and stores that are opened read-only."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 APPLICATION_ID: Final = 0x43414E4F
 VIEWS_VERSION: Final = 16
-"""Grows when a view changes its shape or what it holds; older views are then folded again."""
+"""Increase this when a view changes its shape or content. Older views are then folded again."""
 
 _FOLDER: Final = files("canonry.stores.sqlite")
 _MIGRATIONS: Final = tuple(
@@ -55,11 +55,11 @@ _VIEWS: Final = (
     " AND name NOT IN ('meta', 'commits', 'parts') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
     " ORDER BY sql LIKE '%fts5vocab%' DESC, sql LIKE '%fts5%' DESC"
 )
-"""Every table but those of the records, of whatever version; those that lean on others first."""
+"""Tables of views of any version, dependent ones first."""
 
 
 def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
-    """Bring the store to this version; the caller holds the turn.
+    """Bring the store to this version. The caller holds the write lock.
 
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
@@ -81,9 +81,9 @@ def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
 
 
 class _Touched:
-    """Writes anew which keys a commit touches, as a fold of another version told other ones.
+    """Rewrites the keys that commits touch, if another version of the fold computed them.
 
-    What was erased does not tell it any more, nor do the commits that follow in its space.
+    Commits with erased payloads, and later commits of their spaces, keep their keys.
     """
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -100,7 +100,7 @@ class _Touched:
 
 
 def is_current(db: apsw.Connection) -> bool:
-    """Whether nothing is left to prepare.
+    """Return whether the store needs no preparation.
 
     Raises:
         BrokenInvariant: `store.not-canonry` or `store.newer`.
@@ -110,7 +110,7 @@ def is_current(db: apsw.Connection) -> bool:
 
 
 def require_reader(db: apsw.Connection) -> None:
-    """Refuse to write where a later Canonry has forbidden it to readers as old as this.
+    """Refuse to write if a newer version of Canonry has forbidden it to this one.
 
     Raises:
         BrokenInvariant: `store.newer`.
@@ -120,13 +120,13 @@ def require_reader(db: apsw.Connection) -> None:
 
 
 def statements_of(version: int, *, views: bool = True) -> Sequence[str]:
-    """What makes the records of a version, and the views of this one."""
+    """Return the statements that create the records of a version and the current views."""
     texts = [migration.read_text(encoding="utf-8") for migration in _MIGRATIONS[:version]]
     return [*texts, (_FOLDER / "views.sql").read_text(encoding="utf-8")] if views else texts
 
 
 def make_views(db: apsw.Connection) -> None:
-    """Empty views, in place of those that there are."""
+    """Drop the views and create empty ones."""
     for (name,) in list[Any](db.execute(_VIEWS)):
         db.execute(f"DROP TABLE IF EXISTS main.{name}")
     db.execute((_FOLDER / "views.sql").read_text(encoding="utf-8"))
@@ -161,7 +161,7 @@ _WAITING: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlitePorts:
-    """The ports of one folder over the same connections."""
+    """The ports of one folder, over the same connections."""
 
     ledger: SqliteLedger
     state: SqliteState
@@ -173,7 +173,7 @@ class SqlitePorts:
 
 
 def ports_over(readers: Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None) -> dict[str, Any]:
-    """What `SqlitePorts` holds; without `writing` nothing can be written."""
+    """Return the fields of `SqlitePorts`. Without `writing` the store is read-only."""
     return {
         "ledger": SqliteLedger(readers, writing, blobs),
         "state": SqliteState(readers),
@@ -187,7 +187,7 @@ def ports_over(readers: Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqliteStore(SqlitePorts):
-    """Everything that reads and writes one folder, for as long as it is open."""
+    """Ports that read and write one folder while it is open."""
 
     folder: Path
     pump: Pump
@@ -199,11 +199,11 @@ class SqliteStore(SqlitePorts):
 
     @property
     def path(self) -> Path:
-        """The database file."""
+        """Path of the database file."""
         return self.folder / FILE
 
     async def close(self) -> None:
-        """Finish what was asked for, empty the write-ahead log, and let go of the folder."""
+        """Finish pending calls, empty the write-ahead log, and release the folder."""
         if not await self.pump.close():
             return
         await self.readers.close()
@@ -225,9 +225,9 @@ async def open_store(
     vfs: str | None = None,
     mapped_from: int = CACHE_KB * 1024,
 ) -> SqliteStore:
-    """Open the store in `folder`, making or upgrading it where needed.
+    """Open the store in `folder`; create or upgrade it if needed.
 
-    A database of more than `mapped_from` bytes is read through memory that is mapped.
+    A database of more than `mapped_from` bytes is read through mapped memory.
 
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.emptied` or `store.corrupt`.
@@ -267,7 +267,7 @@ async def open_store(
 
 
 def _claimed(folder: Path) -> Turnstile:
-    """The turnstile of the folder, which is made if it is missing."""
+    """Return the turnstile of the folder, and create the folder if it is missing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Turnstile(folder)
@@ -299,7 +299,7 @@ def _prepared(
     vfs: str | None,
     fetch: Callable[[str], bytes],
 ) -> apsw.Connection:
-    """A connection that may write into a store of this version."""
+    """Return a writing connection to the store, upgraded to this version."""
     turnstile.enter(PATIENCE_SECONDS)
     try:
         _require_not_emptied(path)
@@ -318,9 +318,9 @@ def _prepared(
 
 
 def _require_not_emptied(path: Path) -> None:
-    """Refuse to begin anew where records lie beside a database that is empty or gone.
+    """Refuse to create a database if records lie beside a missing or empty one.
 
-    SQLite would even remove a write-ahead log that belongs to an empty file.
+    SQLite would even delete a write-ahead log beside an empty file.
     """
     beside = [path.parent / each for each in _RECORDS_BESIDE]
     if size_of(path) > 0 or not any(
@@ -335,7 +335,7 @@ def _require_not_emptied(path: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file; 0 where there is none."""
+    """Return the bytes of a file, or 0 if it is missing."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -345,29 +345,29 @@ def size_of(path: Path) -> int:
 UNWRITABLE: Final = frozenset(
     {"store.unreachable", "store.read-only", "store.io", "ledger.full", "file.signing-failed"}
 )
-"""What opening says of a disk that is full or cannot be written."""
+"""Error codes of opening a store whose disk is full or read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedStore(SqlitePorts):
-    """Everything that reads one folder, for as long as it is open."""
+    """Ports that read one folder while it is open."""
 
     path: Path
     way: OpenMode
 
     async def close(self) -> None:
-        """Let running queries end, and let go of the folder."""
+        """Wait for running queries and release the folder."""
         await self.readers.close()
 
 
 async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
-    """Open the store in `folder` as it is.
+    """Open the store in `folder` read-only.
 
     Raises:
         NotFound: `store.absent`.
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
-        Unavailable: `store.unreachable`, `store.io`, or `store.unclosed`, a server died and left
-            commits in a write-ahead log that cannot be read where nothing can be written.
+        Unavailable: `store.unreachable`, `store.io`, or `store.unclosed`, a server died and
+            left commits in a write-ahead log that needs a writable disk.
     """
     path = folder / FILE
     if not path.is_file():
@@ -383,7 +383,7 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
 
 
 def _way_to(path: Path) -> OpenMode:
-    """The first way that leads there; a disk that is full or cannot be written leaves fewer."""
+    """Return the first mode in which the store opens. A full or read-only disk allows fewer."""
     try:
         _require_current(path, OpenMode.SEALED)
     except Unavailable as error:

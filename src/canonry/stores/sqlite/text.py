@@ -1,4 +1,4 @@
-"""Text in SQLite: words of the index, passages that wait for it, and search."""
+"""Text search in SQLite: words of the index, queued passages, and search."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,11 +49,11 @@ from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.json_values import decode_json
 
 RUN_MAX: Final = 5_000
-"""So many stems with the same first letter are compared with a misspelled one."""
+"""Stems with the same first letter that are compared with a misspelled one."""
 
 MARKS_MAX: Final = 16
 LETTERS_MAX: Final = 64
-"""So many first letters are tried for one that is wrong; scripts with more have no such slips."""
+"""First letters that are tried for a wrong one. Scripts with more have no such misspellings."""
 
 _NEXT: Final = "SELECT stem FROM stem_counts WHERE mark = ? AND stem > ? ORDER BY stem LIMIT 1"
 _AT_ONCE: Final = 32
@@ -70,7 +70,7 @@ _LAST: Final = "\U0010ffff"
 
 
 def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str]) -> Counter[str]:
-    """The number of passages with each stem, in these marks; a stem in none has no entry."""
+    """Return the number of passages with each stem in these marks; absent stems have no entry."""
     found: Counter[str] = Counter()
     wanted = tuple(stems)
     for mark in marks:
@@ -85,10 +85,9 @@ def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str])
 def resembling(
     db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
 ) -> Counter[str]:
-    """The stems, with their counts, that `stem` may be a misspelling of; `alike` decides.
+    """Return the stems, with counts, that `stem` may be a misspelling of, as `alike` decides.
 
-    Looking for another first letter takes a hundred lookups a mark, so it is done for few marks
-    only.
+    Trying another first letter takes a hundred lookups per mark, and is done for few marks only.
     """
     around = lengths_near(len(stem))
     found: Counter[str] = Counter()
@@ -101,7 +100,7 @@ def resembling(
 
 
 def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
-    """The letters with which stems of this mark begin."""
+    """Yield the first letters of the stems of this mark."""
     after = ""
     for _ in range(LETTERS_MAX):
         row: Any = db.execute(_NEXT, (mark, after)).fetchone()
@@ -112,7 +111,7 @@ def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
 
 
 def beginning_with(db: apsw.Connection, marks: Sequence[str], letters: str) -> Counter[str]:
-    """The stems that begin with these letters, with their counts."""
+    """Return the stems that begin with these letters, with their counts."""
     found: Counter[str] = Counter()
     for mark in marks:
         run = (mark, letters, letters + _LAST, RUN_MAX)
@@ -124,17 +123,17 @@ def _pairs(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Iterator[t
     yield from db.execute(sql, values)
 
 
-# Passages that wait to be indexed, because a transaction of the index costs more than a write.
+# Passages wait to be indexed, because a transaction of the index costs more than a write.
 #
-# A write of few passages only notes that they wait; later a transaction of its own indexes many at
-# once. A search reads those that wait as well, so that it misses none.
+# A write of few passages only queues them. Later, one transaction indexes many. A search reads the
+# queued passages too, so it misses none.
 
 _WaitingRow: TypeAlias = tuple[int, str, bytes]
 
 _PAGE: Final = 500
 _KNOWN: Final = 512
 _KNOWN_SETS: Final = 16
-# CROSS JOIN walks the few that wait first, and never all things.
+# CROSS JOIN reads the few queued rows first, instead of all items.
 _WAITING: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
     " WHERE u.n > ? ORDER BY u.n LIMIT ?"
@@ -143,7 +142,7 @@ _NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 
 
 def index_waiting(db: apsw.Connection) -> int:
-    """Index every passage that waits; how many."""
+    """Index every queued passage and return their number."""
     counted: Counter[CountKey] = Counter()
     stems: Counter[StemKey] = Counter()
     done = 0
@@ -158,7 +157,7 @@ def index_waiting(db: apsw.Connection) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Late:
-    """The passages of some spaces that wait, each with its stems, and what they hold together."""
+    """Queued passages of some spaces, with their stems and statistics."""
 
     passages: Sequence[tuple[Passage, Sequence[str]]]
     vocabulary: Mapping[str, int]
@@ -166,14 +165,14 @@ class Late:
 
 
 def waiting(db: apsw.Connection, collection: PassagesCollection, spaces: Spaces) -> Late:
-    """The passages of a collection in these spaces that wait."""
+    """Return the queued passages of a collection in these spaces."""
     rows = tuple(row for page in _rows(db) for row in page)
     return _late(rows, collection, spaces)
 
 
 @lru_cache(maxsize=_KNOWN_SETS)
 def _late(rows: tuple[_WaitingRow, ...], collection: PassagesCollection, spaces: Spaces) -> Late:
-    """What becomes of these rows; kept, because each search asks several times until a write."""
+    """Decode queued rows. Cached, because each search asks several times until the next write."""
     told = (_told(kind, body) for _, kind, body in rows)
     passages = [
         each
@@ -204,19 +203,18 @@ def _rows(db: apsw.Connection) -> Iterator[Sequence[_WaitingRow]]:
 
 @lru_cache(maxsize=_KNOWN)
 def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
-    """The passage of a thing that waits, with its stems."""
+    """Return the passage of a queued item, with its stems."""
     passage = passage_of(thing_in(kind, body))
     return None if passage is None else (passage, stems_of(passage.text))
 
 
-# Placing: the scene and place of passages that another index found, read from this index alone.
+# Placing: scene and position of passages that another index found, read from this index.
 #
-# Hundreds are placed for each search, so their things are not decoded; only what waits to be
-# indexed is.
+# A search places hundreds of passages, so their items are not decoded. Only queued passages are.
 
 _TEXT_AT_ONCE: Final = 64
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
-# One row for many: each row that is handed over is a chance to wait for another thread.
+# One row for many ids: each row that is fetched may switch to another thread.
 _PLACES: Final = (
     "SELECT json_group_array("  # noqa: S608 - marks for values
     "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
@@ -226,7 +224,7 @@ _PLACES: Final = (
 
 
 def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
-    """Those of `ids` that the filters of `query` allow, whatever words they hold, in no order."""
+    """Return those of `ids` that the filters of `query` allow, whatever their words, unsorted."""
     marks, wanted = _marks_asked(db, query), frozenset(ids)
     rows = _text_rows(db, tuple(wanted))
     source, without = query.source_id, query.without_scene
@@ -253,7 +251,7 @@ def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
 
 
 def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
-    """The rows of these ids, asked for in blocks of one size: one prepared statement does."""
+    """Return the rows of these ids, in blocks of one size, so that one statement is prepared."""
     found: list[Any] = []
     for start in range(0, len(ids), _TEXT_AT_ONCE):
         some = [pack(identity) for identity in ids[start : start + _TEXT_AT_ONCE]]
@@ -263,14 +261,14 @@ def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     return found
 
 
-# Keyword search with FTS5: the index finds candidates, the formula ranks them.
+# Keyword search with FTS5: the index finds candidates, and BM25 ranks them.
 #
-# FTS5 ranks with figures of the whole table. Here it only picks the best candidates of each space;
-# their scores come from BM25 over the figures of the spaces asked for, and of nothing else.
-# Frequent terms do not pick candidates as long as rarer ones do, because their lists are long; they
-# still count in the scores of what is found.
+# FTS5 ranks by statistics of the whole table. Here it only selects the best candidates of each
+# space. Their scores are BM25 over the statistics of the requested spaces only. Frequent terms
+# select no candidates while rarer terms do, because their lists are long. They still count in the
+# scores.
 
-# One row for all: each row that is handed over is a chance to wait for another thread.
+# One row for all: each row that is fetched may switch to another thread.
 _FIND: Final = (
     "SELECT json_group_array(json_array(s.id, s.scene, s.place, s.entities, s.stems))"
     " FROM (SELECT rowid AS n FROM passages WHERE passages MATCH ?"
@@ -280,7 +278,7 @@ _FIND: Final = (
 
 
 class SqliteText(SqliteView, Text):
-    """Reads what the ledger folded in its own transactions."""
+    """Keyword search over the tables that the ledger updates in its own transactions."""
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
@@ -317,7 +315,7 @@ def _silent(error: CanonryError) -> Unavailable:
 
 
 class _Corpus:
-    """The passages of a collection in the spaces asked for: indexed ones, and those that wait."""
+    """Passages of a collection in the requested spaces, both indexed and queued."""
 
     def __init__(self, db: apsw.Connection, query: TextQuery) -> None:
         self.db = db
@@ -335,13 +333,13 @@ class _Corpus:
         self.length = (words + self.late.words) / (self.passages or 1) or 1
 
     def counts(self, stems: Iterable[str]) -> Counter[str]:
-        """In how many passages each of `stems` occurs."""
+        """Return the number of passages in which each of `stems` occurs."""
         wanted = frozenset(stems)
         late = {stem: n for stem in wanted if (n := self.vocabulary.get(stem))}
         return counts_of(self.db, self.marks, wanted) + Counter(late)
 
     def resembling(self, stem: str) -> Mapping[str, int]:
-        """The words that a stem may be a misspelling of."""
+        """Return the words that a stem may be a misspelling of."""
         found = self._alike(stem) or self._alike(stem, at_start=True)
         return most_frequent(found.items())
 
@@ -350,7 +348,7 @@ class _Corpus:
         return resembling(self.db, self.marks, stem, at_start=at_start) + Counter(late)
 
     def beginning(self, letters: str) -> Mapping[str, int]:
-        """The words that begin with these letters."""
+        """Return the words that begin with these letters."""
         late = {stem: n for stem, n in self.vocabulary.items() if stem.startswith(letters)}
         return most_frequent((beginning_with(self.db, self.marks, letters) + Counter(late)).items())
 
@@ -393,7 +391,7 @@ def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> It
 
 
 def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
-    """The phrases that some passage may hold and whose rarest word is rare enough to look up."""
+    """Yield the phrases that a passage may contain and whose rarest word is rare enough."""
     for phrase in sought.phrases:
         if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= POSTINGS_MAX:
             yield phrase
@@ -412,7 +410,7 @@ def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> st
 
 
 def _narrow(query: TextQuery, mark: str) -> str:
-    """The marks that the filters of a query ask for."""
+    """Return the marks for the filters of a query."""
     parts = []
     if query.entities:
         named = " OR ".join(_quoted(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))

@@ -1,4 +1,4 @@
-"""Upkeep of an embedded store, whole or of one that is only looked at."""
+"""Maintenance of an embedded store, and checks of a store that is opened read-only."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ _WHOLE_LISTS: Final = (
 
 
 _TOLD: Final = "'turn', 'memory', 'snippet'"
-"""Kinds of which every thing is a passage."""
+"""Kinds whose items are all passages."""
 
 _UNCOUNTED: Final = ", ".join(map(str, sorted(UNCOUNTED)))
 _PASSAGES: Final = int(List.PASSAGES)
@@ -69,10 +69,10 @@ _LOST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two statements that give one number, and what it means where they do not.
+    """Two statements that must select the same number, and the finding if they do not.
 
-    They read no payload and decode nothing, so that a glance may follow every backup. They show a
-    view that was lost or half copied; whether a row says what the records say, `verify` tells.
+    They read no payload and decode nothing, so they are cheap enough to follow every backup. They
+    reveal a view that was lost or half copied. Only `verify` compares each row with the records.
     """
 
     where: str
@@ -81,7 +81,7 @@ class _Pair:
     two: str
 
     def look(self, db: apsw.Connection) -> Finding | None:
-        """What does not agree; `db` sees one moment of the store."""
+        """Return the finding if the numbers differ, read in one transaction of `db`."""
         if number(db, self.one) == number(db, self.two):
             return None
         return Finding(where=self.where, what=self.what)
@@ -113,11 +113,11 @@ _PAIRS: Final = (
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
     ),
 )
-"""Each is looked at in a moment of its own, since long ones keep the log from being emptied."""
+"""Each pair is read in its own transaction, because a long one keeps the log from being emptied."""
 
 
 class LookingUpkeep(Upkeep):
-    """Reads the store at `path` by a way that changes nothing."""
+    """Reads the store at `path` without changing it."""
 
     def __init__(
         self,
@@ -129,9 +129,9 @@ class LookingUpkeep(Upkeep):
         copy_files: Callable[[Path], Awaitable[None]] | None = None,
         way: OpenMode = OpenMode.SERVED,
     ) -> None:
-        """`blobs_in` gives the blobs of a folder that a backup is written into.
+        """`blobs_in` returns the blobs of a backup's folder.
 
-        `copy_files` copies what else lies beside the store, and no commit refers to by a payload.
+        `copy_files` copies the other files of the store, which no payload refers to.
         """
         self._path = path
         self._readers = readers
@@ -192,7 +192,7 @@ class LookingUpkeep(Upkeep):
         return told
 
     def _fetch(self) -> Callable[[str], bytes]:
-        """Reads a blob from a thread, while the event loop goes on."""
+        """Return a function that reads a blob from a thread while the event loop continues."""
         loop = asyncio.get_running_loop()
 
         def fetch(digest: str) -> bytes:
@@ -202,7 +202,7 @@ class LookingUpkeep(Upkeep):
 
 
 def on_loop(told: UpkeepProgress) -> UpkeepProgress:
-    """Tells a listener of the event loop from a thread."""
+    """Return a listener that may be called from a thread and calls `told` on the event loop."""
     loop = asyncio.get_running_loop()
 
     def tell(done: int, total: int | None) -> None:
@@ -234,7 +234,7 @@ def _facts(db: apsw.Connection) -> dict[str, str | int]:
 
 
 def _newest(db: apsw.Connection) -> str:
-    """When the newest commit of any space was recorded; nothing where there is none."""
+    """Return the time of the newest commit of any space, or an empty text."""
     newest, after = 0, None
     while spaces := records.spaces_after(db, after, _SPACES):
         after = spaces[-1]
@@ -243,11 +243,12 @@ def _newest(db: apsw.Connection) -> str:
     return render_instant(Instant(newest)) if newest else ""
 
 
-# Upkeep of an embedded store: long work runs in a thread, and only its last step stops writers.
+# Maintenance of an embedded store: long work runs in a thread, and only its last step blocks
+# writers.
 #
-# A rebuild folds the views in a scratch file while others write, and puts them in place in one
-# transaction. Until it is committed the old views stand; so a process that is killed meanwhile, or
-# others that read, never see half of it.
+# A rebuild folds the views in a scratch file while other calls write, and installs them in one
+# transaction. The old views stay until it is committed. A killed process or a concurrent reader
+# never sees half of it.
 
 _PAGE: Final = 500
 _PATIENCE_MS: Final = 10_000
@@ -256,17 +257,17 @@ _TABLES: Final = (
     "SELECT name FROM fresh.sqlite_schema WHERE type = 'table'"
     " AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 )
-"""Every table that holds rows: an index of words keeps its own in tables beside its name."""
+"""Every table with rows. A full-text index keeps its rows in tables named after it."""
 
 _COLUMNS: Final = "SELECT name FROM pragma_table_info(?, 'fresh')"
-"""Those that are not generated out of others."""
+"""Only the columns that are not generated."""
 
 StoredAt = Callable[[str], Awaitable[float | None]]
-"""When a blob was stored, in seconds since 1970."""
+"""Returns when a blob was stored, in seconds since 1970."""
 
 
 class SqliteUpkeep(LookingUpkeep):
-    """Works on the folder of an open store."""
+    """Maintains the folder of an open store."""
 
     def __init__(
         self,
@@ -278,7 +279,7 @@ class SqliteUpkeep(LookingUpkeep):
         clock: Clock,
         copy_files: Callable[[Path], Awaitable[None]] | None = None,
     ) -> None:
-        """As for one that only looks."""
+        """Take the same arguments as `LookingUpkeep`."""
         super().__init__(
             store.path, store.readers, blobs=blobs, blobs_in=blobs_in, copy_files=copy_files
         )
@@ -347,7 +348,7 @@ def _finish(
     purged: int,
 ) -> None:
     with translated():
-        if purges(db) != purged:  # what was folded holds what has been erased since
+        if purges(db) != purged:  # the folded views contain data that was erased since
             make_views(db)
             after = 0
         _fold_aside(db, fetch, told, after=after)
@@ -365,7 +366,7 @@ def _fold_aside(
     *,
     after: int = 0,
 ) -> int:
-    """Fold the commits past `after` into the scratch views of `db`; the last number."""
+    """Fold the commits past `after` into the scratch views of `db`; return the last number."""
     total = number(db, "SELECT count(*) FROM live.commits")
 
     def seen(done: int) -> None:
@@ -380,16 +381,16 @@ def _fold_aside(
 
 
 def _put_in_place(writer: apsw.Connection, fresh: str) -> None:
-    """Replace the views by those in the file `fresh`; the caller holds the turn.
+    """Replace the views by those in the file `fresh`. The caller holds the write lock.
 
-    The connection is to be closed afterwards: it remembers what the index of words looked like
-    before its tables were filled, and every other one looks anew.
+    Close the connection afterwards: it caches the state of the full-text index from before its
+    tables were filled. Other connections read it again.
     """
     writer.execute("ATTACH ? AS fresh", (fresh,))
     try:
         with transaction(writer, "BEGIN IMMEDIATE"):
             make_views(writer)
-            # Whatever has rows is copied, so that no view can be forgotten here.
+            # Copy every table that has rows, so that no view can be forgotten here.
             for (table,) in list[Any](writer.execute(_TABLES)):
                 writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
                 columns = ", ".join(
@@ -403,7 +404,7 @@ def _put_in_place(writer: apsw.Connection, fresh: str) -> None:
 
 
 def _scrub(store: SqliteStore) -> None:
-    """Leave no trace in free pages, in the write-ahead log, or in scratch files."""
+    """Remove all traces from free pages, the write-ahead log and scratch files."""
     forget_others(store.path)
     with translated():
         store.writer.set_busy_timeout(_PATIENCE_MS)

@@ -25,27 +25,27 @@ from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into, stored
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
 
-# The schema of a file beside the one that Canonry's own statements make.
+# Compare the schema of a file with the schema that Canonry's own statements create.
 #
-# A file that somebody else wrote may hold a trigger or a view that acts whenever the store is read
-# or written. Nothing of the file is run here: only the list of its objects is read.
+# A foreign file may contain a trigger or a view that acts whenever the store is read or written.
+# Only the list of its objects is read here; nothing of the file is executed.
 
 _OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM {}.sqlite_schema"
 _SHADOWS: Final = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
 _BOOKKEEPING: Final = re.compile(r"sqlite_(sequence|stat[134]|autoindex_\w+)")
-"""What SQLite itself adds when it needs to."""
+"""Objects that SQLite adds itself."""
 
 _MADE_IN_MEMORY: Final = ":memory:"
 _PASSIVE: Final = frozenset({"table", "index"})
 
 _Objects: TypeAlias = dict[tuple[str, str], tuple[str, str]]
-"""By kind and name: on which table, and the statement without its spaces."""
+"""(kind, name) to (table, statement without spaces)."""
 
 
 def check_store_file(path: Path) -> Sequence[str]:
-    """What the store at `path` has, or lacks, beside what its version makes.
+    """Return the differences between the schema of the store at `path` and its version's schema.
 
-    An unreadable file, or one that is not Canonry's, is left to those who open it.
+    An unreadable or foreign file returns none, because opening it reports the fault.
     """
     try:
         with closing(connect(path)) as db:
@@ -57,7 +57,7 @@ def check_store_file(path: Path) -> Sequence[str]:
 
 
 def check_file(path: Path, statements: str) -> Sequence[str]:
-    """The same of a file whose whole schema these statements make."""
+    """Return the differences between a file's schema and the schema of these statements."""
     try:
         with closing(connect(path)) as db:
             return tuple(_differences(_objects(db, "main"), *_made([statements])))
@@ -66,10 +66,10 @@ def check_file(path: Path, statements: str) -> Sequence[str]:
 
 
 def check_store(db: apsw.Connection, name: str) -> Sequence[str]:
-    """The same of a store that a connection knows by `name`.
+    """Return the schema differences of a store that a connection has attached as `name`.
 
-    Views of another version are dropped when the store is opened; of those only what is no table
-    and no index counts, as only that can act.
+    Opening a store drops views of another version. Of those, only objects that can act count:
+    neither tables nor indexes.
     """
     found = _objects(db, name)
     version = number(db, f"PRAGMA {name}.user_version")
@@ -83,7 +83,7 @@ def check_store(db: apsw.Connection, name: str) -> Sequence[str]:
 
 
 def _made(statements: Sequence[str]) -> tuple[_Objects, Sequence[str]]:
-    """The objects that statements make, and the names of tables that an engine adds to them."""
+    """Return the objects that statements create, and the names of tables that an engine adds."""
     with closing(apsw.Connection(_MADE_IN_MEMORY)) as db:
         for each in statements:
             db.execute(each)
@@ -103,9 +103,10 @@ def _objects(db: apsw.Connection, name: str) -> _Objects:
 def _differences(
     found: _Objects, wanted: _Objects, shadows: Sequence[str], *, others: bool = False
 ) -> Iterator[str]:
-    """In words; with `others`, tables and their indexes may be there that nobody wants.
+    """Describe the differences. With `others`, unexpected tables and indexes are allowed.
 
-    What an engine adds is wanted by its name alone: its statement changes with the engine.
+    Tables that an engine adds are compared by name only, because their statements change with the
+    engine.
     """
     own = {table for _, table in wanted}
     for (kind, name), made in sorted(found.items()):
@@ -120,7 +121,7 @@ def _differences(
 
 
 SHOWN: Final = 5
-"""So many differences of each sort are named."""
+"""Differences that are reported of each sort."""
 
 
 _TABLES: Final = {
@@ -138,13 +139,13 @@ _TABLES: Final = {
     "catalog_neighbours": ("thing rel_type place id outward", "other"),
     "catalog_edges": ("source target rel_type", "relation"),
 }
-"""Of each table the columns that identify a row, and those that must be equal then."""
+"""For each table, the columns that identify a row and the columns that must be equal."""
 
 _DIFFERS: Final = "l.{0} IS NOT s.{0}"
 _OTHERWISE: Final = {
     "body": "(l.body IS NOT s.body AND said(l.kind, l.body) IS NOT said(s.kind, s.body))"
 }
-"""A body may have been packed by another version of the library that packs them."""
+"""Unpack bodies: another version of the compression library may have packed them."""
 
 _STEMS: Final = (
     "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
@@ -157,7 +158,7 @@ _WORDS: Final = (
 
 
 def differences(db: apsw.Connection) -> Iterator[Finding]:
-    """What differs between the views of `live` and the scratch views of `db`."""
+    """Return the differences between the views of `live` and the scratch views of `db`."""
     db.create_scalar_function("said", _said, 2, deterministic=True)
     for name, columns in _TABLES.items():
         yield from _rows(db, name, *(each.split() for each in columns))
@@ -188,7 +189,7 @@ def _rows(
 
 
 def _said(*row: Any) -> Any:
-    """What a kind and a body say, or the body as it is where the row is not sound."""
+    """Return the payload of a body, or the body itself if the row is damaged."""
     kind, body = row
     with suppress(BrokenInvariant):
         return said_in(kind, body)
@@ -196,13 +197,13 @@ def _said(*row: Any) -> Any:
 
 
 def _found(db: apsw.Connection, name: str, sql: str, what: str) -> Iterator[Finding]:
-    """The first of those that a statement gives, by what identifies them."""
+    """Yield a finding for each of the first rows that a statement selects."""
     for row in db.execute(sql, (SHOWN,)):
         yield Finding(where=f"{name}: {_named(row)}", what=what)
 
 
 def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
-    """What an index of words tells otherwise than the same one made afresh."""
+    """Compare a full-text index of `live` with the one that was built again."""
     for words, where in (("live_words", "live"), ("true_words", "main")):
         db.execute(f"DROP TABLE IF EXISTS temp.{words}")
         db.execute(
@@ -221,7 +222,7 @@ def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
 
 
 def _same_words(db: apsw.Connection) -> bool:
-    """Whether both indexes hold the same, read side by side; they are sorted alike."""
+    """Return whether both indexes are equal. Both are sorted alike and read in parallel."""
     sql = "SELECT count(*) FROM live.things l JOIN main.things s ON s.id = l.id WHERE s.n <> l.n"
     if number(db, sql):
         return False
@@ -248,24 +249,24 @@ def _waiting(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _named(row: tuple[Any, ...]) -> str:
-    """A key as a person can look it up; what owns a list may be a tag, and is not told."""
+    """Return the ids of a key, for a person to look up. Tags may be private and are left out."""
     shown = [unpack(value) if isinstance(value, bytes) else value for value in row]
     ids = [str(value) for value in shown if isinstance(value, int) or is_uuid(str(value))]
     return " ".join(ids) or "a row"
 
 
-# Verification: every chain link by link, every view row by row, and the file itself.
+# Verification checks every link of the chains, every row of the views, and the file itself.
 #
-# It tells of one moment of the store, whoever writes meanwhile. Whoever reads one moment keeps the
-# write-ahead log from being emptied; so what never changes, the records, is read before, in many
-# short moments, and the one that is told of is no longer than what is left.
+# It reports one consistent state while other calls write. A long read transaction keeps the
+# write-ahead log from being emptied. Therefore the records, which never change, are read before in
+# many short transactions; the consistent one covers only the rest and the views.
 
 _FINDINGS_MAX = 20
 
 
 @dataclass(slots=True)
 class _Check:
-    """One pass over the store; the last commit that was right of each space is in `heads`."""
+    """One pass over the store. `heads` has the last sound commit of each space."""
 
     db: apsw.Connection
     fetch: Fetch
@@ -278,7 +279,7 @@ class _Check:
     folds: bool = True
 
     def records(self) -> None:
-        """Look at what is recorded by now; each page of it is a moment of its own."""
+        """Check the present commits, one transaction per page."""
         last = number(self.db, "SELECT max(seq) FROM live.commits")
         self.db.execute("BEGIN")
         for stored in stored_commits(self.db, until=last):
@@ -290,7 +291,7 @@ class _Check:
         self.db.execute("COMMIT")
 
     def moment(self) -> None:
-        """Look at what has been recorded since, and compare every view, all as of one moment."""
+        """Check the commits recorded since, and compare all views, in one transaction."""
         for stored in stored_commits(self.db, after=self.seq):
             self.look_at(stored)
         self.told(self.commits, self.commits)
@@ -318,7 +319,7 @@ class _Check:
         position, previous = self.heads.get(sealed.space, (0, GENESIS))
         try:
             fault = fault_in(sealed, position=Position(position + 1), previous=previous)
-        except (ValueError, KeyError, TypeError, IndexError):  # the sealed bytes are no record
+        except (ValueError, KeyError, TypeError, IndexError):  # the sealed bytes are not a record
             fault = "the sealed bytes cannot be read"
         if fault is not None:
             self.find(where, fault)
@@ -334,7 +335,7 @@ class _Check:
         if None in sealed.parts:
             self.redacted.add(sealed.space)
         if sealed.space in self.redacted:
-            return True  # what was erased does not tell which keys it touched
+            return True  # an erased payload no longer shows which keys it touched
         said = self.db.execute(
             "SELECT touched FROM live.commits WHERE id = ?", (pack(sealed.id),)
         ).fetchone()
@@ -343,7 +344,7 @@ class _Check:
         return True
 
     def index(self) -> None:
-        """Let the passages wait that wait in the store, and index the others."""
+        """Index all passages except those that also wait in the store."""
         ids = "SELECT t.id FROM live.unindexed u JOIN live.things t ON t.n = u.n"
         sql = f"CREATE TEMP TABLE later AS SELECT u.n FROM main.unindexed u JOIN main.things t ON t.n = u.n WHERE t.id IN ({ids})"  # noqa: E501, S608
         self.db.execute(sql)
@@ -375,10 +376,10 @@ def verify_store(
     *,
     way: OpenMode = OpenMode.SERVED,
 ) -> Verification:
-    """Check the store at `store`; a thread of its own runs this.
+    """Check the store at `store`. Call this in a thread.
 
-    Where no scratch file can be written, because the disk is full or read-only, the views are
-    folded in memory.
+    If no scratch file can be written, because the disk is full or read-only, the views are folded
+    in memory.
     """
     if way is OpenMode.SERVED:
         try:
@@ -399,7 +400,7 @@ def _checked(
         purged = purges(db)
         check.records()
         db.execute("BEGIN")
-        if purges(db) != purged:  # what was folded holds what has been erased since
+        if purges(db) != purged:  # the folded views contain data that was erased since
             make_views(db)
             check = _Check(db=db, fetch=fetch, told=told)
         check.moment()
@@ -407,7 +408,7 @@ def _checked(
         check.file()
     except apsw.CorruptError as error:
         check.find("file", as_canonry(error).message)
-    except BrokenInvariant as error:  # a row of which not even the columns can be read
+    except BrokenInvariant as error:  # not even the columns of a row can be read
         check.find("records", error.message)
     return Verification(
         commits=check.commits,

@@ -1,4 +1,4 @@
-"""Views in SQLite: how commits are folded into them, and passages into the index of words."""
+"""Views in SQLite: folding commits into them, and passages into the word index."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,20 +29,20 @@ from canonry.stores.sqlite.sightings import redate, reidentify
 from canonry.values.ids import Space
 from canonry.values.observations import Observation
 
-# Passages as SQLite indexes them: each stem is written behind a mark of its space and collection.
+# Passages in the index: each stem follows a mark of its space and collection.
 #
-# So the passages of a stem are listed, and counted, for each space apart: a small space in a large
-# store is searched as fast as if it were alone, and its results show nothing of other spaces.
+# The passages of a stem are listed and counted for each space separately. A small space in a large
+# store is searched as fast as if it were alone, and its results reveal nothing about other spaces.
 
 StemKey: TypeAlias = tuple[str, str]
 """A mark and a stem."""
 
 BATCH: Final = 128
-"""So many passages enter the index at once: fewer wait until there are so many."""
+"""Passages that enter the index at once. Fewer wait until this many are queued."""
 
 _MARK_BYTES: Final = 6
 ENTITY, SCENE, SOURCE = "e", "c", "s"
-"""The signs of what passages are about or of."""
+"""Signs for an entity, a scene and a source that passages refer to."""
 
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"
@@ -57,23 +57,23 @@ _UNCOUNT: Final = "DELETE FROM stem_counts WHERE mark = ? AND stem = ? AND n <= 
 
 @lru_cache(maxsize=4096)
 def mark_of(space: str, collection: Collection) -> str:
-    """The mark that precedes the words of one collection of one space."""
+    """Return the mark before the words of one collection of one space."""
     return blake2b(f"{space}/{collection}".encode(), digest_size=_MARK_BYTES).hexdigest()
 
 
 def word_in(mark: str, term: str) -> str:
-    """A term as it is indexed behind its mark; terms never hold an underscore."""
+    """Return a term as it is indexed after its mark. Terms never contain an underscore."""
     return f"{mark}_{term}"
 
 
 def sign_in(mark: str, sign: str, identity: str) -> str:
-    """The word by which passages are found that name an entity, or are of a scene or a source."""
+    """Return the index word for passages about an entity, or from a scene or a source."""
     digest = blake2b(identity.encode(), digest_size=_MARK_BYTES).hexdigest()
     return f"{mark}@{sign}{digest}"
 
 
 def passage_of(thing: Thing | None) -> Passage | None:
-    """The passage of a thing; None for a thing that is not searched."""
+    """Return the passage of an item, or None if the item is not searched."""
     return None if thing is None else next(passages_of(thing), None)
 
 
@@ -83,14 +83,14 @@ def index(
     counted: Counter[CountKey],
     stem_counts: Counter[StemKey],
 ) -> None:
-    """Put passages of things into the index, and count them; `count_stems` must follow."""
+    """Add passages to the index and count them. Call `count_stems` afterwards."""
     indexed: list[tuple[int, str, str]] = []
     kept: list[tuple[Any, ...]] = []
     for n, passage in passages:
         stems = stems_of(passage.text)
         mark = mark_of(passage.space, passage.collection)
         indexed.append((n, _words(mark, stems), _all_marks(mark, passage)))
-        # Most passages are an entity's own, and about nobody else.
+        # Most passages are about their own entity only.
         about = None if passage.entities == (passage.id,) else " ".join(passage.entities)
         told = " ".join(stems)
         scene, place, source = passage.scene_id, passage.place, passage.source_id
@@ -102,7 +102,7 @@ def index(
 
 
 def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]) -> None:
-    """Take the passage of the thing `n` out of the index."""
+    """Remove the passage of the item with row number `n` from the index."""
     stems = stems_of(passage.text)
     mark = mark_of(passage.space, passage.collection)
     db.execute(_UNINDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
@@ -112,7 +112,7 @@ def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[Coun
 
 
 def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
-    """Add `changes` to the counts of stems; a count that falls to zero loses its row."""
+    """Add `changes` to the counts of stems. A count of zero has no row."""
     ordered = sorted(changes.items())
     db.executemany(_COUNT, [(*key, change) for key, change in ordered])
     db.executemany(_UNCOUNT, [key for key, change in ordered if change < 0])
@@ -165,7 +165,7 @@ _KEY: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A thing as a view holds it, with its row number and its bytes."""
+    """An item as a view stores it, with its row number and its bytes."""
 
     n: int
     kind: str
@@ -174,7 +174,7 @@ class Loaded:
 
 
 def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
-    """Those of `ids` that the view has."""
+    """Return those of `ids` that the view contains."""
     asked = {pack(thing_id): thing_id for thing_id in ids}
     return {
         asked[packed]: Loaded(n, kind, body, thing_under(packed, kind, body))
@@ -185,7 +185,7 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
 def store(
     db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
 ) -> None:
-    """Make the views show things as they are now, each given as what it became step by step."""
+    """Update the views to these items. Each sequence has an item's states, the last one current."""
     counted: Counter[CountKey] = Counter()
     changed = _write(db, things, before)
     _reindex(db, changed, counted)
@@ -200,7 +200,7 @@ def store(
 
 
 def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
-    """Add `changes` to the counts; what none is left of has no row."""
+    """Add `changes` to the counts. A count of zero has no row."""
     if not changes:
         return
     db.executemany(_ADD_TO_COUNT, [(*key, change) for key, change in changes.items() if change])
@@ -212,7 +212,7 @@ def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
 def _write(
     db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
 ) -> Sequence[Changed]:
-    """Write the things themselves; each with its row number and what it was."""
+    """Write the items; return each with its row number and its previous state."""
     last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
     written: list[Changed] = []
     rows: list[tuple[Any, ...]] = []
@@ -237,7 +237,7 @@ def _write(
 
 
 def _versions(old: Loaded | None, stages: Sequence[Thing]) -> list[tuple[Any, ...]]:
-    """What a thing was until it became what it is now, each since when."""
+    """Return the former states of an item, each with the position since which it held."""
     past = [] if old is None else [(old.thing, old.kind, old.body)]
     for thing in stages[:-1]:
         kind = THING_KINDS[type(thing)]
@@ -250,7 +250,7 @@ def _versions(old: Loaded | None, stages: Sequence[Thing]) -> list[tuple[Any, ..
 
 
 def _sides(changed: Sequence[Changed]) -> tuple[Sequence[Thing], Sequence[Thing]]:
-    """The things as they were and as they are."""
+    """Return the items before and after the change."""
     return [was for _, was, _ in changed if was is not None], [thing for _, _, thing in changed]
 
 
@@ -265,7 +265,7 @@ def _relist(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[Co
 
 
 def _reindex(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
-    """Let the passages wait that are new or others than before; so many at once never wait."""
+    """Queue passages that are new or changed for indexing. Large numbers are indexed at once."""
     many = len(changed) >= BATCH
     late: list[int] = []
     texts: list[tuple[int, Passage]] = []
@@ -311,20 +311,20 @@ _SHOWN_IN: Final[Mapping[type[Thing], tuple[_Show, ...]]] = {
     Relation: (_catalogued,),
     Space: (_catalogued,),
 }
-"""What shows a kind of thing beside the lists and the texts, which show every kind."""
+"""Functions that update further tables for a type of item, besides lists and texts."""
 
 
 PAGE: Final = 200
 
 Fetch = Callable[[str], bytes]
-"""Gives the bytes of a blob by its digest."""
+"""Returns the bytes of a blob by its digest."""
 
 
 class Folder:
-    """Folds commits one after the other; what they make is read once, and shown once at the end."""
+    """Folds commits in order. Reads the affected items once and writes them once at the end."""
 
     def __init__(self, db: apsw.Connection, entries: Iterable[Entry]) -> None:
-        """Fold over what the views of `db` have of the things that `entries` look at."""
+        """Load from the views of `db` the items that folding `entries` reads."""
         self._db = db
         self._before: dict[str, Loaded] = {}
         self._now: dict[str, Thing] = {}
@@ -333,7 +333,7 @@ class Folder:
         self._load(needs(entries))
 
     def fold(self, commit: Commit) -> frozenset[str]:
-        """Fold the next one; the keys that it touched."""
+        """Fold the next commit and return the keys that it touched."""
         wanted = needs(commit.entries)
         self._load(wanted)
         things = self._known(wanted)
@@ -348,7 +348,7 @@ class Folder:
         return changes.touched
 
     def show(self) -> None:
-        """Make the views show what was folded."""
+        """Write the folded items to the views."""
         store(self._db, self._stages.values(), self._before)
 
     def _load(self, ids: frozenset[str]) -> None:
@@ -363,7 +363,7 @@ class Folder:
 
 
 def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
-    """Fold `commit` into the views of `db`; the keys that it touched."""
+    """Fold `commit` into the views of `db` and return the keys that it touched."""
     folder = Folder(db, commit.entries)
     touched = folder.fold(commit)
     folder.show()
@@ -373,9 +373,9 @@ def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
 def stored_commits(
     db: apsw.Connection, *, after: int = 0, until: int | None = None
 ) -> Iterator[Stored]:
-    """The commits past the number `after`, in the order in which the store took them.
+    """Yield the commits past the number `after`, in the order in which the store took them.
 
-    A page of them is read at once; between two pages no statement runs.
+    Commits are read in pages. Between two pages no statement runs.
     """
     while page := records.by_seq(db, after=after, limit=PAGE):
         for stored in page:
@@ -386,7 +386,7 @@ def stored_commits(
 
 
 def complete(stored: Stored, fetch: Fetch, left_out: frozenset[int] = frozenset()) -> Sealed:
-    """The sealed commit with the payloads that are kept as blobs, without those `left_out`."""
+    """Return the sealed commit with its blob payloads, but without those in `left_out`."""
     blobs = {entry: digest for entry, digest in stored.blobs.items() if entry not in left_out}
     sealed = stored.filled({entry: fetch(digest) for entry, digest in blobs.items()})
     if not left_out:
@@ -403,9 +403,9 @@ def fold_all(
     seen: Callable[[int], None] = lambda _: None,
     touched: Callable[[Stored, frozenset[str]], None] = lambda _stored, _keys: None,
 ) -> int:
-    """Fold the commits past the number `after` into the views beside them; the last number.
+    """Fold the commits past the number `after` into the views; return the last number.
 
-    `touched` is told the keys that each of them touches.
+    `touched` receives the keys that each commit touches.
     """
     for stored in stored_commits(db, after=after):
         touched(stored, fold_into(db, unseal(require_unaltered(complete(stored, fetch)))))
