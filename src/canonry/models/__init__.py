@@ -1,1 +1,1 @@
-"""Clients of language models over HTTP, and the ports by which a server speaks to them."""
+"""Clients of language models over HTTP, and the ports to a speaking model."""

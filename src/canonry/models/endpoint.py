@@ -1,4 +1,4 @@
-"""A language model behind an HTTP endpoint, and a speaker over it."""
+"""A language model at an HTTP endpoint, and a speaker that uses it."""
 
 import asyncio
 import math
@@ -19,22 +19,22 @@ from canonry.models.outside_services import (
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 
-# A language model behind an endpoint: how it is reached, and asked again where it is busy.
+# A language model at an endpoint: requests, and retries while it is busy.
 #
-# Requests are bounded in size, time and number, and none is sent while the endpoint is away; what
-# the endpoint says never reaches a message.
+# Size, time and number of requests are bounded. No request is sent while the endpoint is away. Text
+# from the endpoint never enters an error message.
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 HELLO: Final = ({"role": "user", "content": "hello"},)
 """The messages of a probe."""
 ANSWER_MAX: Final = 16 * 1024 * 1024
-"""So many bytes of an answer are read."""
+"""Bytes of an answer that are read at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
-    """Where the model is and how it is asked; times are in seconds."""
+    """Address and settings of a model. Times are in seconds."""
 
     base_url: str
     model: str
@@ -46,13 +46,13 @@ class ModelEndpoint:
 
 
 def bearer(key: str | None) -> Mapping[str, str]:
-    """The headers by which the protocol of openai is told a key."""
+    """Return the headers for a key in the OpenAI protocol."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostingBounds:
-    """How long one attempt may take and the longest wait between two, in seconds, and how many."""
+    """Limits of requests. Times are in seconds; `patience` is the longest wait between attempts."""
 
     timeout: float
     attempts: int
@@ -62,7 +62,7 @@ class PostingBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """What came back, as far as it is looked at; `wait` is how long the endpoint asks for."""
+    """An HTTP answer. `wait` is the time that the endpoint asks to wait."""
 
     status: int
     content: bytes
@@ -70,7 +70,7 @@ class Posted:
 
 
 class Posting:
-    """Posts JSON over one client; `fault` makes errors of what went wrong."""
+    """Posts JSON over one client. `fault` creates errors from a description."""
 
     def __init__(
         self, headers: Mapping[str, str], bounds: PostingBounds, fault: Callable[..., Unavailable]
@@ -82,7 +82,7 @@ class Posting:
         self.fault = fault
 
     async def post(self, url: str, body: Mapping[str, Any]) -> Posted:
-        """The answer to one request, whatever its status."""
+        """Return the answer to one request, with any status."""
         if self._client is None:
             self._client = httpx2.AsyncClient(headers=self._headers, timeout=self.bounds.timeout)
         async with self._client.stream("POST", url, json=body) as answer:
@@ -95,16 +95,16 @@ class Posting:
             return Posted(status=answer.status_code, content=bytes(content), wait=wait)
 
     def pause(self, attempt: int, asked: str | None) -> float:
-        """How long to wait after so many attempts, and at least as long as was asked for."""
+        """Return the wait after this attempt, at least as long as the endpoint asked for."""
         try:
             wanted = float(asked or 0.0)
-        except ValueError:  # a date, which is not worth a clock
+        except ValueError:  # a date; not worth parsing
             wanted = 0.0
         wanted = wanted if math.isfinite(wanted) else 0.0
         return min(max(0.25 * 2.0 ** (attempt - 1), wanted), self.bounds.patience)
 
     async def close(self) -> None:
-        """Close the connection; another request opens it again."""
+        """Close the connection. The next request opens it again."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
@@ -116,7 +116,7 @@ class Connection:
     def __init__(
         self, endpoint: ModelEndpoint, headers: Mapping[str, str], service: OutsideService
     ) -> None:
-        """Connect with the first request; `service` is what is known of the endpoint."""
+        """Connect with the first request. `service` tracks whether the endpoint answers."""
         self._service = service
         self.endpoint = endpoint
         bounds = PostingBounds(
@@ -128,7 +128,7 @@ class Connection:
         self._posting = Posting(headers, bounds, failed)
 
     async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
-        """The answer to `body` as JSON; `probe` is the smallest body that can be answered.
+        """Return the JSON answer to `body`. `probe` is a minimal body for checks.
 
         Raises:
             Unavailable: `interpretation.failed`.
@@ -149,7 +149,7 @@ class Connection:
             raise failed(f"did not answer within {seconds:g} seconds") from error
 
     async def close(self) -> None:
-        """Close the connection; another request opens it again."""
+        """Close the connection. The next request opens it again."""
         await self._service.close()
         await self._posting.close()
 
@@ -174,7 +174,7 @@ class Connection:
 
 
 def failed(what: str, **details: Any) -> Unavailable:
-    """The error of an interpretation that did not come about."""
+    """Return the error for a failed request; `what` continues "The language model ..."."""
     message = f"The language model {what}. Try again later; no stored file is lost."
     return Unavailable("interpretation.failed", message, **details)
 
@@ -192,7 +192,7 @@ _NAME_MAX: Final = 200
 
 
 class EndpointSpeaker(SpeakingModel):
-    """Asks for chat completions with tools."""
+    """A speaking model that uses chat completions with tools."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class EndpointSpeaker(SpeakingModel):
         temperature: float = 0.7,
         service: OutsideService | None = None,
     ) -> None:
-        """Connect with the first request; `service` is what is known of the endpoint."""
+        """Connect with the first request. `service` tracks whether the endpoint answers."""
         service = service or OutsideService("speaker")
         self._connection = Connection(endpoint, bearer(endpoint.key), service)
         self._temperature = temperature

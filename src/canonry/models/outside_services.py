@@ -1,8 +1,7 @@
-"""Services outside, and the language model that speaks, which is one of them.
+"""External services, and the port to a speaking language model.
 
-A service is asked while it answers, and left alone while it does not. A call that finds it away
-fails at once, with the error that it failed with last. Meanwhile a task in the background asks the
-service again, so that no call pays for finding out.
+A service gets requests while it answers. While it is away, each call fails at once with the last
+error of the service, and a background task probes it, so that no call waits to find out.
 """
 
 import asyncio
@@ -17,13 +16,13 @@ from canonry.values.errors import Unavailable
 T = TypeVar("T")
 
 FAILURES_IN_A_ROW: Final = 3
-"""A service is away after so many failures in a row; one that kept a caller waiting, at once."""
+"""Failures in a row after which a service is away. One failure after a long wait is enough."""
 
 LONG_WAIT: Final = 0.5
-"""Seconds from which on a caller was kept waiting."""
+"""Seconds that count as a long wait."""
 
 PROBE_SECONDS: Final = 5.0
-"""The longest that a probe may take."""
+"""Seconds that a probe may take at most."""
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
@@ -31,19 +30,19 @@ _SERVER_ERROR: Final = 500
 _BUSY: Final = frozenset({408, 425, 429})
 
 Probe = Callable[[], Awaitable[object]]
-"""Asks a service for as little as it can be asked for, within `PROBE_SECONDS`.
+"""Sends a minimal request to a service, within `PROBE_SECONDS`.
 
 Raises:
-    Unavailable: the service does not answer, or not as it should.
+    Unavailable: the service does not answer, or answers wrongly.
 """
 
 ServiceListener = Callable[["OutsideService"], None]
 
 
 class OutsideService:
-    """One service, by a name for operators; `fault` is why it is left alone, None while it is not.
+    """One service, with a name for operators. `fault` is None unless the service is away.
 
-    Those who ask the same service share this object.
+    All users of the same service share this object.
     """
 
     def __init__(
@@ -53,25 +52,24 @@ class OutsideService:
         failures: int = FAILURES_IN_A_ROW,
         changed: ServiceListener | None = None,
     ) -> None:
-        """`changed` is called when the service went away, and when it is back."""
+        """`changed` is called when the service goes away and when it is back."""
         self.name = name
         self.fault: Unavailable | None = None
         self.failed = 0
-        """How many requests have failed in all."""
+        """Number of failed requests."""
         self._failures = failures
         self._in_a_row = 0
         self._changed = changed
         self._probing: asyncio.Task[None] | None = None
 
     async def ask(self, work: Callable[[], Awaitable[T]], probe: Probe) -> T:
-        """What `work` gives; `probe` finds out in the background when the service is back.
+        """Return the result of `work`. In the background, `probe` checks an absent service.
 
-        A refusal in time is an answer: the service is not away. A caller who gives up after
-        `LONG_WAIT` says nothing about the service, which may only be slow: then a probe finds out
-        whether it answers.
+        A refusal in time is an answer: the service is not away. A caller that gives up after
+        `LONG_WAIT` proves nothing, because the service may only be slow. A probe then checks it.
 
         Raises:
-            Unavailable: of `work`, or the last one of a service that is away.
+            Unavailable: the error of `work`, or the last error of an absent service.
         """
         if self.fault is not None:
             self._begin_probing(probe, at_once=False)
@@ -94,7 +92,7 @@ class OutsideService:
         return found
 
     async def close(self) -> None:
-        """End the probing; closing twice is allowed."""
+        """Stop probing. Closing twice is allowed."""
         task, self._probing = self._probing, None
         if task is not None and not task.done():
             task.cancel()
@@ -102,7 +100,7 @@ class OutsideService:
                 await task
 
     def _counted(self, error: Unavailable) -> bool:
-        """Count a failure, unless the service answered that it will not do what it was asked."""
+        """Count a failure, unless the service answered with a refusal."""
         status = error.details.get("status", _SERVER_ERROR)
         if status < _SERVER_ERROR and status not in _BUSY:
             return False
@@ -140,22 +138,22 @@ class OutsideService:
 
 
 class OutsideServices:
-    """The services that one store was told of, by their names."""
+    """The external services of one store, by name."""
 
     def __init__(self) -> None:
         """None yet."""
         self.changed: ServiceListener | None = None
-        """Called when a service went away, and when it is back."""
+        """Called when a service goes away and when it is back."""
         self._known: dict[str, OutsideService] = {}
 
     def service(self, name: str, *, failures: int = FAILURES_IN_A_ROW) -> OutsideService:
-        """The service of that name, which is made when it is first asked for."""
+        """Return the service with this name, and create it at the first request."""
         if name not in self._known:
             self._known[name] = OutsideService(name, failures=failures, changed=self._tell)
         return self._known[name]
 
     def __iter__(self) -> Iterator[OutsideService]:
-        """The services in the order of their names."""
+        """Iterate over the services in the order of their names."""
         return iter(sorted(self._known.values(), key=lambda each: each.name))
 
     def _tell(self, service: OutsideService) -> None:
@@ -164,7 +162,7 @@ class OutsideServices:
 
 
 def _same(error: Unavailable) -> Unavailable:
-    """The same error without its traceback, which holds what was asked."""
+    """Copy an error without its traceback, which contains the request."""
     return Unavailable(error.code, error.message, **error.details)
 
 
@@ -174,7 +172,7 @@ def _now() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAsked:
-    """A tool that the model wants to be called; arguments that are no object are none."""
+    """A tool call by the model. Arguments that are not an object become empty."""
 
     id: str
     name: str
@@ -183,7 +181,7 @@ class ToolAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpeech:
-    """An answer of the model: words, or calls of tools, and its cost in tokens."""
+    """An answer of the model: text or tool calls, and its tokens."""
 
     text: str = field(repr=False)
     asked: tuple[ToolAsked, ...] = ()
@@ -193,7 +191,7 @@ class ModelSpeech:
 
 
 class SpeakingModel(Protocol):
-    """Asked again after each of its tools has answered; it keeps nothing between."""
+    """A model that is called again after each tool result. It keeps no state between calls."""
 
     @abstractmethod
     async def speak(
@@ -202,44 +200,44 @@ class SpeakingModel(Protocol):
         tools: Sequence[Mapping[str, Any]],
         model: str = "",
     ) -> ModelSpeech:
-        """The next answer; messages and tools are in the form of the OpenAI protocol.
+        """Return the next answer. Messages and tools have the form of the OpenAI protocol.
 
-        Without the name of a `model` its own one answers.
+        `model` replaces the default model.
 
         Raises:
-            Unavailable: `interpretation.failed`, the model did not answer, or not as it should.
+            Unavailable: `interpretation.failed`, the model did not answer, or answered wrongly.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
 
 
 ASKED: Final = "interpretation.asked"
-"""The code that ends a call whose client has to make it again with an answer: no failure."""
+"""Code that ends a call which the client must repeat with an answer. It is not a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAnswer:
-    """The words of the model, and its name as the client gives it."""
+    """The text of the model, and its name as the client reports it."""
 
     text: str = field(repr=False)
     model: str
 
 
 class ClientModel(Protocol):
-    """Asks during a call, and the one who made that call; the client may let its user decide."""
+    """Asks the model of the client during its call. The client may ask its user first."""
 
     @abstractmethod
     async def ask(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
-        """The answer to one question.
+        """Return the answer to one question.
 
         Raises:
-            NotSupported: `interpretation.no-client-model`, this client or its revision of the
-                protocol offers none.
+            NotSupported: `interpretation.no-client-model`, this client or its protocol revision
+                offers none.
             Unavailable: `interpretation.failed`, the client refused or does not answer;
-                `interpretation.asked`, it answers by making the call again, so that nothing may
-                be kept of this one.
+                `interpretation.asked`, the client answers by repeating the call, so keep nothing of
+                this one.
         """

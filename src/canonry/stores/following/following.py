@@ -350,10 +350,7 @@ class JoinedLedger(Ledger):
         self._log = projector.ledger
         self._projector = projector
         self._follows = isinstance(projector.state, Following)
-        """Whether the state follows a copy.
-
-        Otherwise the ledger updates it and folds each draft.
-        """
+        """Whether the state follows a copy. Otherwise the ledger updates it and folds drafts."""
         self._views = _Debt(projector)
         self._cursor = 0
         self._work = WorkUnderWay()

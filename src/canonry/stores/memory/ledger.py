@@ -41,10 +41,7 @@ class MemoryStore:
     """Spaces of items with different variants for different audiences, by item id."""
 
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
-        """Append a commit.
-
-        Without `touched`, fold it into the views, which also returns its keys.
-        """
+        """Append a commit. Without `touched`, fold it into the views, which returns its keys."""
         if touched is None:
             loaded = self._those(needs(commit.entries))
             for _round in range(BESIDE_ROUNDS):

@@ -1,4 +1,4 @@
-"""Records and documents in MongoDB; the other views are kept by other engines."""
+"""Records and documents in MongoDB. Other engines store the other views."""
 
 from canonry.stores.mongodb.database import MongoDatabase
 from canonry.stores.mongodb.ledger import MongoLedger

@@ -1,4 +1,4 @@
-"""The database in MongoDB, its faults as our errors, and the gate that appends pass."""
+"""The MongoDB database, the translation of its errors, and the gate for appends."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -51,7 +51,7 @@ DUPLICATE: Final = 11000
 _FULL: Final = frozenset((14031, 28))
 _REFUSED: Final = frozenset((13, 18))
 _FAILING: Final = frozenset((1, 8))
-"""What a server answers that failed itself, also for want of room, and has no code for it."""
+"""Error codes of a server that failed itself, also for lack of space."""
 
 _UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
 
@@ -66,7 +66,7 @@ def translated() -> Iterator[None]:
 
 
 def is_unsure(error: PyMongoError) -> bool:
-    """Whether nobody knows if a write came through."""
+    """Return whether a write may or may not have been stored."""
     if isinstance(error, BulkWriteError):
         told = error.details or {}
         return not told.get("writeErrors") and bool(told.get("writeConcernErrors"))
@@ -74,7 +74,7 @@ def is_unsure(error: PyMongoError) -> bool:
 
 
 def is_taken(error: PyMongoError) -> bool:
-    """Whether what was to be inserted is there already, under this id or another."""
+    """Return whether a document with this id or another unique key already exists."""
     if isinstance(error, BulkWriteError):
         told = (error.details or {}).get("writeErrors", ())
         return bool(told) and all(each.get("code") == DUPLICATE for each in told)
@@ -82,7 +82,7 @@ def is_taken(error: PyMongoError) -> bool:
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """The error that tells a caller what `error` means."""
+    """Return Canonry's error for an error of the driver."""
     match error:
         case BulkWriteError(details={"writeErrors": [first, *_]}):
             return as_canonry(OperationFailure(str(first["errmsg"]), first["code"]))
@@ -118,18 +118,18 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
 
 
 def unreachable() -> Unavailable:
-    """The error of whoever finds no server that takes writes."""
+    """Return the error for a deployment without a reachable primary."""
     message = "The database server does not answer. Check that it runs, then try again."
     return Unavailable("store.unreachable", message)
 
 
-# One database of a MongoDB deployment: its collections, its clock, and until when one waits.
+# One database of a MongoDB deployment: its collections, its clock and its timeouts.
 #
-# Everything is written with majority concern, and nothing rests on transactions or change streams.
+# All writes use majority concern. Nothing depends on transactions or change streams.
 
 BsonDocument: TypeAlias = dict[str, Any]
 StoredCommit: TypeAlias = Mapping[str, Any]
-"""Some fields of a commit, as it is stored."""
+"""Some fields of a stored commit."""
 
 BsonCollection: TypeAlias = AsyncCollection[BsonDocument]
 
@@ -163,11 +163,11 @@ _INDEXES: Final[Mapping[str, tuple[tuple[tuple[tuple[str, int], ...], bool, bool
     ),
     "snippets": (((("source_id", 1), ("index", 1)), False, False),),
 }
-"""By collection: the fields of an index, whether it is unique, and whether it is sparse."""
+"""By collection: the fields of each index, whether it is unique, and whether it is sparse."""
 
 
 class MongoDatabase:
-    """Where records and documents are kept; `close` must be awaited once."""
+    """The database of records and documents. Await `close` once."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class MongoDatabase:
         connections: int = CONNECTIONS,
         deadline: float = DEADLINE,
     ) -> None:
-        """Do nothing yet; a password that the address does not tell is given apart."""
+        """Connect with `open`. `password` replaces a password in the URL."""
         self.name: Final = name
         self.ends: Final = KnownEnds()
         self._deadline = deadline
@@ -199,10 +199,10 @@ class MongoDatabase:
         )
 
     async def open(self) -> None:
-        """Connect, and make what is missing.
+        """Connect, and create missing collections and indexes.
 
         Raises:
-            BrokenInvariant: `store.newer`, a later Canonry writes into this database.
+            BrokenInvariant: `store.newer`, a newer version of Canonry writes to this database.
             Unavailable: `store.unreachable`.
         """
         async with self.working():
@@ -223,25 +223,25 @@ class MongoDatabase:
         await self.collection("meta").update_one({"_id": "records"}, {"$set": stated}, upsert=True)
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of the server; closing twice is allowed."""
+        """Finish pending calls, then disconnect. Closing twice is allowed."""
         await self._work.end(self._deadline)
         with suppress(PyMongoError):
             await self._client.close()
 
     def collection(self, name: str) -> BsonCollection:
-        """A collection, of which one reads what a majority of the servers has."""
+        """Return a collection for reads of majority-committed data."""
         return self._database.get_collection(name)
 
     def latest(self, name: str) -> BsonCollection:
-        """The same, read as the one server has it that takes writes; it may be taken back yet."""
+        """Return a collection for reads from the primary. This data may still be rolled back."""
         return self._database.get_collection(name, read_concern=_LOCAL)
 
     async def count(self, name: str, asked: BsonDocument, most: int) -> int:
-        """How many documents of a collection that `latest` reads, up to `most`.
+        """Count documents of a collection from the primary, up to `most`.
 
-        This counts the entries of an index, where an aggregation may look at the documents. It
-        would count some twice where a collection is divided between servers, which one with unique
-        indexes beside its `_id` cannot be.
+        This counts index entries, where an aggregation may read the documents. A sharded collection
+        could count some twice, but a collection with unique indexes besides `_id` cannot be
+        sharded.
         """
         told = await self._database.command("count", name, query=asked, limit=most)
         return int(told["n"])
@@ -252,16 +252,16 @@ class MongoDatabase:
             await self._client.drop_database(self.name)
 
     async def facts(self) -> Mapping[str, Any]:
-        """What the server says of itself and of the database."""
+        """Return the version of the server."""
         async with self.working():
             about = await self._client.server_info()
             return {"version": about.get("version", "of an unknown version")}
 
     @asynccontextmanager
     async def working(self, seconds: float | None = None) -> AsyncIterator[None]:
-        """Let whoever closes wait for the block, which ends when the call does.
+        """Run a block that `close` waits for, and stop it when the call ends.
 
-        Outside of a call it ends after `seconds`, by default those of a short command.
+        Outside of a call it ends after `seconds`; the default is the deadline of short commands.
 
         Raises:
             Unavailable: `ledger.closed`, `store.deadline` or `store.unreachable`.
@@ -278,7 +278,7 @@ class MongoDatabase:
             yield
 
     async def now(self) -> int:
-        """What the clock of the server says, in milliseconds; it is the same for all processes."""
+        """Return the server's clock in milliseconds. It is the same for all processes."""
         steady = asyncio.get_running_loop().time()
         if self._asked is None or steady - self._asked > _CLOCK_HOLDS:
             told = await self._client.admin.command("hello")
@@ -287,16 +287,16 @@ class MongoDatabase:
         return int((self._ahead + steady) * 1000)
 
 
-# Looks: what was touched since a cursor, which many calls of a process ask at once.
+# Polls: many calls of a process ask at once for the keys touched since a cursor.
 #
-# Writes are stamped by the server's clock, and all of the last minute are counted: as many as
-# before, and nothing happened. As many more as this process has written meanwhile, and it knows
-# what.
+# Writes carry the server's time, and the cursor counts those of the last minute. An unchanged count
+# means that nothing was written. If it grew by this process's own writes only, their keys are
+# known.
 
 T = TypeVar("T")
 
 _SETTLES: Final = 60_000
-"""Everybody sees a write after so many milliseconds of the server's clock."""
+"""Milliseconds of the server's clock after which every reader sees a write."""
 
 _ALONGSIDE: Final = 4096
 _CURSORS: Final = 64
@@ -305,7 +305,7 @@ _TOLD: Final = ("space", "position", "touched", "written")
 
 
 class SharedAnswers:
-    """Questions that many ask at once: each is told by one that began after it asked."""
+    """Shares answers between concurrent calls. Each answer begins after its callers asked."""
 
     def __init__(self) -> None:
         """Nothing is asked yet."""
@@ -313,7 +313,7 @@ class SharedAnswers:
         self._next: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
-        """The answer to the next question of this key, which is no longer bound by any call."""
+        """Return the answer to the next question of this key, which no single call can cancel."""
         asked = self._next.get(key)
         if asked is None:
             asked = asyncio.create_task(self._ask(key, question), context=Context())
@@ -333,17 +333,17 @@ class SharedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Commits that this process inserted; `began` is the step before it did."""
+    """Commits that this process inserted. `began` is the step before the insert."""
 
     began: int
     made: Sequence[BsonDocument]
 
 
 class Looks:
-    """What was touched, and what of it this process wrote itself.
+    """Polls for touched keys, and remembers the writes of this process.
 
-    Steps order what happens in this process. What it began to write after an answer was there is
-    not in that answer, and what a server has acknowledged is in every later one.
+    Steps order events in this process. A write that began after an answer arrived is not in that
+    answer. A write that the server acknowledged is in every later answer.
     """
 
     def __init__(self, database: MongoDatabase) -> None:
@@ -354,19 +354,19 @@ class Looks:
         self._wrote: deque[_Written] = deque(maxlen=_WRITES)
 
     def step(self) -> int:
-        """The next step."""
+        """Return the next step."""
         self._step += 1
         return self._step
 
     def wrote(self, began: int, made: Sequence[BsonDocument]) -> None:
-        """The server has acknowledged these commits, of which the first was sent after `began`."""
+        """Record acknowledged commits, the first of which was sent after step `began`."""
         kept = [{name: each[name] for name in _TOLD} for each in made]
         self._wrote.append(_Written(began, kept))
 
     async def since(self, cursor: int, limit: int) -> Touched:
-        """As `Ledger.touched_since` says.
+        """Return the touched keys as `Ledger.touched_since` specifies.
 
-        The cursor tells since when commits are counted, and how many there were.
+        The cursor holds the time since which commits are counted, and their number.
         """
         async with self._database.working():
             now = await self._database.now() - _SETTLES
@@ -383,10 +383,10 @@ class Looks:
         return Touched(cursor=self._cursor(now, count), keys=None)
 
     def _own(self, cursor: int, limit: int) -> Sequence[BsonDocument]:
-        """What this process has written since the cursor was told, no more than `limit`.
+        """Return this process's commits since the cursor was issued, or none above `limit`.
 
-        What was under way then is left out: where the cursor counts it, it was told, and where it
-        does not, the count is another one than this makes out.
+        Commits that were under way then are left out. If the cursor counts one, it was reported; if
+        not, the total differs and the server is asked.
         """
         answered = self._answered.get(cursor)
         if answered is None:
@@ -410,7 +410,7 @@ class Looks:
         return Touched(cursor=self._cursor(since, count), keys=keys, reached=reached)
 
     def _cursor(self, since: int, count: int) -> int:
-        """The cursor that says so, from an answer that is there now."""
+        """Return the cursor for an answer that has just arrived."""
         cursor = since * _ALONGSIDE + count
         self._answered[cursor] = self.step()
         self._answered.move_to_end(cursor)
@@ -423,13 +423,13 @@ def _from(written: int) -> dict[str, Any]:
     return {"written": {"$gte": written}}
 
 
-# The gate: appends pass it, and one block at a time keeps all others out, in any process.
+# The gate: appends pass it, and one exclusive block at a time stops them in all processes.
 #
-# The block is a document that has one name, so that it can be inserted once. It is taken for
-# abandoned when it was not renewed for a while. A call that writes asks for it when it begins,
-# with what else it asks then, and is not told otherwise for a moment. So an append of another
-# process that had passed already may still be written in the first moments of a block, and make a
-# verdict stale that it judges then; two blocks never run at the same time.
+# The block is a document with a fixed id, so only one can be inserted. Without renewal it expires.
+# A writing call checks for the document when it begins, together with its first reads, and trusts
+# the answer for a moment. An append of another process that has already passed may therefore still
+# be written at the beginning of a block, and make a verdict stale. Two blocks never run at the same
+# time.
 
 _NAME: Final = "writer"
 _HOLDS: Final = 15.0
@@ -438,11 +438,11 @@ _PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.1
 _OPEN: Final = "when nobody kept others out of MongoDB"
 _BELIEVED: Final = 2.0
-"""So many seconds a call that was told so need not ask again."""
+"""Seconds for which a call trusts that the gate is open."""
 
 
 class WriterGate:
-    """Decides which process may append."""
+    """Decides whether this process may append."""
 
     def __init__(self, database: MongoDatabase, identities: Identities) -> None:
         """Share `database` with the ledger."""
@@ -456,7 +456,7 @@ class WriterGate:
 
     @asynccontextmanager
     async def passing(self) -> AsyncIterator[None]:
-        """Append within the block, once `is_open` was asked there; `exclusive` waits for it."""
+        """Run an append after `is_open` inside the block. `exclusive` waits for its end."""
         if self.is_mine:
             yield
             return
@@ -471,13 +471,13 @@ class WriterGate:
 
     @property
     def is_mine(self) -> bool:
-        """Whether the current task has the block."""
+        """Return whether the current task holds the exclusive block."""
         return self._owner is not None and self._owner is asyncio.current_task()
 
     async def is_open(self, *, mine: bool) -> bool:
-        """Whether one may append; this asks the server, unless the block is one's own.
+        """Return whether an append may run. Asks the server, unless the block is the caller's own.
 
-        What the call was told is believed while no block of this process wants to begin.
+        The answer within the current call is reused while no block of this process waits to begin.
         """
         told: float | None = None if self._blocks.locked() else answers().get(_OPEN)
         if mine or (told is not None and _time() - told < _BELIEVED):
@@ -485,9 +485,9 @@ class WriterGate:
         return await self.look()
 
     async def look(self) -> bool:
-        """Ask whether one may append, and let the call that is under way remember it.
+        """Ask the server whether appends may run, and store the answer in the current call.
 
-        All who want to know ask together, and who gives up disturbs no command of the driver.
+        Concurrent callers share one question, and a cancelled caller does not interrupt it.
         """
         asked = _time()
         is_open = await self._asked.ask(None, self._is_open)
@@ -500,10 +500,10 @@ class WriterGate:
             return await self._held() is None
 
     async def wait(self) -> None:
-        """Wait until it may be tried again.
+        """Wait until appends may run again.
 
         Raises:
-            Unavailable: `ledger.busy`.
+            Unavailable: `ledger.busy`, the block did not end in time.
         """
         await self._until_free(_time() + _PATIENCE)
 
@@ -516,7 +516,7 @@ class WriterGate:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _held(self) -> BsonDocument | None:
-        """The process that keeps others out; it loses that right when it is silent for long."""
+        """Return the process with the exclusive block, unless its block has expired."""
         turns = self._database.latest("writers")
         found = await turns.find_one({"_id": _NAME})
         if found is None or found["until"] >= await self._database.now():
@@ -526,7 +526,7 @@ class WriterGate:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Keep everybody else out until the block ends."""
+        """Block all appends of other tasks and processes until the block ends."""
         async with self._blocks:
             token = self._identities.salt().hex()
             try:

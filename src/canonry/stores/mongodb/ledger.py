@@ -1,4 +1,4 @@
-"""The log in MongoDB."""
+"""The event log in MongoDB."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,18 +42,18 @@ TIP: Final = {"position": 1, "recorded_at": 1, "hash": 1}
 
 
 def place_of(space: SpaceId, position: int) -> str:
-    """The `_id` of a commit: those of a space are in order."""
+    """Return the `_id` of a commit. The ids of a space sort by position."""
     return f"{space}:{position:0{_DIGITS}}"
 
 
 def past(space: SpaceId, position: int) -> BsonDocument:
-    """The commits of a space past a position."""
+    """Return the filter for the commits of a space past a position."""
     last = f"{space}:{'9' * _DIGITS}"
     return {"_id": {"$gt": place_of(space, position), "$lte": last}, "space": space}
 
 
 def known_commit(tip: StoredCommit | None) -> KnownCommit:
-    """The commit that a document with the fields of `TIP` tells; None: the log is empty."""
+    """Return the commit in a document with the fields of `TIP`; None is an empty log."""
     if tip is None:
         return EMPTY
     return KnownCommit(
@@ -65,7 +65,7 @@ def known_commit(tip: StoredCommit | None) -> KnownCommit:
 
 
 def document_of(sealed: Sealed, touched: Iterable[str], written: int) -> BsonDocument:
-    """The commit as it is stored; `opens` stands in the first one of a space alone."""
+    """Return the stored document of a commit. Only the first of a space has `opens`."""
     first = {"opens": sealed.space} if sealed.position == 1 else {}
     return {
         "_id": place_of(sealed.space, sealed.position),
@@ -84,10 +84,10 @@ def document_of(sealed: Sealed, touched: Iterable[str], written: int) -> BsonDoc
 
 
 def sealed_in(stored: Mapping[str, Any]) -> Sealed:
-    """The commit that a document holds.
+    """Return the commit in a document.
 
     Raises:
-        BrokenInvariant: `ledger.altered`, it is not what was written.
+        BrokenInvariant: `ledger.altered`, the document differs from the one that was written.
     """
     try:
         parts = tuple(
@@ -124,16 +124,17 @@ def _bytes(stored: object) -> bytes:
             raise BrokenInvariant("ledger.altered", "A stored commit contains a non-text value.")
 
 
-# Appending: what waits is judged, sealed and inserted together at the end of a log.
+# Appending: waiting drafts are judged, sealed and inserted together at the end of a log.
 #
-# The first attempt rests on what this process knows of the end, and asks for nothing: unique places
-# and ids refuse it where others were quicker, or where a draft is there already. Then it looks.
+# The first attempt uses the end of the log as this process knows it, without a read. The unique ids
+# of positions and drafts refuse it if another process wrote first or a draft is already stored.
+# Later attempts read the log.
 
 ATTEMPTS_MAX: Final = 100
-"""So often an append tries the next place while others are quicker."""
+"""Attempts of an append while other processes take its position."""
 
 LOST_MAX: Final = 5
-"""So often it asks whether it was written, where the answer was lost."""
+"""Attempts to find out whether an append was stored after its answer was lost."""
 
 BATCH: Final = 100
 NEWEST: Final = [("_id", -1)]
@@ -141,11 +142,11 @@ _LONGEST_PAUSE: Final = 0.05
 
 
 class GateClosed(Unavailable):
-    """Somebody has begun to keep others out: who appends lets the block begin, and comes again."""
+    """An exclusive block has begun. The caller lets it run and appends again."""
 
 
 class GroupInserter:
-    """Writes groups of calls, each of one space."""
+    """Writes groups of calls. All calls of a group write to one space."""
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class GroupInserter:
         clock: Clock,
         identities: Identities,
     ) -> None:
-        """Tell `looks` of what is written."""
+        """Report written commits to `looks`."""
         self._database = database
         self._gate = gate
         self._looks = looks
@@ -168,10 +169,11 @@ class GroupInserter:
     async def write(
         self, calls: Sequence[Call], *, mine: bool = False
     ) -> Sequence[Sequence[Outcome]]:
-        """Write what calls ask for that have passed the gate; whether the block is `mine`.
+        """Write calls that have passed the gate. With `mine`, the caller holds the exclusive block.
 
         Raises:
-            GateClosed: nothing more was written; what they tried is in their `tried`.
+            GateClosed: nothing more was written; the attempted commits are in the calls'
+                `tried`.
         """
         async with self._database.working():
             writing = _InsertedGroup(calls)
@@ -192,11 +194,11 @@ class GroupInserter:
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
-        """What an attempt rests on, asked together.
+        """Read everything that an attempt depends on, in one round trip.
 
-        A draft counts as there once a majority has it; before that its id refuses it once more.
-        Where the log ends is the newest of what was touched: asked apart, it may be past a commit
-        that the other answer does not have, and that would make nothing stale.
+        A draft counts as stored once a majority has it; before, its id refuses it again. The end of
+        the log is the newest of the touched commits. A separate query could return an end past a
+        commit that the other answer lacks, and a stale verdict would pass.
         """
         space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
         drafts = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
@@ -210,7 +212,7 @@ class GroupInserter:
         seen = list(map(known_commit, newest))
         if newest or writing.since == ORIGIN:
             return (seen[0] if seen else EMPTY), known, seen, now
-        # The log is shorter than what the drafts rest on, as in a database that was restored.
+        # The log is shorter than the drafts expect, as after a restore of the database.
         tip = await self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
         return known_commit(tip), known, (), now
 
@@ -222,10 +224,10 @@ class GroupInserter:
         touched: Sequence[KnownCommit],
         now: int,
     ) -> bool:
-        """Whether the group came to its end; else others were quicker, or the answer was lost.
+        """Return whether the group was written. If not, another was first or the answer was lost.
 
-        Where nobody asked whether drafts are `known`, none is told to be stale: it may be there.
-        So may one that came late, after one question and before the other.
+        Without `known`, no draft is reported as stale, because it may be stored already. The same
+        holds for a draft that was stored between the two reads.
         """
         if known is not None and writing.is_among(touched, known.values()):
             return False
@@ -254,17 +256,17 @@ class GroupInserter:
         return True
 
     def _pause(self, attempt: int) -> float:
-        """Somewhere within a time that grows, so that those who met do not meet again."""
+        """Return a random pause within a growing limit, so that competing writers separate."""
         longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
         return longest * self._identities.salt()[0] / 255
 
 
 _Looked: TypeAlias = tuple[KnownCommit, Mapping[str, KnownCommit], Sequence[KnownCommit], int]
-"""The newest commit, those of the drafts that are there, who touched what since, and the time."""
+"""The newest commit, the stored commits of the drafts, the commits since, and the time."""
 
 
 class _InsertedGroup:
-    """Calls on their way into the log, over as many attempts as it takes."""
+    """Calls that are being written, over any number of attempts."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.calls = calls
@@ -276,21 +278,20 @@ class _InsertedGroup:
         self.outcomes: Sequence[Sequence[Outcome]] = ()
 
     def is_among(self, touched: Sequence[KnownCommit], known: Iterable[KnownCommit]) -> bool:
-        """Whether what was tried is among what was `touched`, and not among what is `known`."""
+        """Return whether an attempted commit is among `touched` but not among `known`."""
         tried = {each for call in self.calls for each in call.tried}
         tried.difference_update(each.hash for each in known)
         return any(each.hash in tried for each in touched)
 
 
-# The log in MongoDB: a commit is one document, and its place in the log is its `_id`.
+# The log in MongoDB: a commit is one document, and its `_id` is its position in the log.
 #
-# So whoever inserts a place first has it, and nothing rests on a transaction. Who comes second
-# looks at what was touched meanwhile, and takes the next place. What waits in one process is
-# inserted together.
+# The first insert of a position wins, without a transaction. A writer that loses reads the commits
+# since then and tries the next position. Waiting calls of one process are inserted together.
 
 
 class MongoLedger(Ledger):
-    """One log a space in one collection."""
+    """The logs of all spaces in one collection."""
 
     def __init__(self, database: MongoDatabase, clock: Clock, identities: Identities) -> None:
         """Share `database` with the documents."""
@@ -372,7 +373,7 @@ class MongoLedger(Ledger):
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
         async with self._database.working():
-            # A short page by its ids: a server may look at a whole collection for a part of it.
+            # Read a short page by its ids: a server may scan a whole collection for a range.
             asked = past(space, after)
             if limit <= BATCH:
                 asked = {"_id": {"$in": [place_of(space, after + n) for n in range(1, limit + 1)]}}
@@ -383,7 +384,7 @@ class MongoLedger(Ledger):
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        """All are looked at before the first is written; only others' writes can part them."""
+        """Check all commits before the first is written. Only concurrent writes can split them."""
         async with self._database.working(), self._gate.passing():
             if not await self._gate.is_open(mine=self._gate.is_mine):
                 await self._gate.wait()

@@ -1,4 +1,4 @@
-"""Documents in MongoDB, the store that has them beside the log, and its repair."""
+"""Documents in MongoDB, and the store of log and documents with its repair."""
 
 import asyncio
 from collections import defaultdict
@@ -34,10 +34,10 @@ from canonry.values.json_values import decode_json, encode_json
 
 # Scenes, turns, proposals, memories and snippets in MongoDB, in collections that people can read.
 #
-# A document has the fields of a thing as they are, and `thing`, which is the whole of it as it is
-# encoded. Documents of one commit appear one after the other, and the cursor follows when all are
-# there: what is seen before is never wrong, only early. A newer state of a thing is never replaced
-# by an older one, however late a projector comes.
+# A document has the fields of an item, and `thing`, which is the complete encoded item. The
+# documents of a commit appear one by one, and the cursor follows when all are written. A reader may
+# see them early, but never wrong. An older state never replaces a newer one, however late a
+# projector writes.
 
 T = TypeVar("T")
 
@@ -53,20 +53,20 @@ _FIELDS: Final = {
     for each in (Scene, Turn, Proposal, Memory, Snippet)
 }
 CURSORS: Final = "view_cursors"
-"""How far the documents show the log of each space."""
+"""The log position of each space that the documents show."""
 
 _BATCH: Final = 500
 _NEVER_AGAIN: Final = 2**62
-"""When an erased thing changed last: no state of it is newer."""
+"""Time of the last change of an erased item: no state is newer."""
 
 _DEPTH_MAX: Final = 20
 _INTEGER_MAX: Final = 2**63
 _IN_NAMES: Final = str.maketrans({"$": "\uff04", ".": "\uff0e", "\0": "\u2400"})
-"""What names of fields may not hold everywhere, and what stands for it."""
+"""Characters that field names may not contain everywhere, and their replacements."""
 
 
 class MongoDocuments(Projection):
-    """Shows people what the log has; nobody else asks, and nobody waits for it."""
+    """Documents for people. No other part of Canonry reads them or waits for them."""
 
     def __init__(self, database: MongoDatabase) -> None:
         """Share `database` with the ledger."""
@@ -95,7 +95,7 @@ class MongoDocuments(Projection):
             await self._show(things.values())
             if cursor > start:
                 behind = {"_id": space, "position": {"$lt": cursor}}
-                with suppress(DuplicateKeyError):  # another projector is there already
+                with suppress(DuplicateKeyError):  # another projector was first
                     await self._database.collection(CURSORS).update_one(
                         behind, {"$set": {"position": cursor}}, upsert=True
                     )
@@ -117,12 +117,12 @@ class MongoDocuments(Projection):
                     writes[start : start + _BATCH], ordered=False
                 )
             except PyMongoError as error:
-                if not is_taken(error):  # what is newer than this stands there
+                if not is_taken(error):  # a newer document is there
                     raise
 
 
 def document_of(thing: Thing, kind: str) -> BsonDocument:
-    """A thing as a document, without its `_id`."""
+    """Return the document of an item, without its `_id`."""
     encoded = encode_thing(thing)
     told: BsonDocument = decode_json(encoded)
     told.pop("id")
@@ -134,7 +134,7 @@ def document_of(thing: Thing, kind: str) -> BsonDocument:
 
 
 def _write(thing: Thing, kind: str) -> UpdateOne:
-    """What puts a thing where no newer state of it stands."""
+    """Return the update that writes an item unless a newer state is stored."""
     if isinstance(thing, Tombstone):
         stands = {"space": thing.space, "erased_at": thing.changed_at, "changed_at": _NEVER_AGAIN}
         gone = {name: "" for name in _FIELDS[kind] if name not in {"id", *stands}}
@@ -144,7 +144,7 @@ def _write(thing: Thing, kind: str) -> UpdateOne:
 
 
 def _storable(value: Any, depth: int = 0) -> Any:
-    """A JSON value for people to read; what a document cannot hold stands there as text."""
+    """Return a JSON value for people. Values that a document cannot contain become text."""
     match value:
         case dict() | list() if depth >= _DEPTH_MAX:
             return encode_json(value).decode()
@@ -161,7 +161,7 @@ def _storable(value: Any, depth: int = 0) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MongoStore:
-    """An open store; `close` must be awaited once."""
+    """An open store. Await `close` once."""
 
     database: MongoDatabase
     ledger: MongoLedger
@@ -169,11 +169,11 @@ class MongoStore:
 
     @property
     def mending(self) -> "MongoMending":
-        """How upkeep checks and erases them."""
+        """Return the object that checks and erases records and documents."""
         return MongoMending(self.database)
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Disconnect from the server."""
         await self.database.close()
 
 
@@ -187,7 +187,7 @@ async def open_store(
     connections: int = CONNECTIONS,
     deadline: float = DEADLINE,
 ) -> MongoStore:
-    """Open the database `name`, making what is missing.
+    """Open the database `name`, and create missing collections and indexes.
 
     Raises:
         BrokenInvariant: `store.newer`.
@@ -215,14 +215,14 @@ _ERASED: Final = "space.erased"
 
 
 class MongoMending:
-    """What upkeep does to records and documents; the ledger must be kept alone where it says so."""
+    """Maintains records and documents. Some methods need an exclusive ledger."""
 
     def __init__(self, database: MongoDatabase) -> None:
         """Share `database` with the ledger."""
         self._database = database
 
     async def differing(self, things: Mapping[str, Thing]) -> Sequence[str]:
-        """The ids of those whose documents are not what these things make."""
+        """Return the ids of items whose documents differ from these items."""
         found: list[str] = []
         for kind, name in COLLECTIONS.items():
             mine = {i: thing for i, thing in things.items() if _kind_of(thing) == kind}
@@ -235,7 +235,7 @@ class MongoMending:
         return found
 
     async def ids(self) -> AsyncIterator[Mapping[str, Sequence[str]]]:
-        """The ids of all documents that show something, by their collection, page by page."""
+        """Yield pages of the ids of all documents, by collection."""
         for kind, name in COLLECTIONS.items():
             last = ""
             while True:
@@ -250,7 +250,7 @@ class MongoMending:
                 last = page[-1]
 
     async def put(self, things: Mapping[str, Thing]) -> None:
-        """Write the documents of these things whatever stands there; nobody else may append."""
+        """Overwrite the documents of these items. The caller holds the exclusive ledger."""
         for kind, name in COLLECTIONS.items():
             for identity, thing in things.items():
                 if _kind_of(thing) == kind:
@@ -260,17 +260,17 @@ class MongoMending:
                         )
 
     async def remove(self, name: str, ids: Sequence[str]) -> None:
-        """Delete documents of a collection; nobody else may append."""
+        """Delete documents of a collection. The caller holds the exclusive ledger."""
         async with self._database.working():
             await self._database.collection(name).delete_many({"_id": {"$in": list(ids)}})
 
     async def check(self, touched: object) -> Sequence[Finding]:
-        """Nothing but documents stands beside the commits."""
+        """Return no findings, because the log has no derived rows besides documents."""
         del touched
         return ()
 
     async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
-        """Drop payload and salt of every entry about `targets`; how many entries."""
+        """Drop payload and salt of every entry about `targets`; return the number of entries."""
         commits, wanted, dropped = self._database.collection("commits"), frozenset(targets), 0
         async with self._database.working(_ERASING):
             async for stored in commits.find({"space": space}):
@@ -285,7 +285,7 @@ class MongoMending:
         return dropped
 
     async def facts(self) -> Mapping[str, str | int]:
-        """The version of the server, and how much it holds."""
+        """Return the version of the server and the number of commits."""
         about = await self._database.facts()
         async with self._database.working():
             commits = await self._database.collection("commits").count_documents({})
@@ -297,9 +297,9 @@ def _kind_of(thing: Thing) -> str:
 
 
 def _about(stored: BsonDocument, targets: frozenset[str]) -> frozenset[int]:
-    """Which entries of a commit are about the targets, and hold something yet.
+    """Return the entries of a commit that are about the targets and still have a payload.
 
-    The entry that records the erasure stays: it tells which ids are gone, and why.
+    The entry that records the erasure keeps its payload, which names the erased ids and the reason.
     """
     body: Any = stored["body"]
     entries = decode_json(body.encode() if isinstance(body, str) else body)["entries"]

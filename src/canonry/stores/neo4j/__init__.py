@@ -1,4 +1,4 @@
-"""The graph in Neo4j: a view that people can walk through in the server's own browser."""
+"""The graph in Neo4j: a view for people to explore in the server's own browser."""
 
 from canonry.stores.neo4j.graph import Neo4jDatabase, Neo4jGraph
 

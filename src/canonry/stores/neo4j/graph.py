@@ -1,4 +1,4 @@
-"""The graph in Neo4j: its database, and the things of a log that it shows."""
+"""The graph in Neo4j: its database, and the nodes and edges of a log's items."""
 
 import asyncio
 import json
@@ -50,11 +50,11 @@ _REFUSED: Final = ("WriteOnReadOnlyAccessDatabase", "ForbiddenDueToTransactionTy
 _UNREACHABLE: Final = "The Neo4j server does not answer. Check that it runs, then try again."
 
 DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEncodeError, OSError)
-"""Everything that the driver raises of its own accord."""
+"""Exceptions that the driver raises."""
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same once more may go another way."""
+    """Return whether the same request may succeed if it is sent again."""
     match error:
         case exceptions.ConstraintError():
             return True
@@ -69,7 +69,7 @@ def is_passing(error: Exception) -> bool:
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
-    """The error that tells a caller what `error` means."""
+    """Return Canonry's error for an error of the driver."""
     title = _title(error)
     match error:
         case TimeoutError():
@@ -104,30 +104,30 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
 
 
 def late() -> Unavailable:
-    """The error of whoever asked for too much."""
+    """Return the error for a query that exceeds its time."""
     return Unavailable("store.deadline", "The query took too long. Ask for less.")
 
 
 def newer() -> BrokenInvariant:
-    """The error of a Canonry that is too old for its graph."""
+    """Return the error for a graph that a newer version of Canonry has written."""
     message = "A newer version of Canonry has written to this graph. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
 def _title(error: Exception) -> str:
-    """The last part of the server's code, such as `DeadlockDetected`."""
+    """Return the last part of the server's code, such as `DeadlockDetected`."""
     code = getattr(error, "code", None)
     return code.rpartition(".")[2] if isinstance(code, str) else ""
 
 
-# Preparing a graph: the constraints and indexes that it is written by, where they are missing.
+# Preparing a graph: missing constraints and indexes for writing are created.
 #
-# Labels with a line before them say where the graph stands; the others are for people.
+# Labels with a leading underscore hold the state of the view; the others are for people.
 
 AskGraph: TypeAlias = Callable[[str, Mapping[str, Any] | None], Awaitable[list[list[Any]]]]
 
 FORMAT: Final = 2
-"""The form of nodes and edges; of form 1 there are nodes beside, by which it answered questions."""
+"""Version of nodes and edges. Version 1 had further nodes, which answered queries."""
 
 _UNIQUE: Final = (
     ("Thing", "store", "id"),
@@ -148,11 +148,11 @@ WITH n LIMIT 10000 DELETE n RETURN count(n)
 """
 _RAISED: Final = "MATCH (s:_Store {store: $store}) SET s.format = $format"
 LABELS: Final = tuple(dict.fromkeys(label for label, *_ in _UNIQUE))
-"""Every node bears one of these."""
+"""Every node has one of these labels."""
 
 
 async def prepared(ask: AskGraph) -> None:
-    """Let the graph have what it is written by, and nothing that only former versions need.
+    """Create missing constraints and indexes, and drop those of former versions.
 
     Raises:
         BrokenInvariant: `store.newer`.
@@ -190,27 +190,26 @@ def _named(told: Sequence[str]) -> tuple[str, str, str]:
     return name, label, ", ".join(f"n.{each}" for each in names)
 
 
-# The database: connections to one Neo4j server, and the few ways in which they are used.
+# The database: connections to one Neo4j server, and the ways in which they are used.
 #
-# Neo4j Community has a single database, so that stores share one: each has a name of its own, which
-# all of its nodes bear as `store`. Every statement is bounded by the deadline of the call, on the
-# server as well.
+# Neo4j Community has a single database, so stores share it. Each store has a name, which all of its
+# nodes have as `store`. The deadline of the call limits every statement, on the server too.
 
 GraphRow: TypeAlias = list[Any]
 
 CONNECTIONS: Final = 16
 DEADLINE: Final = 30.0
-"""So many seconds a statement may take where no call says less."""
+"""Seconds that a statement may take if the call has no earlier deadline."""
 
 WRITING: Final = 600.0
-"""So many seconds a large commit may take: who waits for it may go, others wait for it too."""
+"""Seconds that a large commit may take. A caller may leave, but other calls wait for it too."""
 
 ATTEMPTS_MAX: Final = 12
-"""So often what failed in passing is begun anew."""
+"""Attempts of a statement after passing failures."""
 
 _PATIENCE: Final = 10.0
 _GRACE: Final = 0.5
-"""So much later than the server the client stops waiting for it."""
+"""Seconds that the client waits longer than the server."""
 
 _PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.5
@@ -218,9 +217,9 @@ _DATABASE: Final = "neo4j"
 
 
 class Neo4jDatabase:
-    """One store in a graph, by an address like `bolt://neo4j:password@127.0.0.1:7687/neo4j`.
+    """One store in a graph, by a URL like `bolt://neo4j:password@127.0.0.1:7687/neo4j`.
 
-    `neo4j://` asks the server for the others of its cluster, `+s` at its end encrypts.
+    With `neo4j://` the driver asks the server for its cluster. A final `+s` encrypts.
     """
 
     def __init__(
@@ -231,10 +230,10 @@ class Neo4jDatabase:
         connections: int = CONNECTIONS,
         deadline: float = DEADLINE,
     ) -> None:
-        """Open nothing yet.
+        """Parse the URL without connecting.
 
         Raises:
-            BrokenInvariant: `store.address`, it is no address of a graph.
+            BrokenInvariant: `store.address`, the URL is not the address of a graph.
         """
         self.name: Final = name
         told = urlsplit(url)
@@ -251,7 +250,7 @@ class Neo4jDatabase:
         self._work = WorkUnderWay()
 
     async def open(self) -> None:
-        """Connect once, and make what indexes and constraints are missing.
+        """Connect once, and create missing indexes and constraints.
 
         Raises:
             Unavailable: `store.unreachable` or `store.refused`.
@@ -270,7 +269,7 @@ class Neo4jDatabase:
         )
         try:
             async with self._driver.session(database=self._database) as probe:
-                await probe.run("RETURN 1")  # says why at once, where others try again
+                await probe.run("RETURN 1")  # raises the cause at once, where others retry
             await prepared(self.rows)
         except BaseException as error:
             await self.close()
@@ -279,7 +278,7 @@ class Neo4jDatabase:
             raise
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of the server; closing twice is allowed."""
+        """Finish pending calls, then disconnect. Closing twice is allowed."""
         driver, self._driver = self._driver, None
         if driver is None:
             return
@@ -294,10 +293,10 @@ class Neo4jDatabase:
         *,
         seconds: float | None = None,
     ) -> list[GraphRow]:
-        """What one statement gives, in one round trip; `$store` is the name of the store.
+        """Return the rows of one statement, in one round trip. `$store` is the store's name.
 
         Raises:
-            Unavailable: as `canonry.stores.neo4j.graph` says.
+            Unavailable: see `as_canonry`.
         """
         loop = asyncio.get_running_loop()
         call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
@@ -327,10 +326,10 @@ class Neo4jDatabase:
         raise closed()
 
 
-# Shapes: what people see of a thing in a graph, as labels, properties and edges.
+# Shapes: an item in the graph, as labels, properties and edges.
 #
-# Canonry answers nothing from them. Words that agents choose freely become properties, never labels
-# or types of edges, of which a graph keeps each for ever.
+# Canonry reads no answers from them. Words that agents choose freely become properties. Labels and
+# types of edges would stay in the graph for ever.
 
 THING: Final = "Thing"
 OTHER_RELATION: Final = "RELATES_TO"
@@ -347,7 +346,7 @@ _SHOWN: Final = (
     *("story_type", "source_type", "doc_id", "edition", "file_name", "retcon_reason", "order"),
     *("summary", "importance", "emotional_valence", "certainty", "page", "section", "premise"),
 )
-"""What is shown as it is, where a thing has it."""
+"""Fields that become properties unchanged."""
 
 _INSTANTS: Final = (
     *("created_at", "updated_at", "completed_at", "recorded_at", "observed_at", "time_ref"),
@@ -356,7 +355,7 @@ _INSTANTS: Final = (
 
 
 class ShownEdge(NamedTuple):
-    """An edge that the thing `by` gives rise to, between any two things."""
+    """An edge between any two items, which derives from the item `by`."""
 
     source: str
     type: str
@@ -367,14 +366,14 @@ class ShownEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeShape:
-    """A node: `labels` beside that of all things, and what it bears."""
+    """A node: its properties, and its `labels` besides the label of all items."""
 
     labels: tuple[str, ...]
     bears: Mapping[str, Any] = field(default_factory=dict)
 
 
 def shape_of(store: str, thing: Thing) -> NodeShape:
-    """The node of a thing."""
+    """Return the node of an item."""
     kind = THING_KINDS[type(thing)]
     bears = {
         "store": store,
@@ -397,7 +396,7 @@ def shape_of(store: str, thing: Thing) -> NodeShape:
 
 
 def labels_of(thing: Thing) -> tuple[str, ...]:
-    """The labels of a thing beside that of all."""
+    """Return the labels of an item besides the label of all items."""
     kind = THING_KINDS[type(thing)]
     label = _LABELS.get(kind, kind.capitalize())
     match thing:
@@ -499,7 +498,7 @@ def _rendered(instant: int) -> str:
 
 
 def _name(thing: Thing) -> str:  # noqa: PLR0911 - one case a kind
-    """What a node is called on the screen."""
+    """Return the caption of a node."""
     match thing:
         case Entity() | Space():
             return thing.name
@@ -521,24 +520,23 @@ def _name(thing: Thing) -> str:  # noqa: PLR0911 - one case a kind
             return THING_KINDS[type(thing)]
 
 
-# The graph: what things are becomes nodes and edges, with the cursor, or not at all.
+# The graph: items become nodes and edges together with the cursor, or not at all.
 #
-# Applying costs two round trips however much changes. The first waits for its turn and looks at
-# what is replaced; the second takes the turn again by writing the cursor, and writes everything if
-# nobody was quicker, else nothing. Canonry asks the graph for nothing else than whether it is
-# right.
+# Applying costs two round trips, however much changes. The first locks the cursor and reads the
+# nodes to replace. The second locks the cursor again by writing it, and writes everything unless
+# another projector was first. Canonry reads the graph only to verify it.
 
 THINGS_MAX: Final = 2_000
-"""After so many things what was applied is committed; a commit is never divided."""
+"""Items after which the applied commits are written. A commit is never split."""
 
 _PAGE: Final = 500
-# Neo4j may show one half of a commit before the other. Writing the same value changes nothing and
-# waits for the lock of whoever applies: all that the cursor stands for shows then.
+# Neo4j may show one half of a commit before the other. Writing an unchanged value waits for the
+# lock of a running apply, so that all data up to the cursor is visible.
 _CURSOR: Final = """
 MATCH (c:_Cursor {store: $store, space: $space}) SET c.turn = true
 RETURN c.position
 """
-# A value that is there already is not written, but its node is locked until the statement ends.
+# Neo4j skips writing an unchanged value, but locks its node until the statement ends.
 _TURN: Final = """
 MERGE (c:_Cursor {store: $store, space: $space}) ON CREATE SET c.position = 0
 SET c.turn = true
@@ -598,14 +596,15 @@ RETURN name + ' ' + versions[0] + ' ' + edition, things
 
 
 class Neo4jGraph(Projection):
-    """The things of a log as a property graph, which people walk through.
+    """The items of a log as a property graph for people.
 
-    `database = Neo4jDatabase(url, name)`, `await database.open()`, `Neo4jGraph(database)`, and in
-    the end `await database.close()`. A projector feeds it; upkeep compares it and fills it anew.
+    Use `database = Neo4jDatabase(url, name)`, `await database.open()`, `Neo4jGraph(database)`, and
+    at the end `await database.close()`. A projector updates the graph. Maintenance compares and
+    refills it.
     """
 
     def __init__(self, database: Neo4jDatabase) -> None:
-        """Share `database`, which is opened and closed by whoever made it."""
+        """Share `database`, which the caller opens and closes."""
         self._database = database
 
     @override
@@ -637,9 +636,9 @@ class Neo4jGraph(Projection):
     async def differing(
         self, things: Mapping[str, Thing], ids: Collection[str] | None = None
     ) -> Sequence[str]:
-        """The `ids` whose nodes or edges are not what `things` make; None: those of the things.
+        """Return those of `ids` whose nodes or edges differ from `things`; None: all of `things`.
 
-        An id that is none of a thing should have neither.
+        An id without an item should have neither.
         """
         asked = list(things if ids is None else ids)
         wanted: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -662,7 +661,7 @@ class Neo4jGraph(Projection):
         return [each for each in asked if wanted[each] != found[each]]
 
     async def ids(self) -> AsyncIterator[Sequence[str]]:
-        """The ids of all things that the graph shows, page by page."""
+        """Yield pages of the ids of all items in the graph."""
         last = ""
         while True:
             rows = await self._database.rows(_IDS, {"last": last, "limit": _PAGE})
@@ -673,21 +672,22 @@ class Neo4jGraph(Projection):
                 break
 
     async def empty(self) -> None:
-        """Take everything of the store out of the graph; other stores stay.
+        """Delete all nodes of this store. Other stores stay.
 
-        The cursors go first: whoever applies meanwhile begins anew, and nothing is taken for shown.
+        The cursors are deleted first: a concurrent projector starts again, and no commit counts as
+        shown.
         """
         for label in sorted(LABELS, key=lambda each: each != "_Cursor"):
             await self._database.rows(_EMPTY.format(label=label), seconds=WRITING)
 
     async def facts(self) -> Mapping[str, str | int]:
-        """What the graph runs on, and how much it shows."""
+        """Return the engine of the graph and its number of items."""
         ((engine, things),) = await self._database.rows(_FACTS)
         return {"graph": engine, "graph things": things}
 
 
 def _portions(folded: Sequence[Folded]) -> list[list[Folded]]:
-    """Commits as they are written together."""
+    """Group commits that are written together."""
     found: list[list[Folded]] = [[]]
     room = THINGS_MAX
     for each in folded:
@@ -700,7 +700,7 @@ def _portions(folded: Sequence[Folded]) -> list[list[Folded]]:
 
 
 def _following(folded: Sequence[Folded], cursor: int) -> tuple[dict[str, Thing], int]:
-    """What the commits past the cursor made of things, and where it stands then.
+    """Return the items after the commits past the cursor, and the new cursor.
 
     Raises:
         Conflict: `view.gap`.
@@ -713,7 +713,7 @@ def _following(folded: Sequence[Folded], cursor: int) -> tuple[dict[str, Thing],
 
 
 def _written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]) -> dict[str, Any]:
-    """What has to be written where things were `before` and are `after`."""
+    """Return the changes to write for items that were `before` and are `after`."""
     sides = list(before.values()), list(after.values())
     gone, come = difference(lambda thing: dict.fromkeys(_edges(thing)), *sides)
     return {

@@ -1,4 +1,4 @@
-"""Passages by their words in OpenSearch: `open_text` opens the text view on a server."""
+"""Keyword search in OpenSearch: `open_text` opens the text view on a server."""
 
 from canonry.stores.opensearch.text import OpenSearchText, open_text
 

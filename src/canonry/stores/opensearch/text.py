@@ -1,4 +1,4 @@
-"""Text in OpenSearch: one index, its passages, and what is asked of it."""
+"""Text search in OpenSearch: one index, its passages, and its queries."""
 
 import asyncio
 import logging
@@ -37,10 +37,10 @@ from canonry.readmodels.ranking import (
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 
-# The index of one store: asking the server in time, and what its faults mean.
+# The index of one store: requests with a deadline, and the translation of errors.
 #
-# It is asked under an alias, and nothing is written where the alias is not: an index that was lost
-# is made anew with the right fields, and not by the first passage that happens to come.
+# All requests use an alias and require it. If the index was lost, Canonry creates it again with the
+# right fields; the first passage written must not create it.
 
 _NEWER: Final = 409
 _MISSING: Final = 404
@@ -50,7 +50,7 @@ _ALL: Final = {"force": "true"}
 _EXPUNGE: Final = {"only_expunge_deletes": "true"}
 _MADE: Final = "resource_already_exists_exception"
 _WHOLE: Final = {"allow_partial_search_results": False}
-"""Half an answer would look like all that there is."""
+"""A partial answer would look complete."""
 
 _ANSWERED: Final = ",".join(
     f"responses.{each}"
@@ -58,7 +58,7 @@ _ANSWERED: Final = ",".join(
 )
 _DONE: Final = "items.*.status,items.*.error.type"
 _KEYWORD: Final = {"type": "keyword", "norms": False, "doc_values": False}
-# Read by the thousand: one by one from a column, which takes an eighth of what documents take.
+# Read by the thousand, from columns: an eighth of the time of documents.
 _KEPT: Final = {"type": "binary", "doc_values": True}
 
 FIELDS: Final = {
@@ -75,9 +75,9 @@ FIELDS: Final = {
     "shown": {"type": "long", "index": False, "doc_values": False, "store": True},
 }
 SETTINGS: Final = {
-    # Nothing shows before the cursor does, unless somebody else's cursor moves meanwhile.
+    # Documents become visible with the cursor, unless another cursor moves meanwhile.
     "refresh_interval": -1,
-    # So long a passage that is gone remembers of which commit it went.
+    # Time for which a deleted passage remembers the commit that deleted it.
     "gc_deletes": "15m",
     "merge.policy.expunge_deletes_allowed": 0,
     "max_regex_length": 20_000,
@@ -88,13 +88,13 @@ class SearchIndex:
     """One index on one server, by its alias."""
 
     def __init__(self, client: AsyncOpenSearch, name: str, deadline: float) -> None:
-        """Ask nothing yet."""
+        """Connect with the first request."""
         self._client = client
         self._deadline = deadline
         self.name: Final = f"{name}-passages"
 
     async def search(self, asked: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """The answers to questions, all in one request.
+        """Return the answers to several queries, in one request.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -115,12 +115,12 @@ class SearchIndex:
         return answers
 
     async def write(self, lines: Sequence[Mapping[str, Any]], *, shows: bool = False) -> None:
-        """Write documents in one request; with `shows` all that was written shows from then on.
+        """Write documents in one request. With `shows`, all earlier writes become visible too.
 
-        What is there already in a newer version stays as it is.
+        Newer versions of documents stay.
 
         Raises:
-            Unavailable: `text.unavailable`; any of them may have been written.
+            Unavailable: `text.unavailable`; some of the documents may have been written.
         """
         asked = {"require_alias": "true", "refresh": "true" if shows else "false"}
         failed: list[Any] = []
@@ -135,7 +135,7 @@ class SearchIndex:
             raise unavailable(item["error"]["type"])
 
     async def shown(self, identity: str, routing: str) -> int:
-        """The number that a cursor shows, not the one that was written last; 0 without a cursor.
+        """Return the visible number of a cursor, not the last written one; 0 without a cursor.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -146,7 +146,7 @@ class SearchIndex:
         return int(told.get("fields", _NOTHING)["shown"][0])
 
     async def merge(self) -> None:
-        """Rewrite what holds anything that is gone and not kept for recovery any more.
+        """Rewrite the segments with deleted documents that are not kept for recovery any more.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -159,7 +159,7 @@ class SearchIndex:
             await self._ask("POST", f"/{self.name}/_{what}", ignore=(_MISSING,), params=asked)
 
     async def gone(self) -> int:
-        """How much that is gone the files of the index still hold.
+        """Return the number of deleted documents in the files of the index.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -168,7 +168,7 @@ class SearchIndex:
         return int(told["_all"]["total"]["docs"]["deleted"]) if "_all" in told else 0
 
     async def drop(self) -> None:
-        """Forget everything.
+        """Delete the index.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -176,11 +176,11 @@ class SearchIndex:
         await self._ask("DELETE", f"/{self.name}-1", ignore=(_MISSING,))
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Close the client."""
         await self._client.close()
 
     async def _make(self) -> None:
-        """Make the index, unless somebody is quicker."""
+        """Create the index, unless another process has."""
         body = {
             "aliases": {self.name: {}},
             "settings": {"index": SETTINGS},
@@ -210,7 +210,7 @@ class SearchIndex:
         ignore: Collection[int] = (),
         params: Mapping[str, str] | None = None,
     ) -> Any:
-        """What the server answers before the call ends."""
+        """Return the server's answer, or fail when the call ends."""
         call = scope()
         left = self._deadline
         if call is not None:
@@ -225,7 +225,7 @@ class SearchIndex:
 
 
 class QuickSerializer(JSONSerializer):
-    """JSON as the driver takes it, several times as fast: thousands of passages come at once."""
+    """JSON for the driver, several times as fast, because passages come by the thousand."""
 
     @override
     def loads(self, s: str) -> Any:
@@ -237,7 +237,7 @@ class QuickSerializer(JSONSerializer):
 
 
 def unavailable(cause: str) -> Unavailable:
-    """The error of whoever asks or writes while the server does not do it."""
+    """Return the error for a server that does not answer or refuses."""
     message = "Keyword search did not answer. Continue without it."
     return Unavailable("text.unavailable", message, cause=cause)
 
@@ -252,14 +252,14 @@ def _written(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-# Passages as documents: their stems are the domain's own, and no analyser of the server's is used.
+# Passages as documents: Canonry computes their stems, so the server analyses nothing.
 #
-# Each write says of which change of its thing it is, and the server refuses one that is older than
-# what it has. So whoever is late, or writes again, does no harm.
+# Each write carries the version of its item, and the server refuses an older version than it has.
+# Late and repeated writes do no harm.
 
 _HASH_BYTES: Final = 8
 _STEM_MAX: Final = 400
-"""A longer stem is indexed by its beginning and its hash: no index holds a key of any length."""
+"""Longer stems are indexed by their beginning and hash, because keys have a maximal length."""
 
 _LINES_MAX: Final = 1_000
 _BYTES_MAX: Final = 4_000_000
@@ -268,14 +268,14 @@ BulkLine = dict[str, Any]
 
 
 def kept(stem: str) -> str:
-    """A stem as it is indexed."""
+    """Return the indexed form of a stem."""
     if len(stem) <= _STEM_MAX:
         return stem
     return stem[:_STEM_MAX] + blake2b(stem.encode(), digest_size=_HASH_BYTES).hexdigest()
 
 
 def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkLine]]:
-    """What has to be written of things, as requests of a bounded size."""
+    """Yield the writes for these items, in requests of bounded size."""
     lines: list[BulkLine] = []
     size = 0
     for thing in things:
@@ -299,7 +299,7 @@ def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkL
 
 
 def document_of(passage: Passage) -> BulkLine:
-    """A passage as it is indexed."""
+    """Return the document of a passage."""
     stems = stems_of(passage.text)
     where = (passage.id, passage.scene_id, passage.place, passage.entities)
     return {
@@ -316,19 +316,19 @@ def document_of(passage: Passage) -> BulkLine:
 
 
 def hit_of(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
-    """A passage that was found, with what the words of a query add to its score."""
+    """Return the hit of a document, with the contributions of the query's words to its score."""
     identity, scene, place, entities = orjson.loads(_bytes_in(found, "where"))
     raw = sum(shares.values())
     return Hit(identity, raw / (raw + 1), shares, scene, place, tuple(entities))
 
 
 def stems_in(found: Mapping[str, Any]) -> list[str]:
-    """The stems of a passage that was found, in order."""
+    """Return the stems of a document, in order."""
     return _bytes_in(found, "stems").decode().split(" ")
 
 
 def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
-    """Whether a passage that was found is what would be written."""
+    """Return whether a document equals the one that would be written."""
     return (
         found["fields"]["words"] == [document["words"]]
         and sorted(found["fields"].get("terms", ())) == document["terms"]
@@ -337,16 +337,16 @@ def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
 
 
 def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
-    # The server leaves out what fills up the last four letters, and more than that does no harm.
+    # The server ignores padding of the last four letters, and more letters do no harm.
     return urlsafe_b64decode(found["fields"].get(field, ("",))[0] + "==")
 
 
 CANDIDATES_MAX: Final = 8_000
 ALIKE_MAX: Final = 20_000
-"""So many words of about the length of a misspelled one are compared with it."""
+"""Words of similar length that are compared with a misspelled word."""
 
 _TOGETHER: Final = 16
-"""So many stems are counted in one pass over the passages that hold any of them."""
+"""Stems that are counted in one pass over the passages with any of them."""
 
 Question = dict[str, Any]
 
@@ -354,13 +354,13 @@ _FILTERS: Final = ("space", "collection", "scene", "source", "entities")
 
 
 def sizes(query: TextQuery) -> Question:
-    """How many passages there are, and how long they are together."""
+    """Ask for the number of passages and their total length."""
     words = {"words": {"sum": {"field": "words"}}}
     return {**_counting(_among(query)), "track_total_hits": True, "aggs": words}
 
 
 def counts(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]:
-    """In how many passages each stem occurs, some stems a question."""
+    """Ask for the number of passages with each stem, several stems per query."""
     for n in range(0, len(stems), _TOGETHER):
         some = [kept(stem) for stem in stems[n : n + _TOGETHER]]
         each = {str(n + m): {"term": {"terms": stem}} for m, stem in enumerate(some)}
@@ -369,16 +369,16 @@ def counts(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]:
 
 
 def beginning(query: TextQuery, begun: str) -> Question:
-    """The words that begin so, the most frequent ones."""
+    """Ask for the most frequent words with this beginning."""
     found = _counting([*_among(query), {"prefix": {"terms": {"value": begun}}}])
     return {**found, "aggs": _words(f"{begun}.*", MEANT_MAX)}
 
 
 def misspelled(query: TextQuery, stem: str) -> Question:
-    """The words that a stem may be a misspelling of, and more: the domain tells which they are.
+    """Ask for words that a stem may be a misspelling of. Canonry then filters them.
 
-    The server knows swapped letters only where nothing was put between them, or taken from there;
-    a pattern knows the others.
+    The server matches swapped letters only if no letter was inserted between them or removed. A
+    pattern finds the other cases.
     """
     slips = slips_forgiven(len(stem))
     short, long = lengths_near(len(stem))
@@ -396,7 +396,7 @@ def misspelled(query: TextQuery, stem: str) -> Question:
 
 
 def holding(query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[str]]) -> Question:
-    """The passages that hold any of the stems, or all of a phrase."""
+    """Ask for the passages with any of the stems, or with all words of a phrase."""
     either: list[Question] = [{"terms": {"terms": sorted(map(kept, stems))}}]
     for phrase in phrases:
         every = [{"term": {"terms": kept(stem)}} for stem in phrase]
@@ -406,13 +406,13 @@ def holding(query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[s
 
 
 def placing(query: TextQuery, ids: Sequence[str]) -> Question:
-    """Those of the passages of these things that the filters select."""
+    """Ask for the passages of these items that the filters allow."""
     found = _found(query, {"ids": {"values": ids}}, len(ids))
     return {**found, "docvalue_fields": ["where"]}
 
 
 def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
-    """The passage of a thing, if every filter finds it by what `document` says; None: any."""
+    """Ask for the passage of an item if every filter matches `document`; None: any passage."""
     chosen: list[Question] = [{"ids": {"values": [identity]}}]
     if document is not None:
         for field in _FILTERS:
@@ -446,7 +446,7 @@ def _found(query: TextQuery, what: Question, limit: int) -> Question:
 
 
 def _among(query: TextQuery) -> list[Question]:
-    """The collection and the spaces asked for."""
+    """Return the filters for the requested collection and spaces."""
     chosen: list[Question] = [{"term": {"collection": str(query.collection)}}]
     if query.spaces is not None:
         chosen.append({"terms": {"space": sorted(query.spaces)}})
@@ -458,29 +458,29 @@ def _counting(chosen: Sequence[Question]) -> Question:
 
 
 def _words(form: str, most: int) -> Question:
-    """The words of a form, in as many passages as each occurs, the most frequent first."""
+    """Ask for the words that match a pattern, the most frequent first, with passage counts."""
     return {"n": {"terms": {"field": "terms", "include": form, "size": most}}}
 
 
 def _swapped_apart(stem: str) -> Iterable[str]:
-    """The forms of a stem in which two letters are swapped and one more slip is between them."""
+    """Yield the forms of a stem with two swapped letters and one slip between them."""
     for n in range(len(stem) - 1):
         yield f"{stem[:n]}{stem[n + 1]}.{stem[n]}{stem[n + 2 :]}"
     for n in range(len(stem) - 2):
         yield f"{stem[:n]}{stem[n + 2]}{stem[n]}{stem[n + 3 :]}"
 
 
-# Keyword search in OpenSearch: its index finds candidates and counts words, the formula ranks.
+# Keyword search in OpenSearch: the index finds candidates and counts words, and BM25 ranks.
 #
-# A commit is written in two steps: its passages, each safe to write again, and then the cursor,
-# which shows together with them. Whoever reads in between may see passages early, and never wrong
-# ones.
+# A commit is written in two steps: first its passages, which are safe to write again, then the
+# cursor, which becomes visible together with them. A reader in between may see passages early, but
+# never wrong ones.
 
 DEADLINE: Final = 30.0
-"""So many seconds a question may take where no call says less."""
+"""Seconds that a query may take if the call has no earlier deadline."""
 
 _PLACED_MAX: Final = 1_000
-"""So many ids one question holds."""
+"""Ids in one query."""
 
 
 def open_text(
@@ -491,12 +491,12 @@ def open_text(
     name: str = "canonry",
     deadline: float = DEADLINE,
 ) -> "OpenSearchText":
-    """Open the text view of the store `name` on the server at `url`; nothing is asked yet.
+    """Open the text view of the store `name` on the server at `url`, without a request.
 
-    The index is made when it is first needed, also where it was lost: then the view stands at the
-    beginning of every log, and whoever projects brings it up.
+    The index is created when it is first needed, also after it was lost. The view then starts at
+    the beginning of every log, and a projector fills it.
     """
-    # What the driver raises is told by whoever asked; its log would repeat it with addresses.
+    # The caller reports errors. The driver's log would repeat them with addresses.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     client = AsyncOpenSearch(
         hosts=[url],
@@ -510,10 +510,10 @@ def open_text(
 
 
 class OpenSearchText(Text, Projection):
-    """The passages of one store; OpenSearch 2 or newer."""
+    """The passages of one store. Needs OpenSearch 2 or newer."""
 
     def __init__(self, index: SearchIndex) -> None:
-        """Share the index with nobody: `close` closes it."""
+        """Own `index`: `close` closes it."""
         self._index = index
 
     @override
@@ -567,7 +567,7 @@ class OpenSearchText(Text, Projection):
     async def _figures(
         self, query: TextQuery, stems: Sequence[str], begun: Sequence[str]
     ) -> tuple[Figures, dict[str, dict[str, int]]]:
-        """The figures of the spaces asked for, and the words that begin with each letters."""
+        """Return the figures of the requested spaces, and the words with each beginning."""
         short = [each for each in begun if len(each) <= LONGEST]
         total, *more = await self._index.search(
             [
@@ -618,7 +618,7 @@ class OpenSearchText(Text, Projection):
         return [hit_of(each, {}) for each in found]
 
     async def differing(self, passages: Mapping[str, Passage | None]) -> Sequence[str]:
-        """The ids of those that are not indexed as they would be written; None: not at all.
+        """Return the ids of passages that differ in the index; None: the item has no passage.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -634,7 +634,7 @@ class OpenSearchText(Text, Projection):
         ]
 
     async def passages(self) -> int:
-        """How many passages are indexed.
+        """Return the number of indexed passages.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -644,18 +644,20 @@ class OpenSearchText(Text, Projection):
         return int(told["hits"]["total"]["value"])
 
     async def purge(self) -> bool:
-        """Leave no byte of passages that are gone in any file of the index; erasing calls it.
+        """Remove deleted passages from all files of the index. Erasing calls this.
 
-        Whether none is left; else ask again in a minute: the server keeps them for its recovery.
+        Return whether none is left. Otherwise call again in a minute, because the server keeps them
+        for its recovery.
 
         Raises:
-            Unavailable: `text.unavailable`; a server that was only slow goes on, so ask again.
+            Unavailable: `text.unavailable`. A server that was only slow continues, so call
+                again.
         """
         await self._index.merge()
         return await self._index.gone() == 0
 
     async def drop(self) -> None:
-        """Forget everything: whoever projects fills the view again from the log.
+        """Delete the index. A projector fills it again from the log.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -663,7 +665,7 @@ class OpenSearchText(Text, Projection):
         await self._index.drop()
 
     async def close(self) -> None:
-        """Let go of the server; closing twice is allowed."""
+        """Close the client. Closing twice is allowed."""
         await self._index.close()
 
 
@@ -672,5 +674,5 @@ def _cursor_of(space: SpaceId) -> str:
 
 
 def _text_words(told: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The words that were counted, the most frequent first."""
+    """Return the counted words, the most frequent first."""
     return [(each["key"], each["doc_count"]) for each in told["aggregations"]["n"]["buckets"]]

@@ -1,4 +1,4 @@
-"""The records and blobs of many machines in PostgreSQL, and vectors where pgvector is there."""
+"""Records and blobs of many machines in PostgreSQL, and vectors if pgvector is installed."""
 
 from canonry.stores.postgres.database import Database
 from canonry.stores.postgres.shards.servers import Shards

@@ -1,4 +1,4 @@
-"""The database in PostgreSQL, and its faults as our errors."""
+"""The PostgreSQL database, and the translation of its errors."""
 
 import asyncio
 import logging
@@ -23,11 +23,11 @@ CONTENDED: Final = (
     errors.UniqueViolation,
     errors.LockNotAvailable,
 )
-"""What is raised where others were quicker: the same once more goes another way."""
+"""Errors of transactions that lost to another one. They may be sent again."""
 
 MOVED: Final = "space.moved"
 _FENCED: Final = "CY001"
-"""What the trigger of `migrations/0002_shards.sql` raises."""
+"""Error code of the trigger in `migrations/0002_shards.sql`."""
 
 _UNREACHABLE: Final = "The database server does not answer. Check that it runs, then try again."
 
@@ -42,7 +42,7 @@ def translated() -> Iterator[None]:
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
-    """The error that tells a caller what `error` means."""
+    """Return Canonry's error for an error of the driver."""
     match error:
         case PoolClosed():
             return closed()
@@ -73,7 +73,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
 
 
 def moved() -> Unavailable:
-    """The error of whoever would write to a space where it does not live."""
+    """Return the error for a write to a space on another server."""
     message = (
         "The space is on another server, or is being moved there. Try again, and name all servers "
         "in records.shards."
@@ -82,15 +82,15 @@ def moved() -> Unavailable:
 
 
 def newer() -> BrokenInvariant:
-    """The error of a Canonry that is too old for its store."""
+    """Return the error for a store that a newer version of Canonry has written."""
     message = "A newer version of Canonry has written to this store. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
-# The database: a pool of connections to one server, and the few ways in which they are used.
+# The database: a pool of connections to one server, and the ways in which they are used.
 #
-# Statements that wait for nothing of each other travel together, in pipelines. Whoever is cancelled
-# or runs past the deadline has the statement stopped on the server as well.
+# Independent statements travel together in pipelines. If a call is cancelled or passes its
+# deadline, the server stops its statement too.
 
 T = TypeVar("T")
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -100,17 +100,17 @@ PgCursor: TypeAlias = AsyncCursor[PgRow]
 
 CONNECTIONS: Final = 16
 DEADLINE: Final = 30.0
-"""So many seconds a statement may take before the server stops it."""
+"""Seconds after which the server stops a statement."""
 
 ATTEMPTS_MAX: Final = 24
-"""So often what others were quicker at is begun anew; also with a new connection after a loss."""
+"""Attempts of a transaction that loses to others, or whose connection is lost."""
 
 _PATIENCE: Final = 10.0
 _TURN: Final = 1.0
-"""So many seconds one attempt waits for a connection."""
+"""Seconds that one attempt waits for a connection."""
 
 _GRACE: Final = 1.0
-"""So many seconds after the end of a call the server may take to stop its statement."""
+"""Seconds after the end of a call in which the server may stop its statement."""
 
 _ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
 _PAUSE: Final = 0.002
@@ -118,7 +118,7 @@ _LONGEST_PAUSE: Final = 0.25
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 _UNTOLD: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()
-"""What a connection is to be told before anything else, together with that."""
+"""Settings that a connection sends together with its next statement."""
 
 
 class Database:
@@ -127,7 +127,7 @@ class Database:
     def __init__(
         self, url: str, name: str, *, connections: int = CONNECTIONS, deadline: float = DEADLINE
     ) -> None:
-        """Open nothing yet."""
+        """Connect with `open`."""
         self.name: Final = name
         settings = conninfo_to_dict(url)
         settings.setdefault("connect_timeout", int(_PATIENCE))
@@ -136,7 +136,7 @@ class Database:
         self._deadline = deadline
         self._seconds: WeakKeyDictionary[PgConnection, int] = WeakKeyDictionary()
         self.ending: Final[list[Callable[[], Awaitable[None]]]] = []
-        """What has to end when the database is closed."""
+        """Functions to await when the database is closed."""
         self._work = WorkUnderWay()
         self.begun = self._work.begun
         self._pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
@@ -145,7 +145,7 @@ class Database:
             min_size=1,
             max_size=connections,
             timeout=_TURN,
-            reconnect_timeout=_TURN,  # a pool that waits longer and longer finds a server too late
+            reconnect_timeout=_TURN,  # with growing waits, a pool would find a server too late
             configure=self.configure,
             open=False,
         )
@@ -156,15 +156,15 @@ class Database:
         Raises:
             Unavailable: `store.unreachable`.
         """
-        # What the driver notes on the way is raised as well, or ended by an attempt anew.
+        # Errors in the driver's log are also raised, or end in a new attempt.
         logging.getLogger("psycopg").setLevel(logging.ERROR)
         with translated():
-            probe = await AsyncConnection.connect(self.url)  # says why, where the pool only waits
+            probe = await AsyncConnection.connect(self.url)  # it raises the cause; the pool waits
             await probe.close()
             await self._pool.open()
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of the server; closing twice is allowed."""
+        """Finish pending calls, then disconnect. Closing twice is allowed."""
         while self.ending:
             await self.ending.pop()()
         await self._work.end(self._deadline)
@@ -172,7 +172,7 @@ class Database:
             await self._pool.close(timeout=_PATIENCE)
 
     async def configure(self, db: PgConnection) -> None:
-        """Let a connection look for tables where they are, and stop what takes too long."""
+        """Set the schema and the time limit of a new connection."""
         path = sql.SQL("{}, public").format(sql.Identifier(self.name))
         await db.execute(
             "SELECT set_config('search_path', %s, false),"
@@ -183,10 +183,10 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[PgConnection]:
-        """A connection of one's own until the block ends.
+        """Provide a connection for the block only.
 
         Raises:
-            Unavailable: as `canonry.stores.postgres.database` says.
+            Unavailable: see `as_canonry`.
         """
         with self.begun(), translated():
             async with self._pooled() as db:
@@ -194,10 +194,11 @@ class Database:
 
     @asynccontextmanager
     async def _pooled(self) -> AsyncIterator[PgConnection]:
-        """A connection of the pool, closed where its server forgot what the driver prepared.
+        """Provide a pooled connection, and close it if the server lost a prepared statement.
 
-        The driver counts on what it sent, also where a cancelled or failed statement before it made
-        the server skip it. The server refused the whole block, so that it may be sent again.
+        The driver assumes that the server prepared what it sent, even if an earlier cancelled or
+        failed statement made the server skip it. The server refused the whole block, so it may be
+        sent again.
         """
         async with self._pool.connection() as db:
             try:
@@ -207,7 +208,7 @@ class Database:
                 raise
 
     async def _told(self, error: psycopg.Error) -> CanonryError:
-        """What a failure means; a pool that waits in vain does not say that the server is away."""
+        """Return the error for a failure; a pool timeout alone does not mean an absent server."""
         if isinstance(error, PoolTimeout) and not self._work.is_closed:
             try:
                 probe = await AsyncConnection.connect(self.url, connect_timeout=1)
@@ -217,7 +218,7 @@ class Database:
         return as_canonry(error)
 
     async def rows(self, statement: str, values: Values = ()) -> list[PgRow]:
-        """What one statement gives: one round trip, and one state of the store."""
+        """Return the rows of one statement, in one round trip."""
 
         async def ask(db: PgConnection) -> list[PgRow]:
             return await fetched(db, statement, values)
@@ -225,7 +226,7 @@ class Database:
         return await self.attempt(ask)
 
     async def attempt(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """Do `work`, and again where others were quicker or the connection was lost.
+        """Run `work`, and run it again if it lost to others or the connection was lost.
 
         Raises:
             Unavailable: `ledger.busy` or `store.unreachable`, after a bounded number of attempts.
@@ -234,7 +235,7 @@ class Database:
             return await self.attempt_begun(work)
 
     async def attempt_begun(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """The same within a block that was `begun`, also while somebody closes."""
+        """Attempt `work` within a block that has `begun`, even while the database closes."""
         pause, ends = _PAUSE, time.monotonic() + _PATIENCE
         for left in reversed(range(ATTEMPTS_MAX)):
             db: PgConnection | None = None
@@ -255,7 +256,7 @@ class Database:
                 if not left or not lost or self._work.is_closed or time.monotonic() > ends:
                     raise await self._told(error) from error
                 if db is not None:
-                    continue  # another connection of the pool may be a good one
+                    continue  # another pooled connection may work
             except (psycopg.Error, UnicodeEncodeError) as error:
                 raise as_canonry(error) from error
             await asyncio.sleep(pause)
@@ -263,9 +264,9 @@ class Database:
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     def _follow(self, db: PgConnection) -> None:
-        """Let the server itself stop what runs when the call ends, should nobody be left to ask.
+        """Set a time limit on the server, in case the client dies before the call ends.
 
-        It is told in round numbers, so that nearly always a connection knows it from before.
+        Rounded limits rarely change, so a connection seldom has to send one.
         """
         call = scope()
         left = self._deadline if call is None else call.ends - asyncio.get_running_loop().time()
@@ -275,11 +276,11 @@ class Database:
             self._seconds[db] = seconds
 
     async def reading(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """What several statements find in one state of the store."""
+        """Run several statements on one state of the store."""
         return await self.attempt(lambda db: _within(db, _READING, work))
 
     async def at_once(self, *asked: tuple[str, Values]) -> list[list[PgRow]]:
-        """What these statements find in one state of the store, in one round trip."""
+        """Return the rows of several statements on one state of the store, in one round trip."""
 
         async def send(db: PgConnection) -> list[PgCursor]:
             return [await _sent(db, *each) for each in asked]
@@ -290,16 +291,16 @@ class Database:
         return await self.attempt(ask)
 
     async def writing(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """What `work` writes, all or nothing; durable on return."""
+        """Run `work` in a transaction that is durable on return."""
         return await self.attempt(lambda db: written(db, work))
 
 
 @contextmanager
 def _left_alone() -> Iterator[None]:
-    """Let nobody wait for a server that says nothing, not even to a call that has ended.
+    """Bound the wait for a silent server, also after the call has ended.
 
-    Whoever is cancelled waits until the server has stopped the statement, which the driver gives
-    ten seconds; to be cancelled once more makes it drop the connection.
+    A cancelled task waits until the server has stopped the statement, for which the driver allows
+    ten seconds. A second cancellation makes the driver drop the connection.
     """
     call, task = scope(), asyncio.current_task()
     if call is None or task is None:
@@ -321,7 +322,7 @@ def _left_alone() -> Iterator[None]:
 
 
 async def written(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-    """What `work` writes over this connection, all or nothing."""
+    """Run `work` in a transaction of this connection."""
     return await _within(db, "BEGIN", work)
 
 
@@ -334,12 +335,12 @@ async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], A
             result = await work(db)
             await run(db, "COMMIT")
     except asyncio.CancelledError:
-        # Nobody knows which of the statements the server has seen.
+        # The server may have seen any of the statements.
         await db.close()
         raise
     except BaseException:
         if untold is not None:
-            _UNTOLD[db] = untold  # it is taken back as well
+            _UNTOLD[db] = untold  # the rollback reverts it too
         if not (db.closed or db.broken):
             with suppress(psycopg.Error):
                 await db.rollback()
@@ -348,20 +349,20 @@ async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], A
 
 
 async def fetched(db: PgConnection, statement: str, values: Values = ()) -> list[PgRow]:
-    """The rows that a statement gives."""
+    """Return the rows of a statement."""
     async with _told(db):
         cursor = await _sent(db, statement, values)
     return await cursor.fetchall()
 
 
 async def run(db: PgConnection, statement: str, values: Values = ()) -> None:
-    """Send a statement whose rows nobody wants; in a pipeline without waiting for it."""
+    """Send a statement and ignore its rows; in a pipeline, without waiting for it."""
     async with _told(db):
         await db.execute(statement, values)
 
 
 async def together(db: PgConnection, *asked: tuple[str, Values]) -> list[list[PgRow]]:
-    """The rows of several statements, within a pipeline in one round trip."""
+    """Return the rows of several statements; in a pipeline, in one round trip."""
     cursors = [await _sent(db, *each) for each in asked]
     return [await cursor.fetchall() for cursor in cursors]
 
@@ -372,9 +373,9 @@ async def _sent(db: PgConnection, statement: str, values: Values) -> PgCursor:
 
 @asynccontextmanager
 async def _told(db: PgConnection) -> AsyncIterator[None]:
-    """Tell a connection what it has not been told, in the same trip as what is sent in the block.
+    """Send pending settings of a connection in the same round trip as the block.
 
-    What fails takes that back as well, and so it is to be told once more.
+    A failure reverts the settings too, so they stay pending.
     """
     if (untold := _UNTOLD.pop(db, None)) is None:
         yield

@@ -1,4 +1,4 @@
-"""The log in PostgreSQL: appends of several callers together, reads, and news of what is new."""
+"""The log in PostgreSQL: grouped appends, reads, and notifications."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ LOCK: Final = (
     "INSERT INTO heads VALUES (%s, 0, 0, %s) ON CONFLICT (space) DO UPDATE SET space = heads.space"
     " RETURNING position, recorded_at, hash"
 )
-"""One that is there already is locked by it, in the order in which others asked."""
+"""Inserts a missing row of `heads`. An existing one is locked, in the order of requests."""
 
 MOVE: Final = "UPDATE heads SET position = %s, recorded_at = %s, hash = %s WHERE space = %s"
 KNOWN: Final = "SELECT id, position, recorded_at, hash FROM commits WHERE id = ANY(%s)"
@@ -69,12 +69,12 @@ INSERT: Final = (
 
 
 def end_in(row: Sequence[Any]) -> KnownCommit:
-    """The newest commit that `LOCK` gives."""
+    """Return the newest commit from a row of `LOCK`."""
     return KnownCommit(Position(row[0]), Instant(row[1]), row[2].hex(), *row[3:])
 
 
 def row_of(sealed: Sealed, touched: Iterable[str]) -> tuple[Any, ...]:
-    """The values of `INSERT`."""
+    """Return the values of `INSERT`."""
     return (
         sealed.space,
         sealed.position,
@@ -89,10 +89,10 @@ def row_of(sealed: Sealed, touched: Iterable[str]) -> tuple[Any, ...]:
 
 
 def sealed_in(row: PgRow) -> Sealed:
-    """The commit that a row holds.
+    """Return the commit in a row.
 
     Raises:
-        BrokenInvariant: `ledger.altered`, it has as many salts as no payloads.
+        BrokenInvariant: `ledger.altered`, the numbers of salts and payloads differ.
     """
     space, position, commit_id, recorded_at, digest, body, salts, payloads = row
     if len(salts) != len(payloads):
@@ -115,7 +115,7 @@ def sealed_in(row: PgRow) -> Sealed:
 async def record(
     db: PgConnection, space: SpaceId, end: LogEnd, rows: Sequence[Sequence[object]]
 ) -> None:
-    """Write rows of `INSERT`, of which the last is where the log ends then."""
+    """Write rows of `INSERT`, and make the last one the head of the log."""
     async with db.cursor() as cursor:
         await cursor.executemany(INSERT, rows)
     await run(db, MOVE, (end.position, end.newest or 0, bytes.fromhex(end.hash), space))
@@ -123,13 +123,12 @@ async def record(
 
 # Appending within one transaction: drafts are judged, sealed and recorded under the lock.
 #
-# What has to be known comes in one round trip, what is written goes in another. Views are kept by
-# whoever follows the log, who also says what a draft touches.
+# One round trip reads everything that is needed, and another writes. Views belong to the follower
+# of the log, which also predicts the keys of a draft.
 #
-# Where this process knows the log, one trip does. Drafts are judged and sealed before anything is
-# asked; one statement among those that write makes sure that all this rested on is still so, and
-# fails otherwise, so that nothing of it happens; then the group is appended as if nothing had been
-# known.
+# If this process knows the end of the log, one round trip is enough. Drafts are judged and sealed
+# first. One of the written statements checks that the known state still holds, and fails otherwise,
+# so that nothing is written. The group is then appended without using the known state.
 
 ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
 FIRST: Final = bytes.fromhex(GENESIS)
@@ -139,12 +138,12 @@ _STILL_SO: Final = (
     " AND EXISTS (SELECT FROM meta WHERE name = 'min_reader' AND value <= %s)"
     " AND NOT EXISTS (SELECT FROM commits WHERE id = ANY(%s)))::int"
 )
-"""Divides by zero where it is not."""
+"""Divides by zero if the known state has changed."""
 
 _NOT_SO: Final = (errors.DivisionByZero, errors.UniqueViolation)
 _LATELY: Final = 0.2
 _PAYS: Final = 2 / 3
-"""Resting on what is known saves one trip where it is right, and costs two where it is not."""
+"""Using the known state saves one round trip if it holds, and costs two if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +155,22 @@ class WrittenGroup:
 
     @property
     def outcomes(self) -> Sequence[Sequence[Outcome]]:
-        """The outcome of each draft, by call."""
+        """Return the outcome of each draft, by call."""
         return self.group.outcomes
 
 
 class Appender:
-    """Writes what is handed to it over a connection, over as many trips as it takes."""
+    """Writes groups over a connection, in one or more round trips."""
 
     def __init__(self, name: str, clock: Clock, identities: Identities) -> None:
-        """Write into the store called `name`."""
+        """Write to the store with this name."""
         self._name = name
         self._sealer = Sealer(clock, identities)
         self._right: dict[SpaceId, float] = {}
         self.ends: Final = KnownEnds()
 
     async def append(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
-        """Append what calls ask for, all in one space, all or nothing; durable on return."""
+        """Append calls to one space in one transaction, durable on return."""
         items = [item for call in group for item in call.batch]
         space, done = items[0].draft.space, None
         known = self.ends.under(items)
@@ -187,7 +186,7 @@ class Appender:
         return done
 
     async def _judged(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
-        """Append within a transaction, each draft judged by what the server has."""
+        """Append in a transaction, and judge each draft by the server's state."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
         since = min(item.rests_on for item in items)
@@ -209,7 +208,7 @@ class Appender:
     async def _foreknown(
         self, db: PgConnection, group: Sequence[Call], known: Sequence[KnownCommit]
     ) -> WrittenGroup | None:
-        """Append from what is known; None: nothing was written, and a look may tell otherwise."""
+        """Append by the known state; return None if the state was old and nothing was written."""
         items = [item for call in group for item in call.batch]
         space, before = items[0].draft.space, known[-1]
         try:
@@ -235,9 +234,9 @@ class Appender:
     async def restore(
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
     ) -> None:
-        """Append commits as they were exported, as `canonry.log.ports.ledger` says."""
+        """Append exported commits as `Ledger.restore` specifies."""
         await run(db, ENTER, (self._name,))
-        spaces = sorted({item.space for item in sealed})  # always in one order: nobody waits round
+        spaces = sorted({item.space for item in sealed})  # in a fixed order, to avoid deadlocks
         *heads, guard, known = await together(
             db,
             *((LOCK, (space, FIRST)) for space in spaces),
@@ -274,26 +273,25 @@ async def _record(db: PgConnection, space: SpaceId, judged: JudgedGroup) -> None
         await record(db, space, LogEnd(judged.written[-1]), rows)
 
 
-# News: processes tell each other that something was written, over LISTEN and NOTIFY.
+# News: processes notify each other of writes, over LISTEN and NOTIFY.
 #
-# Nothing rests on it but how soon somebody looks again. What was written is told after its commit,
-# by one word for all that was written within moments: a NOTIFY in the transaction itself would
-# make all commits of the server take turns. So whoever waits looks from time to time all the same:
-# a process may die before it tells, and whoever was cut off hears nothing until they are connected
-# again.
+# News only shortens the time until the next poll. A process notifies after its commit, once for all
+# writes within moments: a NOTIFY in the transaction itself would serialize all commits of the
+# server. Waiting processes also poll at intervals, because a process may die before it notifies,
+# and a disconnected one hears nothing.
 
 _GATHERS: Final = 0.02
-"""So many seconds of writing are told by one word."""
+"""Seconds of writing that one notification covers."""
 
 _PAUSE: Final = 1.0
 _TELL: Final = "SELECT pg_notify(%s, '')"
 
 
 class News:
-    """What this process hears, and what it tells; it connects when somebody first waits."""
+    """Notifications from and to other processes. Connects with the first wait."""
 
     def __init__(self, database: Database) -> None:
-        """Share `database`; whoever listens has a connection besides those of its pool."""
+        """Share `database`. Listening uses a connection outside its pool."""
         self._database = database
         self._written = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
@@ -302,14 +300,14 @@ class News:
         database.ending.append(self._end)
 
     def tell(self) -> None:
-        """Say soon, to this process at once, that something was written."""
+        """Notify this process at once, and other processes soon, of a write."""
         self._stir()
         self._untold = True
         if self._telling is None or self._telling.done():
             self._telling = asyncio.create_task(self._tell(), name="news")
 
     async def wait(self, seconds: float) -> None:
-        """Wait until something was written, by whomever, or until `seconds` are over."""
+        """Wait for a write by any process, or until `seconds` are over."""
         if self._listening is None and not self._ended:
             self._listening = asyncio.create_task(self._listen(), name="news")
         written = self._written
@@ -334,12 +332,12 @@ class News:
         db = await AsyncConnection.connect(self._database.url, autocommit=True)
         async with db:
             await db.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._database.name)))
-            self._stir()  # what was written before is not told again
+            self._stir()  # earlier writes are not notified again
             async for _ in db.notifies():
                 self._stir()
 
     def _stir(self) -> None:
-        """Wake everybody who waits."""
+        """Wake all waiting calls."""
         self._written.set()
         self._written = asyncio.Event()
 
@@ -353,10 +351,10 @@ class News:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-# The log in PostgreSQL: whoever appends to a space holds the row of its head until the commit.
+# The log in PostgreSQL: an append locks the row of its space's head until the commit.
 #
-# So appends to one space take turns, in the order in which they asked, and those to different
-# spaces do not wait for each other. What waits in one process is written in one transaction.
+# Appends to one space run one after the other, in the order of their requests. Appends to different
+# spaces do not wait for each other. Waiting calls of one process are written in one transaction.
 
 _ALONE: Final = "SELECT pg_advisory_lock(hashtext(%s))"
 _NO_LONGER: Final = "SELECT pg_advisory_unlock(hashtext(%s))"
@@ -370,8 +368,8 @@ _READ: Final = (
     f"SELECT {COLUMNS} FROM commits WHERE space = %s AND position > %s ORDER BY position LIMIT %s"
 )
 _AT: Final = "SELECT max(position) FROM commits WHERE space = %s AND recorded_at <= %s"
-# Whoever began before the oldest that still runs has ended: what is not seen yet is told later. As
-# long as that one runs, how much of what began after it is seen tells whether anything is new.
+# Transactions older than the oldest running one have ended; later ones are reported later. While
+# that one runs, the number of visible later transactions shows whether anything is new.
 _ALONGSIDE: Final = 4096
 _NOW: Final = (
     "SELECT oldest::text::bigint, (SELECT count(*) FROM (SELECT 1 FROM commits"
@@ -384,7 +382,7 @@ _SINCE: Final = (
 
 
 class PostgresLedger(Ledger):
-    """One log a space in one table."""
+    """The logs of all spaces in one table."""
 
     def __init__(self, database: Database, clock: Clock, identities: Identities) -> None:
         """Share `database` with the blobs."""
@@ -429,7 +427,7 @@ class PostgresLedger(Ledger):
         return self._told(await self._database.attempt_begun(lambda db: appender.append(db, group)))
 
     def _told(self, done: WrittenGroup) -> Sequence[Sequence[Outcome]]:
-        """What was written is told, and handed over."""
+        """Notify others of the writes and pass them to the listeners."""
         self._news.tell()
         for take in self._takers:
             take([sealed for sealed, _ in done.group.made])
@@ -445,7 +443,7 @@ class PostgresLedger(Ledger):
         return unseal(require_unaltered(sealed_in(rows[0]))) if rows else None
 
     async def known(self, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
-        """Which of these are in the log of any space, as whoever appends them again is told."""
+        """Return those of `ids` that are in any log, with the outcome of a repeated append."""
         rows = await self._database.rows(KNOWN, (list(ids),))
         return {
             CommitId(identity): Appended(position=position, recorded_at=at, replayed=True)
@@ -473,7 +471,7 @@ class PostgresLedger(Ledger):
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         oldest, seen = divmod(cursor, _ALONGSIDE)
         if seen == _ALONGSIDE - 1:
-            seen = 0  # it may have been more
+            seen = 0  # there may have been more
         now, rows = await self._since(oldest, seen + limit)
         if cursor == 0 or len(rows) > seen + limit:
             return Touched(cursor=now, keys=None)
@@ -507,6 +505,6 @@ class PostgresLedger(Ledger):
                 try:
                     await run(db, _NO_LONGER, (self._database.name,))
                 except BaseException as error:
-                    await db.close()  # a connection that is closed has let go of its locks
+                    await db.close()  # a closed connection holds no locks
                     if not isinstance(error, psycopg.Error):
                         raise

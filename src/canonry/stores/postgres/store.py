@@ -1,4 +1,4 @@
-"""The records and blobs in one PostgreSQL database: migrated, checked, erased in and opened."""
+"""Records and blobs in one PostgreSQL database: opening, migration, checks and erasure."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -33,8 +33,8 @@ from canonry.values.json_values import decode_json
 
 # Preparing a store: records are migrated step by step.
 #
-# A process of a former version refuses a store that was migrated. One that has it open already
-# finds tables missing that it needs for every read and append.
+# A process of a former version refuses a migrated store. If it has the store open already, it lacks
+# a table that it needs for every read and append.
 
 _MIGRATIONS: Final = tuple(
     sorted(
@@ -55,16 +55,16 @@ _STATE: Final = (
 
 
 async def looking_in(db: PgConnection, *schemas: str) -> None:
-    """Let the tables of this transaction be looked for, and made, in these schemas."""
+    """Set the schemas for tables of this transaction."""
     path = sql.SQL(", ").join(map(sql.Identifier, schemas))
     await db.execute(sql.SQL("SET LOCAL search_path = {}").format(path))
 
 
 async def prepare(database: Database) -> None:
-    """Bring the store to this version; several processes may do so at once, and one does.
+    """Bring the store to this version. Of several concurrent processes, one does.
 
     Raises:
-        BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        BrokenInvariant: `store.newer`, or `store.failed`, the server is too old.
         Unavailable: `store.unreachable`.
     """
     async with own_connection(database) as db:
@@ -109,16 +109,16 @@ async def _prepared(db: PgConnection, database: Database) -> None:
 
 @asynccontextmanager
 async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
-    """A connection for work of any length."""
+    """Provide a connection for work of any length."""
     with translated():
         async with await AsyncConnection.connect(database.url, autocommit=True) as db:
             yield db
 
 
-# Upkeep of the records: long work has a connection of its own and stops nobody for long.
+# Maintenance of the records: long work has its own connection and locks nothing for long.
 #
-# What the server keeps besides (its write-ahead log, replicas and their backups) belongs to whoever
-# runs it; erasing rewrites the table, and no more can be said from here.
+# Erasing rewrites the table. The server's write-ahead log, replicas and backups are outside of
+# Canonry's reach; their operator has to clean them.
 
 _PAGE: Final = 200
 _ERASED: Final = "space.erased"
@@ -157,7 +157,7 @@ class PostgresMending:
         self._database = database
 
     async def check(self, touched: TouchedThere) -> Sequence[Finding]:
-        """Faults in the rows beside the commits: the ends of logs, and the keys of commits."""
+        """Check the rows besides the commits: the heads of logs, and the keys of commits."""
         what = "the stored head is not the last commit of the log"
         ends = await self._database.rows(_ENDS)
         found = [Finding(where=f"head of {space}", what=what) for (space,) in ends]
@@ -168,7 +168,7 @@ class PostgresMending:
                 own = list(page)
                 there = await touched(space, Position(own[0][1] - 1), len(own))
                 for _, position, keys, is_redacted in own:
-                    if is_redacted:  # what was erased does not tell which keys it touched
+                    if is_redacted:  # an erased payload no longer shows which keys it touched
                         redacted.add(space)
                     wanted = there.get(position, frozenset())
                     if (
@@ -181,7 +181,7 @@ class PostgresMending:
         return found
 
     async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
-        """Drop payload and salt of every entry about `targets`; how many entries."""
+        """Drop payload and salt of every entry about `targets`; return the number of entries."""
         wanted, dropped, after = frozenset(targets), 0, ORIGIN
         async with own_connection(self._database) as db:
             await self._database.configure(db)
@@ -198,13 +198,13 @@ class PostgresMending:
         return dropped
 
     async def rewrite(self) -> None:
-        """Leave nothing in the files of the table that is in no row."""
+        """Rewrite the table, so that its files contain no deleted data."""
         table = sql.Identifier(self._database.name, "commits")
         async with own_connection(self._database) as db:
             await db.execute(sql.SQL("VACUUM (FULL) {}").format(table))
 
     async def facts(self) -> Mapping[str, str | int]:
-        """The version of the server, how much it holds, and how it writes."""
+        """Return the version of the server, its sizes and its durability."""
         ((server, size, spaces, commits, commit, fsync),) = await self._database.rows(_FACTS)
         return {
             "engine": f"PostgreSQL {server}",
@@ -218,9 +218,9 @@ class PostgresMending:
 
 
 def _about(body: bytes, salts: Sequence[bytes | None], targets: frozenset[str]) -> Sequence[int]:
-    """Which entries of a commit are about the targets, and hold something yet.
+    """Return the entries of a commit that are about the targets and still have a payload.
 
-    The entry that records the erasure stays: it tells which ids are gone, and why.
+    The entry that records the erasure keeps its payload, which names the erased ids and the reason.
     """
     return [
         n
@@ -231,18 +231,18 @@ def _about(body: bytes, salts: Sequence[bytes | None], targets: frozenset[str]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresStore:
-    """The records in one database; `close` must be awaited once."""
+    """The records in one database. Await `close` once."""
 
     database: Database
     ledger: PostgresLedger
 
     @property
     def mending(self) -> PostgresMending:
-        """How upkeep checks and erases them."""
+        """Return the object that checks and erases the records."""
         return PostgresMending(self.database)
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Disconnect from the server."""
         await self.database.close()
 
 
@@ -254,10 +254,10 @@ async def open_database(
     name: str,
     connections: int = CONNECTIONS,
 ) -> PostgresStore:
-    """Open the schema `name` of a database, making or upgrading it where needed.
+    """Open the schema `name` of a database; create or upgrade it if needed.
 
     Raises:
-        BrokenInvariant: `store.newer`, or `store.failed` where the server is too old.
+        BrokenInvariant: `store.newer`, or `store.failed`, the server is too old.
         Unavailable: `store.unreachable`.
     """
     database = Database(url, name, connections=connections)
@@ -283,10 +283,10 @@ _OWNERS: Final = "SELECT DISTINCT owner FROM blobs WHERE owner <> '' ORDER BY ow
 
 
 class PostgresBlobs(Blobs):
-    """Bytes as rows; the server keeps long ones outside of the row by itself."""
+    """Blobs as rows. The server itself stores long values outside of the row."""
 
     def __init__(self, database: Database, owner: str = "") -> None:
-        """Share `database` with the ledger; each owner's bytes are apart from everybody else's."""
+        """Share `database` with the ledger. Owners have separate blobs."""
         self._database = database
         self._owner = owner
 
@@ -317,11 +317,11 @@ class PostgresBlobs(Blobs):
         return [digest for (digest,) in rows]
 
     async def stored_at(self, digest: str) -> float | None:
-        """When the bytes were stored last, in seconds since 1970; None where there are none."""
+        """Return when the bytes were last stored, in seconds since 1970, or None."""
         rows = await self._database.rows(_STORED, (self._owner, digest))
         return rows[0][0] if rows else None
 
 
 async def owners_of_blobs(database: Database) -> Sequence[str]:
-    """Who has any bytes, in order."""
+    """Return the owners of any blobs, in order."""
     return [owner for (owner,) in await database.rows(_OWNERS)]

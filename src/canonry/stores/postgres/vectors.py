@@ -1,7 +1,7 @@
-"""Vectors in PostgreSQL with pgvector: exact while there are few, by HNSW once there are many.
+"""Vectors in PostgreSQL with pgvector: exact search for few vectors, HNSW for many.
 
-An index belongs to one model, because all vectors of a model have one size. It is made when a model
-has enough vectors for it to be quicker than looking at all of them.
+All vectors of a model have one size, so each model has its own index. It is created when the model
+has enough vectors for the index to be faster than a scan.
 """
 
 import struct
@@ -26,14 +26,14 @@ from canonry.stores.postgres.database import Database, PgConnection, PgRow, fetc
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 
 INDEXED_FROM: Final = 10_000
-"""So many vectors of a model are looked at one by one in the time of a few milliseconds."""
+"""A scan of this many vectors takes a few milliseconds."""
 
 DIMENSIONS_MAX: Final = 2_000
-"""pgvector indexes no longer vectors of four-byte numbers; longer ones are searched exactly."""
+"""pgvector indexes no longer vectors of four-byte numbers. Longer ones are scanned."""
 
 _BYTES: Final = 4
 _EXACT: Final = 64
-"""The best of so many candidates are computed here, in the numbers that were given."""
+"""Candidates whose scores are computed here, with the precision of the given numbers."""
 
 _SCHEMA: Final = """
 CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
@@ -101,7 +101,7 @@ class PostgresVectors(Vectors):
     """The vectors of every model in one table."""
 
     def __init__(self, database: Database, *, indexed_from: int = INDEXED_FROM) -> None:
-        """Share `database` with the ledger; the tables are made when they are first needed."""
+        """Share `database` with the ledger. The first use creates the tables."""
         self._database = database
         self._indexed_from = indexed_from
         self._ready = False
@@ -153,7 +153,7 @@ class PostgresVectors(Vectors):
         statement = _SEARCH.format(filters=_FILTERS, size=size)
 
         async def read(db: PgConnection) -> list[PgRow]:
-            # Filters would empty what the index finds at first; so it goes on looking.
+            # Filters may discard the first results of the index, so the search continues.
             await run(db, "SET LOCAL hnsw.iterative_scan = strict_order")
             return await fetched(db, statement, values)
 
@@ -248,7 +248,7 @@ class PostgresVectors(Vectors):
 
     @override
     async def close(self) -> None:
-        """The store closes what is shared with it."""
+        """Do nothing: the store closes the shared database."""
 
     async def _rows(self, statement: str, values: Any = ()) -> list[PgRow]:
         await self._prepared()
@@ -256,7 +256,7 @@ class PostgresVectors(Vectors):
         return rows
 
     async def _prepared(self) -> None:
-        """Make the tables; the database may forbid the extension, and words are searched then."""
+        """Create the tables. If the database forbids the extension, search uses words only."""
         if self._ready:
             return
 
@@ -275,7 +275,7 @@ class PostgresVectors(Vectors):
 
 
 async def _silent(work: Any) -> Any:
-    """What the database answers, or that vectors are of no use now."""
+    """Await the database, and report a failure as unavailable vectors."""
     try:
         return await work
     except CanonryError as error:

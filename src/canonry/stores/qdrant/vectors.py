@@ -32,29 +32,31 @@ from canonry.readmodels.ports.text import (
 from canonry.values.errors import Unavailable
 
 KEYWORDS: Final = ("id", "collection", "entities", "scene", "source")
-"""What is indexed beside `space`, `turn` and `rank`: every filter of the port, and the ids."""
+"""Indexed fields besides `space`, `turn` and `rank`: every filter of the port, and the ids."""
 
 _LETTERS: Final = "-0123456789abcdef"
 _RANKED: Final = 12
-"""So many letters of an id make its rank, in a whole number of Qdrant: of an id of version 7 its
-time to some milliseconds."""
+"""Letters of an id that make its rank, a whole number in Qdrant.
+
+Of an id of version 7, they contain its time to some milliseconds.
+"""
 
 _BASE: Final = 2 * len(_LETTERS) + 2
 
 
 def point_id(*parts: object) -> str:
-    """The id of a point, equal for equal parts."""
+    """Return a point id that is equal for equal parts."""
     text = "\n".join(map(str, parts))
     return str(UUID(bytes=blake2b(text.encode(), digest_size=16).digest()))
 
 
 def key_of(model: EmbeddingModel) -> str:
-    """The id of the point that tells what there is of a model."""
+    """Return the id of the point that describes a model."""
     return point_id(model.name, model.version, model.dimensions, model.digest or "")
 
 
 def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
-    """The point of a vector, which was written in this turn."""
+    """Return the point of a vector that was written in this turn."""
     payload = {
         "id": entry.id,
         "part": entry.part,
@@ -72,14 +74,15 @@ def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
 
 
 def numbers_of(vector: Vector) -> tuple[float, ...]:
-    """The numbers of a vector."""
+    """Return the numbers of a vector."""
     return struct.unpack(f"<{len(vector) // NUMBER_BYTES}f", vector)
 
 
 def rank_of(identity: str) -> int:
-    """A number in the order of ids, for Qdrant orders by numbers; ids that begin alike share one.
+    """Return a number in the order of ids, because Qdrant sorts by numbers.
 
-    It ends at the first letter that ids do not have, and counts between which two that one lies.
+    Ids with the same beginning share a rank. A character that ids never contain ends the rank and
+    counts by its place between their letters.
     """
     rank = 0
     for n in range(_RANKED):
@@ -93,22 +96,22 @@ def rank_of(identity: str) -> int:
 
 
 def is_any(key: str, values: Iterable[str]) -> models.FieldCondition:
-    """The condition that a field holds any of these."""
+    """Return the condition that a field contains any of these values."""
     return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
 
 
 def equals(key: str, value: str | int) -> models.FieldCondition:
-    """The condition that a field holds this."""
+    """Return the condition that a field contains this value."""
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
 def before(turn: int) -> models.FieldCondition:
-    """The condition that a point was written in an earlier turn."""
+    """Return the condition that a point was written in an earlier turn."""
     return models.FieldCondition(key="turn", range=models.Range(lt=turn))
 
 
 def selected_by(query: VectorQuery) -> models.Filter:
-    """The filters of a search."""
+    """Return the filters of a search."""
     must: list[Any] = [equals("collection", str(query.collection))]
     if query.spaces is not None:
         must.append(is_any("space", query.spaces))
@@ -126,7 +129,7 @@ _MISSING: Final = 404
 
 
 class MissingPoints(Exception):  # noqa: N818 - no error of anybody who indexes or searches
-    """What was asked about is not there any more: somebody dropped it meanwhile."""
+    """The requested points are gone, because another process dropped them."""
 
 
 @contextmanager
@@ -134,7 +137,7 @@ def translated() -> Iterator[None]:
     """Raise Canonry's errors in place of the client's.
 
     Raises:
-        MissingPoints: the points that were asked for are not there.
+        MissingPoints: the requested points do not exist.
         Unavailable: `vectors.unavailable`.
     """
     try:
@@ -143,7 +146,7 @@ def translated() -> Iterator[None]:
         if isinstance(error, UnexpectedResponse) and error.status_code == _MISSING:
             raise MissingPoints from error
         raise _unavailable(error) from error
-    except ValueError as error:  # so the local mode says what a server says by 404
+    except ValueError as error:  # the local mode's form of a 404
         if "not found" not in str(error):
             raise
         raise MissingPoints from error
@@ -154,7 +157,7 @@ def translated() -> Iterator[None]:
 
 
 def moved() -> Unavailable:
-    """The error of a batch that does not follow what is there."""
+    """Return the error for a batch that does not follow the stored cursor."""
     return Unavailable("vectors.moved", "Another process changed the index. Try again.")
 
 
@@ -163,15 +166,15 @@ def _unavailable(error: Exception) -> Unavailable:
     return Unavailable("vectors.unavailable", message, cause=type(error).__name__)
 
 
-# What is kept of each model: where its points lie, how far the log is read, and whose turn it is.
+# Stored state of each model: the collection of its points, its cursor, and the current turn.
 #
 # Qdrant has no transactions, but it updates one point under a condition. A batch takes a turn by
-# such an update, every point that it writes bears the turn's number and gives way to none of an
-# earlier one, and the cursor moves only while the turn is still the batch's own.
+# such an update. Its points carry the number of the turn, and points of earlier turns do not
+# replace them. The cursor moves only while the turn still belongs to the batch.
 
 T = TypeVar("T")
 MODELS_MAX: Final = 1_000
-"""So many models are told of."""
+"""Models that are read at most."""
 
 _STRONG: Final = models.WriteOrdering.STRONG
 _Schema: Final = models.PayloadSchemaType
@@ -179,7 +182,7 @@ _Schema: Final = models.PayloadSchemaType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptModel:
-    """One model: its points lie in the collection `points`; `token` says who took the `turn`."""
+    """One model. Its points are in the collection `points`; `token` names the owner of `turn`."""
 
     model: EmbeddingModel
     points: str
@@ -195,7 +198,7 @@ class KeptModels:
     def __init__(
         self, client: AsyncQdrantClient, identities: Identities, name: str, deadline: float
     ) -> None:
-        """Ask nothing yet."""
+        """Connect with the first request."""
         self.client: Final = client
         self._identities = identities
         self._name = f"{name}-models"
@@ -204,10 +207,10 @@ class KeptModels:
         self._known: dict[EmbeddingModel, KeptModel] = {}
 
     async def asked(self, work: Awaitable[T]) -> T:
-        """What the server answers before the call ends.
+        """Return the server's answer, or fail when the call ends.
 
         Raises:
-            MissingPoints: the points that were asked for are not there.
+            MissingPoints: the requested points do not exist.
             Unavailable: `vectors.unavailable`.
         """
         call = scope()
@@ -219,7 +222,7 @@ class KeptModels:
                 return await work
 
     async def all(self) -> list[KeptModel]:
-        """Every model, in order of their first batches."""
+        """Return every model, in order of their first batches."""
         try:
             found, _ = await self.asked(self.client.scroll(self._name, limit=MODELS_MAX))
         except MissingPoints:
@@ -229,7 +232,7 @@ class KeptModels:
         return sorted(kept, key=lambda each: (each.born, each.points))
 
     async def of(self, model: EmbeddingModel) -> KeptModel | None:
-        """What is kept of a model now."""
+        """Return the present state of a model."""
         key = [key_of(model)]
         try:
             found = await self.asked(self.client.retrieve(self._name, key))
@@ -241,16 +244,16 @@ class KeptModels:
         return self._known.get(model)
 
     async def points_of(self, model: EmbeddingModel) -> str | None:
-        """Where the points of a model lie, as far as this process knows."""
+        """Return the collection of a model's points, cached in this process."""
         known = self._known.get(model) or await self.of(model)
         return None if known is None else known.points
 
     def forget(self, model: EmbeddingModel) -> None:
-        """Look anew where the points of a model lie."""
+        """Drop the cached collection of a model."""
         self._known.pop(model, None)
 
     async def take_turn(self, batch: VectorBatch) -> KeptModel:
-        """Take the turn of a batch, before anything of it is written.
+        """Take the turn of a batch before anything is written.
 
         Raises:
             Unavailable: `vectors.moved`.
@@ -270,10 +273,11 @@ class KeptModels:
         return taken
 
     async def finish(self, taken: KeptModel, cursor: str) -> None:
-        """Move the cursor if the turn is still the batch's own.
+        """Move the cursor if the turn still belongs to the batch.
 
         Raises:
-            Unavailable: `vectors.moved`: whoever took the turn writes the same again, or later.
+            Unavailable: `vectors.moved`; the new owner of the turn writes the same data or
+                later.
         """
         same = (equals("turn", taken.turn), equals("token", taken.token))
         await self._set(taken.model, {"cursor": cursor}, *same)
@@ -282,14 +286,14 @@ class KeptModels:
             raise moved()
 
     async def drop(self, kept: KeptModel) -> None:
-        """Forget a model and its points."""
+        """Delete a model and its points."""
         chosen = models.PointIdsList(points=[key_of(kept.model)])
         await self.asked(self.client.delete(self._name, chosen, ordering=_STRONG))
         await self.asked(self.client.delete_collection(kept.points))
         self.forget(kept.model)
 
     async def _begin(self, model: EmbeddingModel, token: str) -> None:
-        """Make a place for the points of a new model, unless somebody is quicker."""
+        """Create the collection of a new model, unless another process has."""
         if not await self.asked(self.client.collection_exists(self._name)):
             await self._make(self._name, {})
             for key in ("cursor", "token"):
@@ -317,7 +321,7 @@ class KeptModels:
             "born": born,
         }
         point = models.PointStruct(id=key_of(model), vector={}, payload=payload)
-        none = models.Filter(must=[before(1)])  # a point that is there already stays as it is
+        none = models.Filter(must=[before(1)])  # existing points stay
         await self.asked(
             self.client.upsert(self._name, [point], update_filter=none, ordering=_STRONG)
         )
@@ -365,23 +369,23 @@ def _told(payload: Mapping[str, Any]) -> KeptModel:
     )
 
 
-# Vectors in Qdrant: the points of each model in a collection of their own, filtered by payload.
+# Vectors in Qdrant: each model has a collection, and payloads are filtered.
 #
-# Qdrant indexes by itself what is taken in, and searches exactly until then. It has no
-# transactions: a process that dies within a batch leaves points of it to be found, early and not
-# wrong, and whoever indexes next begins at the cursor, which has not moved, and writes them again.
+# Qdrant indexes new points by itself, and searches them exactly until then. It has no transactions:
+# if a process dies within a batch, some of its points are found early, but not wrong. The cursor
+# has not moved, and the next batch writes them again.
 
 DEADLINE: Final = 30.0
-"""So many seconds a question may take where no call says less."""
+"""Seconds that a query may take if the call has no earlier deadline."""
 
 _AT_ONCE: Final = 500
-"""So many points, or ids, one request holds."""
+"""Points or ids in one request."""
 
 _CANDIDATES: Final = 64
-"""So many of the best are asked for at least, so that ties are ordered here."""
+"""Minimal number of candidates, so that ties are ordered here."""
 
 _DIGITS: Final = 6
-"""Qdrant computes in four-byte numbers; what they cannot tell apart is a tie."""
+"""Qdrant computes with four-byte numbers. Scores that these cannot distinguish are ties."""
 
 
 def open_vectors(
@@ -392,9 +396,9 @@ def open_vectors(
     name: str = "canonry",
     deadline: float = DEADLINE,
 ) -> "QdrantVectors":
-    """Open the vectors of the store `name` on the server at `url`; nothing is asked yet.
+    """Open the vectors of the store `name` on the server at `url`, without a request.
 
-    `:memory:` in place of an address is the local mode of the client, which ends with the process.
+    `:memory:` as `url` is the local mode of the client, which ends with the process.
     """
     client = AsyncQdrantClient(
         location=url, api_key=api_key, timeout=int(deadline), check_compatibility=False
@@ -403,7 +407,7 @@ def open_vectors(
 
 
 class QdrantVectors(Vectors):
-    """The vectors of every model of one store; Qdrant 1.16 or newer."""
+    """The vectors of every model of one store. Needs Qdrant 1.16 or newer."""
 
     def __init__(
         self,
@@ -413,7 +417,7 @@ class QdrantVectors(Vectors):
         name: str = "canonry",
         deadline: float = DEADLINE,
     ) -> None:
-        """Share the client with nobody: `close` closes it. Collections begin with `name`."""
+        """Own `client`: `close` closes it. Collections begin with `name`."""
         self._client = client
         self._kept = KeptModels(client, identities, name, deadline)
 
@@ -437,7 +441,7 @@ class QdrantVectors(Vectors):
             )
 
     async def _gone(self, taken: KeptModel, ids: Sequence[str]) -> None:
-        """Delete what earlier turns wrote of these ids; what this turn wrote is there already."""
+        """Delete points of these ids from earlier turns; those of this turn are complete."""
         for some in parted(ids):
             chosen = models.Filter(must=[is_any("id", some), before(taken.turn)])
             await self._kept.asked(self._client.delete(taken.points, chosen, wait=True))
@@ -457,7 +461,7 @@ class QdrantVectors(Vectors):
         return hits[: query.limit]
 
     async def _nearest(self, query: VectorQuery) -> Sequence[models.ScoredPoint]:
-        for _ in range(2):  # where points were may have been dropped by another process
+        for _ in range(2):  # another process may have dropped the collection
             points = await self._kept.points_of(query.model)
             if points is None:
                 break
@@ -496,7 +500,7 @@ class QdrantVectors(Vectors):
             return 0
 
     async def _waiting(self, points: str) -> int:
-        """How many points wait for the index, while Qdrant makes one."""
+        """Return the number of points that wait while Qdrant builds an index."""
         try:
             told = await self._kept.asked(self._client.get_collection(points))
         except MissingPoints:
@@ -507,7 +511,7 @@ class QdrantVectors(Vectors):
 
     @override
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
-        # A turn that was taken and never finished has no cursor of its own yet.
+        # A turn that was taken but not finished has no cursor yet.
         return {each.model: each.cursor for each in await self._kept.all() if each.cursor}
 
     @override
@@ -524,7 +528,7 @@ class QdrantVectors(Vectors):
     async def _told(
         self, model: EmbeddingModel, chosen: models.Filter, fields: Sequence[str]
     ) -> AsyncIterator[dict[str, Any]]:
-        """What the points of a model say that a filter selects."""
+        """Yield the payloads of a model's points that match a filter."""
         points, offset = await self._kept.points_of(model), None
         while points is not None:
             try:
@@ -566,7 +570,7 @@ class QdrantVectors(Vectors):
             found.update(each for each in ids if each > after)
             if len(page) < size:
                 break
-            last = rank_of(ids[-1])  # whose equals may not all be on this page
+            last = rank_of(ids[-1])  # other points of this rank may follow
             if sum(rank_of(each) < last for each in found) >= limit:
                 break
             begins, size = last, 2 * size if last == begins else size
@@ -584,7 +588,7 @@ class QdrantVectors(Vectors):
 
     @override
     async def purge(self) -> None:
-        """Qdrant rewrites its segments by itself, when enough of one is gone; nobody can ask it."""
+        """Do nothing: Qdrant rewrites its segments itself, and no request can start it."""
 
     @override
     async def tend(self, model: EmbeddingModel) -> bool:
@@ -602,5 +606,5 @@ class QdrantVectors(Vectors):
 
 
 def parted(many: Sequence[Any]) -> list[Sequence[Any]]:
-    """The same in parts that one request may hold."""
+    """Split into parts that fit into one request."""
     return [many[n : n + _AT_ONCE] for n in range(0, len(many), _AT_ONCE)]

@@ -420,10 +420,7 @@ class SqliteLedger(Ledger):
     """The logs of all spaces in one table, in the order in which the store took the commits."""
 
     def __init__(self, readers: Readers, writing: tuple[Pump, Pen] | None, blobs: Blobs) -> None:
-        """Share the connections with the views. Large payloads go to `blobs`.
-
-        Without `writing` the log is read-only.
-        """
+        """Store large payloads in `blobs`. Without `writing` the log is read-only."""
         self._readers = readers
         self._writing = writing
         self._blobs = blobs

@@ -161,10 +161,7 @@ def relations_of(query: RelationQuery) -> Selection:
 
 
 def entities_of(query: EntityQuery, leading: str | None) -> Selection:
-    """Select the entities that a query asks for.
-
-    If several tags are required, the list of the tag `leading` is read.
-    """
+    """Select the entities that a query asks for. If tags are required, read the list `leading`."""
     owners: tuple[Owner, ...] = (NOBODY,)
     every = set(query.all_of)
     some = tuple(TAG + tag for tag in sorted(query.any_of))
@@ -519,10 +516,7 @@ _STANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sql:
-    """A selection in SQL.
-
-    `where` is SQL over the row `l` with its `values`; it starts with AND.
-    """
+    """A selection in SQL. `where` is over the row `l` with its `values`; it starts with AND."""
 
     told: Selection
     owners: Sequence[PackedOwner]

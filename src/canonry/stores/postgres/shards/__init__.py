@@ -1,1 +1,1 @@
-"""One store on several servers: each space lives on one of them, and a directory says on which."""
+"""One store on several servers: each space is on one server, which a directory names."""

@@ -1,4 +1,4 @@
-"""The servers of a divided store, where each space lies, and one ledger over all of them."""
+"""The servers of a divided store, the directory of spaces, and one ledger over all servers."""
 
 import asyncio
 import time
@@ -21,15 +21,15 @@ from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
-# The directory: on which server each space lives, kept on the first one and trusted for a second.
+# The directory names the server of each space. The first server stores it.
 #
-# Whoever has asked what has moved trusts the answer for `LEASE` seconds, and asks again after that.
-# Whoever moves a space lets nobody write at the new place before so many seconds are over, so that
-# nobody reads at the old place what was written at the new one.
+# A process trusts an answer about moved spaces for `LEASE` seconds and then asks again. A move
+# blocks writes at the new server until this time is over, so that no process reads old data at the
+# old server.
 
 LEASE: Final = 1.0
 _KNOWN_MAX: Final = 100_000
-"""So many places are remembered; those of spaces that were moved are besides, and all are."""
+"""Server names that are cached for unmoved spaces. All moved spaces are cached besides."""
 
 _HOMES: Final = (
     "SELECT s.space, h.server, EXISTS (SELECT 1 FROM heads d WHERE d.space = s.space"
@@ -37,7 +37,7 @@ _HOMES: Final = (
     " LEFT JOIN homes h ON h.space = s.space"
 )
 _SINCE: Final = "SELECT space, server, moved FROM homes WHERE moved > %s ORDER BY moved"
-# What was written before there were several servers lives on the first one.
+# Spaces that are older than the second server are on the first one.
 _PLACE: Final = (
     "INSERT INTO homes (space, server) SELECT %(space)s, CASE WHEN EXISTS (SELECT 1 FROM heads"
     " WHERE space = %(space)s AND position > 0) THEN %(first)s ELSE %(server)s END"
@@ -51,10 +51,10 @@ _SWITCH: Final = (
 
 
 class Directory:
-    """Where spaces live, as this process knows it."""
+    """Servers of spaces, as this process knows them."""
 
     def __init__(self, database: Database, first: str, servers: Sequence[str]) -> None:
-        """Ask `database`, which is on the server `first`, about spaces on any of `servers`."""
+        """Ask `database`, on the server `first`, about spaces on any of `servers`."""
         self._database = database
         self._first = first
         self._servers = tuple(sorted(servers))
@@ -65,7 +65,7 @@ class Directory:
         self._asking = asyncio.Lock()
 
     async def moves(self) -> int:
-        """How many moves there were by now; nobody's place changes while this stays the same."""
+        """Return the number of moves. No space has changed its server while it stays the same."""
         if time.monotonic() >= self._until:
             async with self._asking:
                 if time.monotonic() >= self._until:
@@ -79,15 +79,15 @@ class Directory:
         self._until = asked + LEASE
 
     def doubt(self) -> None:
-        """Trust nothing from now on: somebody was told that a space has moved."""
+        """Drop all cached answers, after a server has refused a moved space."""
         self._until = 0.0
 
     async def home(self, space: SpaceId) -> str:
-        """The server of one space."""
+        """Return the server of one space."""
         return (await self.homes((space,)))[space_of(space)]
 
     async def homes(self, spaces: Iterable[SpaceId]) -> Mapping[SpaceId, str]:
-        """The server of each space; those that nobody has written to yet count to the first."""
+        """Return the server of each space; the first server for spaces that are not stored yet."""
         await self.moves()
         wanted = {space_of(each) for each in spaces}
         found = {space: self._place_of(space) for space in wanted}
@@ -100,7 +100,7 @@ class Directory:
         return {space: server for space, server in found.items() if server is not None}
 
     async def place(self, space: SpaceId) -> str:
-        """The server on which to write to a space; one that is new is given a place for good."""
+        """Return the server for writes to a space. A new space is assigned to one permanently."""
         await self.moves()
         known = self._place_of(space)
         if known is None:
@@ -113,11 +113,11 @@ class Directory:
         return known
 
     def is_elsewhere(self, space: str, server: str) -> bool:
-        """Whether what a server shows of a space is left over, because the space has moved."""
+        """Return whether a server's data of a space is left over from before a move."""
         return self._moved.get(space_of(space), server) != server
 
     async def switch(self, space: SpaceId, server: str) -> None:
-        """Say that a space lives on another server from now on."""
+        """Record that a space is on another server from now on."""
 
         async def write(db: PgConnection) -> None:
             await run(db, _ONE_BY_ONE, (f"{self._database.name} homes",))
@@ -127,7 +127,7 @@ class Directory:
         self.doubt()
 
     async def asked(self, space: SpaceId) -> str:
-        """The server of a space as the directory has it now, whatever is remembered."""
+        """Return the server of a space from the directory, not from the cache."""
 
         async def ask(db: PgConnection) -> str | None:
             rows = await fetched(db, "SELECT server FROM homes WHERE space = %s", (space,))
@@ -147,16 +147,16 @@ class Directory:
 T = TypeVar("T")
 
 PATIENCE: Final = 10.0
-"""So many seconds a writer waits for a space that is moving; its call may end before that."""
+"""Seconds that a writer waits for a moving space, within the time of its call."""
 
 _PAUSE: Final = 0.05
 ANEW_MAX: Final = 8
-"""So often a question is asked anew because spaces moved while it was answered."""
+"""Attempts of a read while spaces move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server by the id that it has in this store; `name` is how an operator knows it."""
+    """A server and its id in this store. `name` is for operators."""
 
     id: str
     name: str
@@ -164,7 +164,7 @@ class Server:
 
     @property
     def database(self) -> Database:
-        """The store's database there."""
+        """Return the store's database on this server."""
         return self.store.database
 
 
@@ -175,18 +175,18 @@ class Shards:
     servers: Mapping[str, Server]
     directory: Directory
     mend: Callable[["Shards", SpaceId], Awaitable[bool]]
-    """Ends a move of the space whose mover is gone; False where somebody is still at it."""
+    """Finishes the move of a space whose process is gone; False if the process still runs."""
 
     writes: WorkUnderWay = field(default_factory=WorkUnderWay)
-    """They take several servers, so that all stay open until they end."""
+    """Writes to several servers, which must stay open until the writes end."""
 
     @property
     def first(self) -> Server:
-        """The server that has the directory."""
+        """Return the server with the directory."""
         return next(iter(self.servers.values()))
 
     async def at_home(self, space: SpaceId, ask: Callable[[Server], Awaitable[T]]) -> T:
-        """What the server of a space answers; anew where the space has moved meanwhile."""
+        """Ask the server of a space, and ask again if the space has moved meanwhile."""
         for _ in range(ANEW_MAX):
             home = await self.directory.home(space)
             try:
@@ -200,7 +200,7 @@ class Shards:
         raise moved()
 
     async def everywhere(self, ask: Callable[[Server], Awaitable[T]]) -> Sequence[tuple[Server, T]]:
-        """The answers of all servers; no space has moved meanwhile."""
+        """Ask all servers, and ask again if a space has moved meanwhile."""
         servers = list(self.servers.values())
         for _ in range(ANEW_MAX):
             moves = await self.directory.moves()
@@ -210,11 +210,11 @@ class Shards:
         raise moved()
 
     async def writing(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
-        """Write to a space where it lives; where it is just moving, wait until it has arrived.
+        """Write to the server of a space. Wait for a space that is moving.
 
         Raises:
-            Unavailable: `space.moved`, it takes longer than `PATIENCE`, or `ledger.closed`;
-                nothing was written.
+            Unavailable: `space.moved`, the move takes longer than `PATIENCE`, or
+                `ledger.closed`; nothing was written.
         """
         with self.writes.begun():
             return await self._write(space, write)
@@ -236,14 +236,14 @@ class Shards:
 
 
 _BITS: Final = 96
-"""Of the cursor of one server; the cursor of all is theirs one after the other."""
+"""Bits of one server's cursor. The common cursor concatenates the cursors of all servers."""
 
 
 class ShardedLedger(Ledger):
-    """Sends each question to the server of the space that it names."""
+    """Sends each request to the server of its space."""
 
     def __init__(self, shards: Shards) -> None:
-        """Nobody closes the servers here."""
+        """Share the servers without closing them."""
         self._shards = shards
 
     @override
@@ -255,7 +255,7 @@ class ShardedLedger(Ledger):
         is_elsewhere = self._shards.directory.is_elsewhere
         while True:
             found = await self._shards.everywhere(_heading(after, limit))
-            # Whoever has more than that has it after the last that was told.
+            # Further spaces of a server come after the last one returned.
             ends = [page[-1].space for _, page in found if len(page) == limit]
             told = {
                 head.space: head
@@ -281,7 +281,7 @@ class ShardedLedger(Ledger):
         return [known.get(item.draft.id) or next(outcomes) for item in batch]
 
     async def _known(self, space: SpaceId, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
-        """Which of these another server has: an id is in the log once, wherever its space lies."""
+        """Return those of `ids` that other servers have: an id is unique across servers."""
         home = await self._shards.directory.place(space)
         others = [each for each in self._shards.servers.values() if each.id != home]
         found = await asyncio.gather(*(each.store.ledger.known(ids) for each in others))
@@ -313,7 +313,7 @@ class ShardedLedger(Ledger):
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        """All or none on each server; where there are several, all are looked at before."""
+        """Restore all or nothing on each server; with several servers, check everything before."""
         homes = {each.space: "" for each in sealed}
         for space in homes:
             homes[space] = await self._shards.directory.place(space)
@@ -378,7 +378,7 @@ class ShardedLedger(Ledger):
     @override
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """On all servers, always in the order of their ids: nobody waits round."""
+        """Lock all servers in the order of their ids, to avoid deadlocks."""
         async with AsyncExitStack() as held:
             for _, server in sorted(self._shards.servers.items()):
                 await held.enter_async_context(server.store.ledger.exclusive())

@@ -1,4 +1,4 @@
-"""A store whose spaces are divided between several servers; how a space moves to another one."""
+"""A store with its spaces on several servers, and moving a space between servers."""
 
 import asyncio
 import time
@@ -32,9 +32,9 @@ from canonry.stores.postgres.store import PostgresStore, looking_in, open_databa
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
 
-# What whoever moves spaces has at hand: a connection of their own, the turn, and what is stored.
+# Tools for moving spaces: a connection, the lock of a space, and its stored records.
 #
-# By its connection a server knows soon that its owner is gone: nobody waits for who was killed.
+# The lock belongs to a connection, so the server releases it soon after its process is killed.
 
 PAGE: Final = 100
 
@@ -67,7 +67,7 @@ _LEFT: Final = (
 
 @asynccontextmanager
 async def hand(database: Database) -> AsyncIterator[PgConnection]:
-    """A connection for work of any length, which fences do not stop."""
+    """Provide a connection for work of any length, which fences do not stop."""
     with translated():
         url = make_conninfo(database.url, **_ALIVE)
         db = await AsyncConnection.connect(url, autocommit=True)
@@ -79,7 +79,7 @@ async def hand(database: Database) -> AsyncIterator[PgConnection]:
 
 @asynccontextmanager
 async def turn(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncIterator[bool]:
-    """Whether nobody else moves, mends or erases the space until the block ends."""
+    """Lock a space against moves, repairs and erasure; yield whether the lock was free."""
     database = shards.first.database
     async with hand(database) as db:
         asked = (f"{database.name} moving {space}",)
@@ -88,15 +88,15 @@ async def turn(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncI
 
 
 async def log_of(db: PgConnection, space: SpaceId, after: Position) -> list[PgRow]:
-    """A page of the log as this transaction sees it, as rows of `INSERT`."""
+    """Return a page of the log in this transaction, as rows of `INSERT`."""
     return await fetched(db, _LOG, (space, after, PAGE))
 
 
 async def follow(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> None:
-    """Put the next commits of a log, as they are elsewhere, where it ends in this transaction.
+    """Append the next rows of a log from another server in this transaction.
 
     Raises:
-        BrokenInvariant: `move.differs`, they do not follow it.
+        BrokenInvariant: `move.differs`, the rows do not continue the log.
     """
     end = LogEnd(end_in((await fetched(db, LOCK, (space, FIRST)))[0]))
     for row in rows:
@@ -112,12 +112,12 @@ def _sealed(row: PgRow) -> Sealed:
 
 
 def staged_in(database: Database, space: SpaceId) -> str:
-    """The schema in which a space is gathered before it arrives."""
+    """Return the schema in which a space is collected before it arrives."""
     return f"{database.name}_in_{sha256(space.encode()).hexdigest()[:12]}"
 
 
 async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
-    """Make empty tables for the records of one space, unless they are there."""
+    """Create empty tables for the records of one space, if they are missing."""
     staged = staged_in(database, space)
     async with db.transaction():
         if (await fetched(db, "SELECT to_regclass(%s)::text", (f"{staged}.heads",)))[0][0]:
@@ -132,13 +132,13 @@ async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> No
 
 
 async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> None:
-    """Forget what was gathered of a space that has not arrived, if anything was."""
+    """Delete the collected records of a space that has not arrived, if there are any."""
     staged = sql.Identifier(staged_in(database, space))
     await db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(staged))
 
 
 async def arrive(db: PgConnection, database: Database, space: SpaceId) -> None:
-    """Put what was gathered among everything else, in a transaction; nobody may write to it yet."""
+    """Insert the collected records into the store's tables, while the space is still fenced."""
     staged = sql.Identifier(staged_in(database, space)).as_string(db)
     await run(db, ENTER, (database.name,))
     await run(
@@ -150,23 +150,23 @@ async def arrive(db: PgConnection, database: Database, space: SpaceId) -> None:
 
 
 async def leave(server: Server, space: SpaceId) -> None:
-    """Take what a space has left behind; the fence stays for whoever still believes it there."""
+    """Delete the records that a moved space left; the fence stays for outdated writers."""
     async with hand(server.database) as db, db.transaction():
         await run(db, ENTER, (server.database.name,))
         await run(db, "DELETE FROM commits WHERE space = %s", (space,))
         await run(db, _LEFT, (FIRST, space))
 
 
-# Moving a space from one server to another while it is written to.
+# Moving a space from one server to another while other processes write to it.
 #
-# It is gathered at the target page by page, which may be interrupted anywhere and goes on when it
-# is begun again. Then, for as long as it takes to copy what was written last and until nobody
-# trusts an older directory any more, the space is fenced: whoever writes waits. At every moment
-# one server has all that was acknowledged, and the directory says which; who finds a fence whose
-# mover is gone takes it away there.
+# The target collects the records page by page. This may be interrupted, and the next attempt
+# continues it. Then the space is fenced while the last commits are copied and until no process
+# trusts an older directory; writers wait. At every time one server has all acknowledged commits,
+# and the directory names it. If the moving process is gone, the next writer removes the fence
+# there.
 
 _TRUSTED: Final = 1.1 * LEASE
-"""After so many seconds nobody trusts what the directory said before."""
+"""Seconds after which no process trusts an older answer of the directory."""
 
 _DIFFERS: Final = "The copy of the space differed from the space and was deleted. Move it again."
 _END: Final = "SELECT position, hash FROM heads WHERE space = %s"
@@ -178,9 +178,9 @@ _LEFTOVERS: Final = "SELECT space FROM heads WHERE away AND position > 0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedSpace:
-    """What has moved: `gathered` commits in this run, the rest before; nobody wrote for `paused`.
+    """A finished move. This run copied `gathered` commits; writes waited for `paused` seconds.
 
-    `digest` is the SHA-256 of the space's lines in an export, the same before and after.
+    `digest` is the SHA-256 of the space's lines in an export. It is the same before and after.
     """
 
     source: str
@@ -200,14 +200,14 @@ async def move_space(
     *,
     line: Callable[[Sealed], bytes],
 ) -> MovedSpace | None:
-    """Move a space to another server; None: it lives there already.
+    """Move a space to another server; return None if it is already there.
 
-    Both sides are compared by the `line` that each commit is in an export.
+    `line` returns the export line of a commit. Both sides are compared by their lines.
 
     Raises:
-        Conflict: `space.moving`, another process moves it or erases in it.
+        Conflict: `space.moving`, another process moves the space or erases in it.
         NotFound: `space.unknown`.
-        BrokenInvariant: `move.differs`, the copy is not what was copied; nothing has moved.
+        BrokenInvariant: `move.differs`, the copy differs from the original; nothing was moved.
     """
     async with turn(shards, space) as is_mine:
         if not is_mine:
@@ -225,7 +225,7 @@ async def move_space(
 
 
 async def mend(shards: Shards, space: SpaceId) -> bool:
-    """End the move of a space whose mover is gone; False where somebody is still at it."""
+    """Finish the move of a space whose process is gone; return False if it still runs."""
     async with turn(shards, space) as is_mine:
         if is_mine:
             await _mended(shards, space)
@@ -233,7 +233,7 @@ async def mend(shards: Shards, space: SpaceId) -> bool:
 
 
 async def mend_all(shards: Shards) -> None:
-    """End every move whose mover is gone."""
+    """Finish every move whose process is gone."""
     left = {
         SpaceId(space)
         for server in shards.servers.values()
@@ -244,7 +244,7 @@ async def mend_all(shards: Shards) -> None:
 
 
 async def _mended(shards: Shards, space: SpaceId) -> None:
-    """Where the directory says that the space lives is all of it: let it be written there alone."""
+    """Allow writes only on the server that the directory names, which has the whole space."""
     home = await shards.directory.asked(space)
     for server in shards.servers.values():
         rows = await server.database.rows(_FENCED, (space,))
@@ -259,7 +259,7 @@ async def _mended(shards: Shards, space: SpaceId) -> None:
 
 @dataclass(slots=True)
 class _Digests:
-    """The commits that both sides hold, each as a `line` of an export."""
+    """Digests of the commits that both sides have, over their export lines."""
 
     line: Callable[[Sealed], bytes]
     mine: Any = field(default_factory=sha256)
@@ -279,7 +279,7 @@ class _Digests:
 
 @dataclass(slots=True)
 class _Moving:
-    """One move of one space by whoever has the turn."""
+    """One move of one space by the holder of its lock."""
 
     shards: Shards
     space: SpaceId
@@ -289,7 +289,7 @@ class _Moving:
     gathered: int = 0
 
     async def gather(self) -> None:
-        """Copy the log into tables beside; what is there already stays."""
+        """Copy the log into separate tables, and continue an earlier copy."""
         total = await self.source.store.ledger.head(self.space)
         async with hand(self.target.database) as db:
             await make_stage(db, self.target.database, self.space)
@@ -311,7 +311,7 @@ class _Moving:
         return await self.source.database.rows(_LOG, (self.space, after, PAGE))
 
     async def switch(self, digests: _Digests) -> MovedSpace:
-        """Let the space live at the target from now on, whole and written by nobody meanwhile."""
+        """Fence the space, copy the rest, and make the target its server."""
         try:
             began, commits = await self._change_over(digests)
             await self.shards.directory.switch(self.space, self.target.id)
@@ -338,7 +338,7 @@ class _Moving:
         )
 
     async def _change_over(self, digests: _Digests) -> tuple[float, Position]:
-        """Both servers have all of the space then, and neither lets anybody write to it."""
+        """Switch while both servers have the whole space and both refuse writes."""
         target, source = self.target.database, self.source.database
         async with hand(target) as there, hand(source) as here, there.transaction():
             await arrive(there, target, self.space)
@@ -355,7 +355,7 @@ class _Moving:
         return began, end
 
     async def _follow(self, there: PgConnection, after: Position, digests: _Digests) -> Position:
-        """Read both sides past `after`; what the target has not yet, it is given."""
+        """Read both sides past `after`, and copy missing commits to the target."""
         while page := await self._page(after):
             digests.take(page)
             copied = await log_of(there, self.space, after)
@@ -367,16 +367,16 @@ class _Moving:
         return after
 
     async def _forget(self) -> None:
-        """Drop what was gathered, so that the next move begins anew."""
+        """Delete the collected records, so that the next move starts again."""
         async with hand(self.target.database) as db:
             await drop_stage(db, self.target.database, self.space)
 
 
-# A store on one server or several: opening it, joining servers to one store, and its upkeep.
+# A store on one or several servers: opening it, joining servers, and maintenance.
 #
-# Servers become one store, and know each other by ids, whatever their addresses are. The first one
-# named when there was none has the directory from then on. Every server knows which store it is a
-# part of, so that none is left out, and none of another store is let in.
+# Servers of a store know each other by ids, not by addresses. The server that is named first when
+# the store is divided has the directory from then on. Every server knows its store. A missing
+# server and a server of another store are therefore refused.
 
 _OWN: Final = "SELECT server, store, own FROM shards"
 _IS_EMPTY: Final = "SELECT NOT EXISTS (SELECT 1 FROM heads WHERE position > 0)"
@@ -391,7 +391,7 @@ _PART: Final = "SELECT count(*) > 1 OR bool_or(server <> store) FROM shards"
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a server knows: its own id, that of the store, and the other servers of it."""
+    """The stored knowledge of a server: its own id, its store, and the other servers."""
 
     own: str | None
     store: str | None
@@ -399,7 +399,7 @@ class _Known:
 
 
 async def require_whole(database: Database) -> None:
-    """Refuse one server of several.
+    """Refuse a single server of a divided store.
 
     Raises:
         Conflict: `shards.missing`.
@@ -411,9 +411,9 @@ async def require_whole(database: Database) -> None:
 
 
 async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
-    """The databases by the ids of their servers, the one with the directory first.
+    """Return the databases by their server ids, the one with the directory first.
 
-    A server that holds nothing yet becomes a part of the store.
+    An empty server joins the store.
 
     Raises:
         Conflict: `shards.twice`, `shards.foreign`, `shards.occupied` or `shards.missing`.
@@ -451,7 +451,7 @@ async def _known(database: Database) -> _Known:
 
 
 async def _added(database: Database, store: str | None) -> _Known:
-    """Let a server have an id in a store, or begin one; another process may be quicker."""
+    """Assign an id in a store to a server, or begin a store. Concurrent calls are safe."""
 
     async def write(db: PgConnection) -> bool:
         await run(db, _ALONE, (f"{database.name} shards",))
@@ -479,23 +479,23 @@ async def _told(database: Database, server: str, store: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardedStore:
-    """The records on several servers; `close` must be awaited once."""
+    """The records on several servers. Await `close` once."""
 
     shards: Shards
     ledger: ShardedLedger
 
     @property
     def database(self) -> Database:
-        """The database of the first server, which has what belongs to no space."""
+        """Return the database of the first server, which has the data without a space."""
         return self.shards.first.database
 
     @property
     def mending(self) -> "ShardedMending":
-        """How upkeep checks and erases them."""
+        """Return the object that checks and erases the records."""
         return ShardedMending(self.shards)
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of all servers; closing twice is allowed."""
+        """Finish pending calls, then disconnect from all servers. Closing twice is allowed."""
         await self.shards.writes.end(DEADLINE)
         await asyncio.gather(*(each.store.close() for each in self.shards.servers.values()))
 
@@ -511,8 +511,9 @@ async def open_store(
     """Open the store in the schema `name` on each of these servers.
 
     Raises:
-        BrokenInvariant: `store.newer`, or `store.failed` where a server is too old.
-        Conflict: as `joined` says, or `shards.missing` where one server is a part of a store.
+        BrokenInvariant: `store.newer`, or `store.failed`, a server is too old.
+        Conflict: see `joined`; also `shards.missing`, a single server is a part of a divided
+            store.
         Unavailable: `store.unreachable`.
     """
     async with AsyncExitStack() as opening:
@@ -541,7 +542,7 @@ async def open_store(
 
 
 def _name_of(url: str) -> str:
-    """A server as people know it, without whoever connects to it."""
+    """Return the name of a server for people, without user and password."""
     told = conninfo_to_dict(url)
     return f"{told.get('host', 'localhost')}:{told.get('port', 5432)}/{told.get('dbname', '')}"
 
@@ -551,14 +552,14 @@ _HAS_LEFT: Final = "SELECT EXISTS (SELECT 1 FROM heads WHERE space = %s AND away
 
 
 class ShardedMending:
-    """Checks and erases the records of all servers, one server after the other."""
+    """Checks and erases the records of all servers, one after the other."""
 
     def __init__(self, shards: Shards) -> None:
         """Share the servers with the ledger."""
         self._shards = shards
 
     async def check(self, touched: TouchedThere) -> Sequence[Finding]:
-        """Faults in the rows beside the commits on each server."""
+        """Check the rows besides the commits on each server."""
         return [
             replace(each, where=f"{server.name}: {each.where}")
             for server in self._shards.servers.values()
@@ -566,7 +567,7 @@ class ShardedMending:
         ]
 
     async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
-        """Erase in a space, also on the servers that it has left, whose files may hold traces."""
+        """Erase in a space, also on its former servers, whose files may contain traces."""
         async with turn(self._shards, space, waits=True):
             home = await self._shards.directory.asked(space)
             dropped = 0
@@ -583,7 +584,7 @@ class ShardedMending:
             return dropped
 
     async def facts(self) -> Mapping[str, str | int]:
-        """The facts of each server, and their sums."""
+        """Return the facts of each server, and their sums."""
         facts: dict[str, str | int] = {"servers": len(self._shards.servers)}
         for server in self._shards.servers.values():
             found = await server.store.mending.facts()
