@@ -1,1 +1,1 @@
-"""What backends and toolsets are proved with; public, so that others can use it."""
+"""Tests of backends and toolsets. The package is public, so that other projects can use it."""

@@ -1,4 +1,4 @@
-"""Items to test with."""
+"""Examples of items for tests."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
@@ -30,9 +30,9 @@ from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
-# Examples of every kind of thing: valid, small, and changed by keyword; an id is made from a name.
+# Examples of every kind of item: valid, small, and changed by keyword. A name determines the id.
 #
-# They are stamped as by the first commit; `made` gives their drafts, as an entry holds them.
+# The items look as if the first commit had created them. `made` returns their entries.
 
 T = TypeVar("T")
 
@@ -40,13 +40,13 @@ NEVER: Final = Instant(0)
 
 
 def ident(name: str) -> str:
-    """The UUID that tests call `name`."""
+    """Return the UUID for a name."""
     digest = sha256(name.encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-a{digest[15:18]}-{digest[18:30]}"
 
 
 MIDDLE_EARTH: Final = SpaceId(ident("space"))
-"""The space that things lie in unless a test says otherwise."""
+"""The default space of items."""
 
 ELSEWHERE: Final = SpaceId(ident("elsewhere"))
 HERE: Final = frozenset((MIDDLE_EARTH,))
@@ -61,58 +61,58 @@ _USUAL: Final[Mapping[str, Any]] = {
     "changed_at": 1,
     **dict.fromkeys(("created_at", "updated_at", "recorded_at", "timestamp"), NEVER),
 }
-"""What the fields of things hold unless their kind or a test says otherwise."""
+"""Default values of fields."""
 
 
 @cache
 def _usual_of(kind: Any) -> Mapping[str, Any]:
-    """The fields that a kind requires, as usual; None where nothing is."""
+    """Return default values for the required fields of a kind; None for a field without one."""
     required = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
     return {name: _USUAL.get(name) for name in required}
 
 
 def _example(kind: type[T], name: str, changes: Mapping[str, Any], /, **said: Any) -> T:
-    """A thing of this kind with the id made from `name`, and with what its kind says of it."""
+    """Return an item with the id for `name`, the values of its kind, and the changes."""
     make: Any = kind
     thing: T = make(**{**_usual_of(make), "id": ident(name), **said, **changes})
     return thing
 
 
 def made(*things: Born) -> tuple[Made, ...]:
-    """The entries that bring these things into being."""
+    """Return the entries that create these items."""
     return tuple(Made(thing=drafted(thing)) for thing in things)
 
 
 def drafted(thing: Born) -> ThingDraft:
-    """What the author of a thing knew of it."""
+    """Return the draft of an item, without the fields that a commit adds."""
     kind: Any = type(thing).__base__
     draft: ThingDraft = narrowed(kind, thing)
     return draft
 
 
 def evidence(name: str = "turn", kind: EvidenceKind = EvidenceKind.TURN) -> tuple[Evidence, ...]:
-    """One reference to what is called `name`."""
+    """Return one reference to the item called `name`."""
     return (Evidence(kind=kind, ref=ident(name)),)
 
 
 def a_space(name: str = "space", **changes: Any) -> Space:
-    """A universe."""
+    """Return a universe."""
     return _example(Space, name, changes, kind=SpaceKind.UNIVERSE, name=name, description="")
 
 
 def an_entity(name: str = "frodo", **changes: Any) -> Entity:
-    """A character without any observation yet, so without a name."""
+    """Return a character without observations, and therefore without a name."""
     kinds = {"entity_class": EntityClass.INSTANCE, "entity_type": EntityType.CHARACTER}
     return _example(Entity, name, changes, **kinds)
 
 
 def an_observation(entity: str, name: str, /, **changes: Any) -> Observation:
-    """The observation `name` of the entity called `entity`; says `fields`."""
+    """Return the observation `name` of the entity called `entity`, with `fields`."""
     return _example(Observation, name, changes, entity_id=ident(entity), fields={})
 
 
 def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Observation:
-    """What the source `ledger` says of an entity: its own name as a number, due on a day."""
+    """Return an observation of `entity` by the source `ledger`, with a number and a due day."""
     instant = Instant(due * DAY)
     said = an_observation(
         entity,
@@ -126,7 +126,7 @@ def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Obse
 
 
 def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, ...]:
-    """The entries that make an entity and say its name and tags."""
+    """Return the entries that create an entity with its name and tags."""
     entity = an_entity(name, **changes)
     fields = {"name": name, "state_tags": dict.fromkeys(tags, True)}
     said = an_observation(name, f"{name}/born", space=entity.space, fields=fields)
@@ -134,7 +134,7 @@ def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[M
 
 
 def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> RegisteredSchema:
-    """A schema of the type `name`, with texts, an amount and a date."""
+    """Return a schema of the type `name`, with texts, an amount and a date."""
     return _example(
         RegisteredSchema,
         f"schema {name} {version}",
@@ -155,7 +155,7 @@ def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> Reg
 
 
 def a_run(name: str = "run", source: str = "source", **changes: Any) -> InterpretationRun:
-    """A run that found nothing."""
+    """Return a run without results."""
     return _example(
         InterpretationRun,
         name,
@@ -169,66 +169,66 @@ def a_run(name: str = "run", source: str = "source", **changes: Any) -> Interpre
 
 
 def a_relation(name: str, from_name: str, to_name: str, **changes: Any) -> Relation:
-    """An edge between two entities called by name."""
+    """Return an edge between the entities with these names."""
     ends = {"from_id": ident(from_name), "to_id": ident(to_name)}
     return _example(Relation, name, changes, rel_type="ALLY_OF", **ends)
 
 
 def _about(involved: tuple[str, ...]) -> Mapping[str, Any]:
-    """What a fact and an event about the entities of these names have in common."""
+    """Return the fields of a fact or event about the entities with these names."""
     entities = tuple(EntityId(ident(one)) for one in involved)
     return {"involved": entities, "confidence": 0.9, "evidence": evidence()}
 
 
 def a_fact(name: str = "fact", *involved: str, **changes: Any) -> Fact:
-    """A timeless fact about the entities called by name, which says its own name."""
+    """Return a timeless fact about the entities with these names. Its statement is its name."""
     said = {"statement": name, "fact_type": FactType.STATE}
     return _example(Fact, name, changes, **said, **_about(involved))
 
 
 def an_event(name: str = "event", *involved: str, **changes: Any) -> Event:
-    """An event at an unknown time."""
+    """Return an event at an unknown time."""
     said = {"title": name, "description": "", "severity": 5, "causes": ()}
     return _example(Event, name, changes, **said, **_about(involved))
 
 
 def an_axiom(name: str = "axiom", **changes: Any) -> Axiom:
-    """A law that nothing enforces."""
+    """Return an axiom without enforcement."""
     said = {"statement": name, "domain": AxiomDomain.MAGIC, "authority": Authority.SOURCE}
     return _example(Axiom, name, changes, **said)
 
 
 def a_source(name: str = "source", **changes: Any) -> Source:
-    """A rulebook."""
+    """Return a rulebook."""
     kind = SourceType.RULEBOOK
     return _example(Source, name, changes, doc_id=name, title=name, source_type=kind)
 
 
 def a_snippet(name: str = "snippet", source: str = "source", **changes: Any) -> Snippet:
-    """An excerpt that says its own name."""
+    """Return an excerpt with its name as text."""
     return _example(Snippet, name, changes, source_id=ident(source), text=name, index=0)
 
 
 def a_story(name: str = "story", **changes: Any) -> Story:
-    """A planned story."""
+    """Return a planned story."""
     kinds = {"story_type": StoryType.CAMPAIGN, "status": StoryStatus.PLANNED}
     return _example(Story, name, changes, title=name, **kinds)
 
 
 def a_scene(name: str = "scene", story: str = "story", **changes: Any) -> Scene:
-    """An active scene."""
+    """Return an active scene."""
     said = {"title": name, "order": 1, "participants": (), "status": SceneStatus.ACTIVE}
     return _example(Scene, name, changes, story_id=ident(story), **said)
 
 
 def a_turn(name: str = "turn", scene: str = "scene", **changes: Any) -> Turn:
-    """Something the game master says; its own name unless a test says otherwise."""
+    """Return a turn of the game master, with its name as default text."""
     said = {"index": 0, "speaker": Speaker.GM, "text": name}
     return _example(Turn, name, changes, scene_id=ident(scene), **said)
 
 
 def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: Any) -> Proposal:
-    """A pending fact."""
+    """Return a pending proposal of a fact."""
     return _example(
         Proposal,
         name,
@@ -244,7 +244,7 @@ def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: A
 
 
 def a_decision(**changes: Any) -> DecisionDraft:
-    """An acceptance."""
+    """Return an acceptance."""
     decision = DecisionDraft(
         status=ProposalStatus.ACCEPTED,
         rule="score",
@@ -256,23 +256,23 @@ def a_decision(**changes: Any) -> DecisionDraft:
 
 
 def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> Memory:
-    """A recollection that says its own name."""
+    """Return a memory with its name as text."""
     felt = {"emotional_valence": 0.0, "importance": 0.5, "certainty": 1.0}
     return _example(Memory, name, changes, entity_id=ident(entity), text=name, **felt)
 
 
-# Examples of what a catalog holds: a project, items and links, called by name as other things.
+# Examples of catalog content: a project, items and links, identified by name like other items.
 #
-# The id that a contract shows of an item is `ident(name)`.
+# A contract shows the id `ident(name)` for an item.
 
 PROJECT: Final = SpaceId(ident("project"))
-"""The project that items lie in unless a test says otherwise."""
+"""The default project of items."""
 
 THEN: Final = "2025-01-15T12:00:00.000Z"
 
 
 def a_project(name: str = "project", **properties: Any) -> Space:
-    """A project whose slug is its name."""
+    """Return a project with its name as slug."""
     kept = {"slug": name, "description": None, "createdAt": THEN, "updatedAt": THEN, **properties}
     return a_space(name, kind=SpaceKind.PROJECT, properties=kept)
 
@@ -280,7 +280,7 @@ def a_project(name: str = "project", **properties: Any) -> Space:
 def an_item(
     name: str, kind: str = "concept", *, project: SpaceId = PROJECT, **values: Any
 ) -> tuple[Entry, ...]:
-    """An item and what is first observed of it; its slug is its name."""
+    """Return an item's entry and its first observation. Its name is its slug."""
     entity = an_entity(id=an_item_id(name, kind, project=project), space=project, entity_type=kind)
     return made(entity, _seen(name, kind, project, values, label="first"))
 
@@ -288,12 +288,12 @@ def an_item(
 def a_revised_item(
     name: str, kind: str = "concept", *, project: SpaceId = PROJECT, **values: Any
 ) -> Observation:
-    """An item seen again, with all its values."""
+    """Return another observation of an item, with all its values."""
     return _seen(name, kind, project, values, label=repr(sorted(values.items())))
 
 
 def an_item_id(name: str, kind: str = "concept", *, project: SpaceId = PROJECT) -> EntityId:
-    """The thing behind an item."""
+    """Return the entity id of an item."""
     return item_id(project, kind, ident(name))
 
 
@@ -305,7 +305,7 @@ def a_link(
     *,
     project: SpaceId = PROJECT,
 ) -> Relation:
-    """A relation between two items, each given as (kind, name)."""
+    """Return a relation between two items, each given as (kind, name)."""
     (from_kind, from_name), (to_kind, to_name) = source, target
     return a_relation(
         name,
@@ -321,7 +321,7 @@ def a_link(
 
 
 def a_link_id(name: str, *, project: SpaceId = PROJECT) -> str:
-    """The thing behind a relation."""
+    """Return the id of a relation's item in the log."""
     return relation_id(project, ident(name), 0)
 
 

@@ -1,4 +1,4 @@
-"""Clocks, identities and a writer to test with."""
+"""Clocks, identities and a writer for tests."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,14 +20,14 @@ A_DAY_IN_2025 = Instant(1_736_899_200 * SECOND)
 
 
 class HandClock(Clock):
-    """Stands still until it is moved."""
+    """A clock that moves only by `move`."""
 
     def __init__(self, start: Instant = A_DAY_IN_2025) -> None:
         """Start at `start`."""
         self._now = start
 
     def move(self, microseconds: int) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self._now = Instant(self._now + microseconds)
 
     @override
@@ -40,10 +40,10 @@ class HandClock(Clock):
 
 
 class CountingIdentities(Identities):
-    """UUIDs 1, 2, 3, ... after `prefix`, and salts that count as well."""
+    """UUIDs 1, 2, 3, ... after `prefix`, and salts that count too."""
 
     def __init__(self, prefix: int = 0) -> None:
-        """Two instances with different prefixes never give the same identity."""
+        """Instances with different prefixes never return the same identity."""
         self._prefix = prefix
         self._count = 0
 
@@ -60,7 +60,7 @@ class CountingIdentities(Identities):
 
 
 def a_caller(agent_type: str = "CanonKeeper", tool: str = "test") -> Caller:
-    """A caller of this type who sees every space and may claim every authority."""
+    """Return a caller of this type with access to every space and every authority."""
     actor = Actor(agent_id=f"{agent_type.lower()}-001", agent_type=agent_type)
     return Caller(actor=actor, tool=tool)
 
@@ -69,7 +69,7 @@ ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
 
 
 def a_draft(name: str, entries: Iterable[Entry], *, space: SpaceId = MIDDLE_EARTH) -> Draft:
-    """The draft whose commit id is made from `name`."""
+    """Return a draft whose commit id derives from `name`."""
     return Draft(
         id=CommitId(ident(f"commit/{name}")),
         space=space,
@@ -87,7 +87,7 @@ def an_append(
     judged_at: int = 0,
     reads: Iterable[str] = (),
 ) -> Append:
-    """The draft with what its verdict rests on: by default nothing."""
+    """Return an append. By default its verdict depends on nothing."""
     return Append(
         draft=a_draft(name, entries, space=space),
         judged_at=Position(judged_at),
@@ -96,47 +96,47 @@ def an_append(
 
 
 class Scribe:
-    """Writes what it is told to; its commits are numbered."""
+    """Writes commits with numbered ids."""
 
     def __init__(self, canon: Canon, name: str = "scribe", space: SpaceId = MIDDLE_EARTH) -> None:
-        """Two scribes with different names never use the same commit id."""
+        """Scribes with different names never use the same commit id."""
         self._canon = canon
         self._name = name
         self._space = space
         self._count = 0
 
     async def write(self, *entries: Entry) -> Appended:
-        """One commit of these entries, judged at the head."""
+        """Write one commit of these entries, judged at the head."""
         head = await self._canon.ledger.head(self._space)
         (outcome,) = await self.append([self.next(entries, judged_at=head)])
         assert isinstance(outcome, Appended)
         return outcome
 
     async def make(self, *things: Born) -> Appended:
-        """One commit that brings these things into being."""
+        """Write one commit that creates these items."""
         return await self.write(*made(*things))
 
     async def open(self, *names: str) -> None:
-        """Open spaces called by name, each with a commit of its own."""
+        """Create the spaces with these names, each in its own commit."""
         for name in names:
             space = a_space(name)
             append = an_append(f"{self._name}/open/{name}", made(space), space=space.id)
             await self._canon.ledger.append([append])
 
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Pass the batch on."""
+        """Pass the batch to the ledger."""
         return await self._canon.ledger.append(batch)
 
     def next(
         self, entries: Iterable[Entry], *, judged_at: int = 0, reads: Iterable[str] = ()
     ) -> Append:
-        """The next commit, not yet written."""
+        """Return the next commit without writing it."""
         self._count += 1
         name = f"{self._name}/{self._count}"
         return an_append(name, entries, space=self._space, judged_at=judged_at, reads=reads)
 
 
 async def thing_named(state: State, name: str) -> Thing:
-    """The thing whose id is made from `name`."""
+    """Return the item whose id derives from `name`."""
     thing_id = ident(name)
     return (await state.things([thing_id]))[thing_id]

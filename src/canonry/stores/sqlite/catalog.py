@@ -387,7 +387,7 @@ def _step(
 
 
 def _neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tuple[Any, ...]]:
-    """Yield (place, id, thing, outward) of the neighbours by one type of relation, in order."""
+    """Yield `(place, id, thing, outward)` of the neighbours by one type of relation, in order."""
     page: list[Any] = db.execute(_FIRST, (node, rel_type, _NEIGHBOURS_PAGE)).fetchall()
     while page:
         yield from page

@@ -1,4 +1,4 @@
-"""What a backend must prove: subclass each contract, give it a fixture `backend`, run pytest."""
+"""Conformance contracts. Subclass each contract, give it a fixture `backend`, and run pytest."""
 
 from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.cuts import CutsContract

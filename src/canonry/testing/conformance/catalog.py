@@ -41,23 +41,23 @@ USES: Final = "GUIDE_USES_CONCEPT"
 
 
 async def around(backend: Backend, root: str, **more: Any) -> CatalogGraph:
-    """The graph around the concept of this name."""
+    """Return the graph around the concept with this name."""
     query = GraphQuery(**{"project": PROJECT, "entity_id": ident(root), "depth": 2, **more})
     return await backend.canon.catalog.graph(query)
 
 
 def nodes(graph: CatalogGraph) -> list[tuple[str, int]]:
-    """Titles and steps, in order."""
+    """Return titles and steps, in order."""
     return [(item_row(node.entity)["title"], node.depth) for node in graph.nodes]
 
 
 def edges(graph: CatalogGraph) -> list[tuple[str, str, str]]:
-    """(from, to, type), in order."""
+    """Return (from, to, type), in order."""
     return [(edge.source, edge.target, edge.relation.rel_type) for edge in graph.edges]
 
 
 async def linked(backend: Backend, *pairs: tuple[str, str], **more: Any) -> Scribe:
-    """Concepts of one letter, related as the pairs say; `more` gives links of their own."""
+    """Write concepts with one-letter names and relations between the pairs; `more` has entries."""
     scribe = Scribe(backend.canon, space=PROJECT)
     await scribe.make(a_project())
     for name in sorted({name for pair in pairs for name in pair}):
@@ -70,13 +70,13 @@ async def linked(backend: Backend, *pairs: tuple[str, str], **more: Any) -> Scri
 
 
 def link(source: str, target: str, rel_type: str = RELATES) -> Any:
-    """A relation between two concepts, or from a guide, called by its ends."""
+    """Return a relation between two concepts, or from a guide, with an id from its ends."""
     kind = "guide" if rel_type == USES else "concept"
     return a_link(f"{source}{target}{rel_type}", rel_type, (kind, source), ("concept", target))
 
 
 def ended(source: str, target: str) -> RelationEnded:
-    """The entry that ends the relation between two concepts."""
+    """Return the entry that ends the relation between two concepts."""
     link_id = RelationId(a_link_id(f"{source}{target}{RELATES}"))
     return RelationEnded(relation_id=link_id, until=None, superseded_by=None, reason="")
 
@@ -122,13 +122,13 @@ SOUGHT: Final = {
 
 
 async def titles(backend: Backend, text: str, **more: Any) -> list[str]:
-    """The hits, in order."""
+    """Return the titles of the hits, in order."""
     query = CatalogQuery(**{"project": PROJECT, "text": text, "limit": 50, **more})
     return [entity.name for entity in (await backend.canon.catalog.search(query)).entities]
 
 
 async def a_catalog(backend: Backend, *names: str) -> Scribe:
-    """The project with concepts of these titles, each its own slug in numbers."""
+    """Write the project with concepts of these titles. Their slugs are numbers."""
     scribe = Scribe(backend.canon, space=PROJECT)
     await scribe.make(a_project())
     for n, name in enumerate(names):
@@ -144,9 +144,9 @@ class CatalogContract(Contract):
         because="A reader sees how connected an entity is before asking for its graph.",
     )
     async def test_relations_are_counted_at_both_ends(self, backend: Backend) -> None:
-        """Every relation of a catalog that holds is counted at both of its ends.
+        """Every current relation of a catalog is counted at both of its ends.
 
-        One to itself is counted twice.
+        A relation of an entity to itself is counted twice.
         """
         scribe = await linked(backend, ("a", "b"), ("a", "c"), ("c", "a"), ("a", "a"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
@@ -161,11 +161,11 @@ class CatalogContract(Contract):
         assert (entry.outgoing, entry.incoming) == (3, 2)
         assert entry.entity.name == "a"
 
-    @requirement("catalog:entry:unknown", because="A refusal must not tell which of them it was.")
+    @requirement("catalog:entry:unknown", because="A refusal must not reveal which case it was.")
     async def test_what_is_not_there_is_refused_alike(self, backend: Backend) -> None:
-        """What is no entity of the project raises NotFound `entity.unknown`.
+        """An id that is not an entity of the project raises NotFound `entity.unknown`.
 
-        So do an entity of another project, an item of another kind and none at all.
+        This includes entities of other projects, items of other kinds, and unknown ids.
         """
         scribe = await linked(backend, ("a", "b"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
@@ -187,12 +187,12 @@ class CatalogContract(Contract):
         with pytest.raises(NotFound, match=r"^project\.unknown:"):
             await catalog.entry(SpaceId(ident("nowhere")), ident("a"))
 
-    @requirement("catalog:graph:steps", because="Equal questions have equal answers.")
+    @requirement("catalog:graph:steps", because="Equal queries have equal answers.")
     async def test_nodes_have_the_least_steps(self, backend: Backend) -> None:
         """Nodes have the least number of steps from the root, along relations in either direction.
 
-        Only relations of the given types count. Nodes come by steps, title without regard to case,
-        title, id.
+        Only relations of the given types count. Nodes are sorted by steps, title without regard to
+        case, title, id.
         """
         scribe = await linked(
             backend, ("a", "d"), ("c", "a"), ("d", "e"), ("e", "f"), ("c", "d"), ("e", "b")
@@ -208,12 +208,12 @@ class CatalogContract(Contract):
 
     @requirement(
         "catalog:graph:edges",
-        because="A client draws what it gets, and must not find an end missing.",
+        because="A client draws the graph and needs both ends of every edge.",
     )
     async def test_edges_join_what_was_looked_at(self, backend: Backend) -> None:
-        """Edges join nodes that are told, of which one was looked at, each once.
+        """Edges join returned nodes, one of which was expanded. Each edge is returned once.
 
-        They keep their own direction, and come by the ids of their ends and their type.
+        Edges keep their direction, and are sorted by the ids of their ends and their type.
         """
         guide = (*an_item("g", "guide"),)
         scribe = await linked(
@@ -232,11 +232,13 @@ class CatalogContract(Contract):
         assert edges(one) == sorted(near)
         assert edges(two) == sorted({*near, (ident("b"), ident("c"), RELATES)})
 
-    @requirement("catalog:graph:bounds", because="A hub must not bury its own entity.")
+    @requirement(
+        "catalog:graph:bounds", because="A node with many neighbours must not crowd out the root."
+    )
     async def test_a_graph_has_bounds(self, backend: Backend) -> None:
-        """The root is always told, and of others as many as there is room for, in their order.
+        """A graph contains the root and as many other nodes as there is room for, in their order.
 
-        What had no room is told.
+        It reports whether some nodes had no room.
         """
         scribe = await linked(backend, *(("z", f"n{n}") for n in range(9)), ("n0", "m"))
         await scribe.make(link("n1", "n0"))
@@ -255,12 +257,12 @@ class CatalogContract(Contract):
 
     @requirement(
         "catalog:graph:entities",
-        because="An id that a source item shares with an entity must not make it one.",
+        because="An item with the id of an entity is not an entity.",
     )
     async def test_a_graph_holds_entities_alone(self, backend: Backend) -> None:
-        """Relations to items that are no entities are neither followed nor told.
+        """Relations to items that are not entities are neither followed nor returned.
 
-        An entity that was erased is gone from every graph.
+        An erased entity is in no graph.
         """
         scribe = await linked(backend, ("a", "b"), ("b", "c"))
         await scribe.write(*an_item("c", "sourceItem", url="x"))
@@ -276,11 +278,11 @@ class CatalogContract(Contract):
         assert nodes(lonely) == [("a", 0)]
         assert edges(lonely) == []
 
-    @requirement("catalog:graph:follows", because="A view is what the records lead to.")
+    @requirement("catalog:graph:follows", because="A view derives from the records.")
     async def test_a_graph_follows_what_happens(self, backend: Backend) -> None:
-        """A graph follows when an entity is called otherwise and when a relation ends.
+        """A graph changes when an entity is renamed and when a relation ends.
 
-        Also when a merger of entities is undone.
+        It also changes when a merge of entities is undone.
         """
         scribe = await linked(backend, ("a", "b"), ("c", "a"), ("a", "d"), ("d", "d"))
         await scribe.make(a_revised_item("b", title="x", slug="b"))
@@ -299,10 +301,10 @@ class CatalogContract(Contract):
 
     @requirement(
         "catalog:projects:order",
-        because="Equal questions have equal answers, whatever a database takes for alphabetical.",
+        because="Equal queries have equal answers, whatever order a database uses.",
     )
     async def test_projects_come_by_name(self, backend: Backend) -> None:
-        """Projects come by name without regard to case, by name and by id, up to the limit."""
+        """Projects are sorted by name without regard to case, name and id, up to the limit."""
         names = ("beta", "Alpha", "alpha", "\u00c4rger", "Beta", "zoo")
         for name in names:
             await Scribe(backend.canon, name=name, space=SpaceId(ident(name))).make(a_project(name))
@@ -315,9 +317,11 @@ class CatalogContract(Contract):
         assert [space.name for space in told] == expected
         assert [space.name for space in first] == expected[:2]
 
-    @requirement("catalog:projects:own", because="What a caller may not see does not exist.")
+    @requirement(
+        "catalog:projects:own", because="A project that a caller may not see must not appear."
+    )
     async def test_only_the_given_projects_are_told(self, backend: Backend) -> None:
-        """Of given spaces only those are told that are projects."""
+        """Of the given spaces only projects are returned."""
         await Scribe(backend.canon, space=PROJECT).make(a_project())
         other = a_project("other project")
         await Scribe(backend.canon, name="other", space=OTHER).make(other)
@@ -328,11 +332,11 @@ class CatalogContract(Contract):
 
         assert [space.id for space in told] == [OTHER]
 
-    @requirement("catalog:search:literal", because="A percent sign is a percent sign.")
+    @requirement("catalog:search:literal", because="A percent sign is an ordinary character.")
     async def test_a_text_is_found_as_it_is(self, backend: Backend) -> None:
         """A text is found wherever it occurs in title, slug or summary, character by character.
 
-        Case and canonical form make no difference; no character has another meaning.
+        Case and canonical form make no difference. No character is a wildcard.
         """
         scribe = await a_catalog(backend, *TITLES)
         await scribe.write(*an_item("slugged", title="plain", slug="a%b_c"))
@@ -346,9 +350,11 @@ class CatalogContract(Contract):
         assert await titles(backend, "summed up") == ["silent"]
         assert await titles(backend, "silentsummed") == []
 
-    @requirement("catalog:search:order", because="An agent must know how much it has not seen.")
+    @requirement(
+        "catalog:search:order", because="An agent must know how many matches it has not seen."
+    )
     async def test_the_newest_come_first_and_all_are_counted(self, backend: Backend) -> None:
-        """Matches come newest first, then by id; the total counts those past the limit too."""
+        """Matches are sorted newest first, then by id. The total includes those past the limit."""
         scribe = Scribe(backend.canon, space=PROJECT)
         await scribe.make(a_project())
         times = ("2025-01-01", "2025-03-01", "2025-02-01", "2025-03-01")
@@ -368,9 +374,9 @@ class CatalogContract(Contract):
 
     @requirement("catalog:search:kinds", because="A source item is not an entity.")
     async def test_only_entities_of_the_kinds_match(self, backend: Backend) -> None:
-        """Only entities of the given kinds match; none given means all.
+        """Only entities of the given kinds match; without kinds, all entities match.
 
-        No other item ever does.
+        No other item ever matches.
         """
         scribe = Scribe(backend.canon, space=PROJECT)
         await scribe.make(a_project())
@@ -383,9 +389,9 @@ class CatalogContract(Contract):
         assert set(some) == {"one guide", "one news"}
         assert len(await titles(backend, "one")) == 4
 
-    @requirement("catalog:search:own", because="Projects are apart.")
+    @requirement("catalog:search:own", because="Projects are isolated.")
     async def test_a_search_sees_one_project(self, backend: Backend) -> None:
-        """A search sees one project, and an unknown one raises NotFound `project.unknown`."""
+        """A search covers one project. An unknown project raises NotFound `project.unknown`."""
         await a_catalog(backend, "here")
         other = Scribe(backend.canon, name="other", space=OTHER)
         await other.make(a_project("other project"))
@@ -397,11 +403,11 @@ class CatalogContract(Contract):
             with pytest.raises(NotFound, match=r"^project\.unknown:"):
                 await titles(backend, "here", project=SpaceId(ident(stranger)))
 
-    @requirement("catalog:search:follows", because="A view is what the records lead to.")
+    @requirement("catalog:search:follows", because="A view derives from the records.")
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:
-        """What an entity was called is not found any more once it is called otherwise.
+        """A former name of an entity is no longer found after a change.
 
-        Nor once it was retconned or erased.
+        Nor is a retconned or erased entity.
         """
         scribe = await a_catalog(backend, "first name", "gone name", "erased name")
         await scribe.make(a_revised_item("item 0", title="second name", slug="0"))
@@ -414,11 +420,11 @@ class CatalogContract(Contract):
         query = CatalogQuery(project=PROJECT, text="n")
         assert (await backend.canon.catalog.search(query)).total == 1
 
-    @requirement("catalog:bearers:told", because="Whoever writes must know what is taken.")
+    @requirement("catalog:bearers:told", because="A writer must know which slugs are taken.")
     async def test_who_bears_a_word_is_told(self, backend: Backend) -> None:
-        """`bearers` and `projects_called` tell who bears a slug or an address.
+        """`bearers` and `projects_called` return the owners of a slug or an address.
 
-        `joined` tells which relation holds between two items.
+        `joined` returns the relation that holds between two items.
         """
         scribe = await a_catalog(backend, "one", "two")
         await scribe.write(*an_item("item", "sourceItem", url="https://example.org"))
@@ -444,9 +450,9 @@ class CatalogContract(Contract):
         )
         assert await catalog.joined([triple]) == {}
 
-    @requirement("catalog:items:paged", because="An export must not forget a row.")
+    @requirement("catalog:items:paged", because="An export must not miss a row.")
     async def test_items_and_relations_are_paged(self, backend: Backend) -> None:
-        """`items` and relations_from give everything once, in order, page by page."""
+        """`items` and `relations_from` return everything once, in order, page by page."""
         names = [f"item {n}" for n in range(7)]
         scribe = await a_catalog(backend, *names)
         links = [

@@ -1,4 +1,4 @@
-"""A short chronicle of two worlds in which every kind of entry happens; contracts read it back."""
+"""A short chronicle of two worlds with every kind of entry. Contracts read it back."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -88,7 +88,7 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceK
 
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
-"""What the memory called `secret` says, and nothing else does."""
+"""The text of the memory called `secret`. It occurs nowhere else."""
 
 
 def _entity(name: str) -> EntityId:
@@ -133,7 +133,7 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
 
 
 def _records() -> Iterator[tuple[Entry, ...]]:
-    """Records that a schema has read; a later one says another date and what it did not know."""
+    """Yield records read by a schema. A later one has another date and additional fields."""
     told = evidence("ledger", EvidenceKind.SOURCE)
     first = a_record("bill 1", "said 1", due=1, priority=0, run_id=RunId(ident("run")))
     second = a_record("bill 2", "said 2", due=1)
@@ -318,7 +318,7 @@ def _listed() -> Iterator[tuple[Entry, ...]]:
 
 
 def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
-    """The drafts of each space, in order."""
+    """Return the drafts of each space, in order."""
     here = (*_opening(), *_play(), *_canon(), *_changes())
     return {
         MIDDLE_EARTH: [a_draft(f"here {n}", entries) for n, entries in enumerate(here)],
@@ -333,7 +333,7 @@ def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
 
 
 async def write_chronicle(backend: Backend) -> Mapping[SpaceId, Sequence[Draft]]:
-    """Write the chronicle, a second apart; what was written."""
+    """Write the chronicle, one commit a second, and return its drafts."""
     written = chronicle()
     for space, drafts in written.items():
         for n, draft in enumerate(drafts):

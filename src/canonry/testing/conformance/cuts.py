@@ -1,4 +1,4 @@
-"""Calls that end in the middle: a session of every tool that writes, cut off after each append."""
+"""Interrupted calls: a session of every writing tool, cut off after each append."""
 
 import asyncio
 import re
@@ -23,10 +23,10 @@ from canonry.values.fields import revised
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND
 
-# A session that calls every tool that writes: what `CutsContract` cuts off after each append.
+# A session that calls every writing tool. `CutsContract` cuts it off after each append.
 #
-# `$name` in an argument stands for what an earlier reply called so; `keeps` says where it lies
-# there.
+# `$name` in an argument stands for a value that an earlier reply returned. `keeps` holds its path
+# in that reply.
 
 NOTE: Final = "# Note\n\nInvoice INV-77 of Acme Corp is due on 2025-03-01.\n"
 NOTE_BASE64: Final = (
@@ -36,7 +36,7 @@ NOTE_BASE64: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CutCall:
-    """One call: a tool, its arguments, and what of its reply later calls need."""
+    """One call: a tool, its arguments, and the parts of its reply that later calls need."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -44,7 +44,7 @@ class CutCall:
 
 
 def every_call() -> Iterator[CutCall]:
-    """The whole session; whoever plays it has a world whose key is `$world`."""
+    """Yield the whole session. The player creates a world first, with the key `$world`."""
     yield from _canon()
     yield from _account()
     yield from _narrative()
@@ -237,7 +237,7 @@ def _afterwards(arda: Mapping[str, Any]) -> Iterator[CutCall]:
     yield CutCall("neo4j_unmerge_entities", {"entity_id": "$cid", "reason": "two"})
     yield CutCall("neo4j_set_audience", {"id": "$fact2", "audience": ["gm"], "reason": "secret"})
     fact = {**arda, **_BACKED, "statement": "Ben is tired", "involved_entity_ids": ["$ben"]}
-    inner = [  # in logs of their own: they are made side by side
+    inner = [  # in separate logs: they are built independently
         {"name": "neo4j_create_fact", "arguments": fact},
         {"name": "neo4j_create_multiverse", "arguments": {"name": "Dreams"}},
     ]
@@ -438,13 +438,13 @@ def _catalog() -> Iterator[CutCall]:
 
 
 ServeToolsets = Callable[[Canon], Gateway]
-"""Makes the gateway that serves all toolsets over a canon."""
+"""Creates the gateway that serves all toolsets over a canon."""
 
 _ASKED_MAX: Final = 5
-"""So often a call is sent again while it is told to ask again, as a view may be behind."""
+"""Attempts of a call that is told to retry, because a view may be behind."""
 
 _STEPS: Final = 3
-"""Some calls of the session make at least so many appends."""
+"""Some calls of the session make at least this many appends."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -453,7 +453,7 @@ _PASSING: Final = re.compile(r"2025-01-15T[0-9:.]+Z|1736[89][0-9]{11}|[0-9a-f]{6
 
 
 class DiedError(BaseException):
-    """The process is gone: nothing that follows in it happens."""
+    """The process has died: no code that follows in it runs."""
 
 
 def _die() -> BaseException:
@@ -470,19 +470,19 @@ ENDS: Final[Mapping[str, Callable[[], BaseException]]] = {
     "cancelled": asyncio.CancelledError,
     "out of time": _time_out,
 }
-"""How a call may end, and what its code meets in place of the answer to an append."""
+"""Ways in which a call may end. The call's code meets the exception at an append."""
 
 
 class CutLedger:
-    """A ledger that answers the append number `cut_at` of a call by ending the call."""
+    """A ledger that ends the call after its append number `cut_at`."""
 
     def __init__(self, inner: Ledger) -> None:
-        """Let every call alone until one begins that is to be cut off."""
+        """Interrupt no call before `begin`."""
         self._inner = inner
         self.begin(0, _die)
 
     def begin(self, cut_at: int, end: Callable[[], BaseException]) -> None:
-        """Count the appends of the next call; 0: it is let alone."""
+        """Count the appends of the next call. With 0 it is not interrupted."""
         self.cut_at, self.end = cut_at, end
         self.appends = 0
         self.cut = self.dead = False
@@ -491,7 +491,7 @@ class CutLedger:
         return getattr(self._inner, name)
 
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Append, and end the call where it is its time; the dead append nothing."""
+        """Append, and end the call at its append `cut_at`. A dead process appends nothing."""
         if self.dead:
             raise DiedError
         outcomes = await self._inner.append(batch)
@@ -512,10 +512,10 @@ class _OneNote(LocalFiles):
 
 @dataclass(slots=True, kw_only=True)
 class _Session:
-    """A session that is played on a store; `cut_at` says after which append each call is cut off.
+    """A session on a store. `cut_at` is the append after which each call is cut off.
 
-    It is to be replied as in the session `like`.
-    `replies` are without what ids and times happened to be, and `appends` counts those of a call.
+    Its replies must equal those of the session `like`. `replies` omit accidental ids and times.
+    `appends` has the number of appends of each call.
     """
 
     backend: Backend
@@ -531,7 +531,7 @@ class _Session:
     served: tuple[CutLedger, Gateway] | None = None
 
     async def play(self) -> None:
-        """Found a world, then make every call."""
+        """Create a world, then make every call."""
         from canonry.world.domain.atlas import Atlas, Mover, Place  # noqa: PLC0415 - can be left out
         from canonry.world.usecases.exchange import import_world  # noqa: PLC0415 - as above
 
@@ -598,7 +598,7 @@ class _Session:
         return _PASSING.sub("@", named)
 
     async def logs(self) -> list[list[str]]:
-        """Every commit of each space, told by what it says."""
+        """Return every commit of each space, in a comparable form."""
         ledger, told = self.backend.canon.ledger, list[list[str]]()
         for head in await ledger.heads(limit=100):
             self.names.clear()
@@ -622,19 +622,17 @@ def _filled(value: Any, kept: Mapping[str, str]) -> Any:
 
 
 class CutsContract(Contract):
-    """For backends behind all toolsets; subclasses have a fixture `serve` beside `backend`."""
+    """For backends behind all toolsets. Subclasses have the fixtures `backend` and `serve`."""
 
     ends: ClassVar[tuple[str, ...]] = tuple(ENDS)
     rounds: ClassVar[int | None] = None
-    """A backend that is slow may leave out some ends, and play but so many rounds of each."""
+    """A slow backend may skip some ends, and limit the rounds of each."""
 
-    @requirement(
-        "calls:cut:covered", because="A tool that nobody cuts off may lose what it was told."
-    )
+    @requirement("calls:cut:covered", because="A tool without this test may lose data.")
     async def test_every_tool_that_writes_is_cut(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
-        """The session that is cut off calls every tool that writes."""
+        """The interrupted session calls every writing tool."""
         tools = serve(backend.canon).catalogue.tools
         writing = {name for name, offer in tools.items() if not offer.read_only}
 
@@ -642,12 +640,12 @@ class CutsContract(Contract):
 
     @requirement(
         "calls:key:changes-nothing",
-        because="Two steps of one call that share a key would be taken for one, and one be lost.",
+        because="Of two steps of a call with one key, one would count as the other and be lost.",
     )
     async def test_a_key_changes_nothing_of_what_a_call_does(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
-        """A call with an idempotency key replies and writes what it does without one."""
+        """An idempotency key changes neither the reply nor the commits of a call."""
         with_keys = await _played(backend, serve)
         without = await _played(await backend.another(), serve, keyed=False, like=with_keys)
 
@@ -655,22 +653,22 @@ class CutsContract(Contract):
 
     @requirement(
         "calls:cut:anywhere",
-        because="A client that is not sure whether a call arrived sends it again with its key.",
+        because="A client that does not know whether a call arrived sends it again with its key.",
     )
     async def test_f1_a_call_cut_off_anywhere_is_finished_by_sending_it_again(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
-        """A call that is cut off after any of its appends is finished by sending it again.
+        """A call that is cut off after any of its appends is completed by sending it again.
 
-        Killed, cancelled or out of time: with its key it replies and leaves in the log what it
-        would have without the cut, for every tool that writes.
+        If the call was killed, cancelled or out of time, its retry with the same key gives the same
+        reply and the same log as an uninterrupted call. This holds for every writing tool.
         """
         whole = await _played(backend, serve)
         logs = await whole.logs()
         assert max(whole.appends) > _STEPS, "no call of several appends is cut off"
         for end in self.ends:
             for turn in range(self.rounds or max(whole.appends)):
-                # In as many rounds as it makes appends each call is cut off after each of them.
+                # Each round cuts a call off after another of its appends.
                 cut_at = [turn < n and 1 + (i + turn) % n for i, n in enumerate(whole.appends)]
                 store = await backend.another()
                 cut = await _played(store, serve, cut_at=cut_at, end=ENDS[end], like=whole)

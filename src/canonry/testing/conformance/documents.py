@@ -54,7 +54,9 @@ SCENE = SceneId(ident("scene"))
 class DocumentsContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("documents:scenes:filters", because="A game master asks where the story stands.")
+    @requirement(
+        "documents:scenes:filters", because="A game master asks how far the story has come."
+    )
     async def test_scenes_come_in_the_order_of_play(self, backend: Backend) -> None:
         """`scenes` filters by space, story and status, in the order of play, with totals."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -80,11 +82,9 @@ class DocumentsContract(Contract):
         page = await documents.scenes(SceneQuery(limit=2, offset=1))
         assert ([s.title for s in page.items], page.total) == (["b", "c"], 4)
 
-    @requirement(
-        "documents:scenes:open", because="A crash in the middle of canonizing must be found."
-    )
+    @requirement("documents:scenes:open", because="A crash during canonizing must be found.")
     async def test_open_scenes_are_those_being_canonized(self, backend: Backend) -> None:
-        """`open_scenes` gives scenes that are being canonized, of one space or all."""
+        """`open_scenes` returns scenes that are being canonized, of one space or all."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene("one"), a_scene("two"), a_scene("three"))
         one, two = SceneId(ident("one")), SceneId(ident("two"))
@@ -105,10 +105,10 @@ class DocumentsContract(Contract):
 
     @requirement(
         "documents:scenes:counts",
-        because="Nobody should have to read all turns to number the next.",
+        because="Numbering the next turn must not read all turns.",
     )
     async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
-        """A scene counts its turns and proposals, and its story its scenes."""
+        """A scene counts its turns and proposals, and a story counts its scenes."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_story(), a_scene(), a_turn("t0"), a_turn("t1"), a_proposal("p0"))
         await scribe.make(a_turn("t2"), a_proposal("p1"), a_proposal("p2"))
@@ -125,7 +125,7 @@ class DocumentsContract(Contract):
         assert (story.scene_count, story.last_order) == (2, 7)
         assert story.status is StoryStatus.ACTIVE
 
-    @requirement("documents:turns:indexes", because="A transcript without an order is not one.")
+    @requirement("documents:turns:indexes", because="A transcript needs an order.")
     async def test_turns_are_numbered_within_their_scene(self, backend: Backend) -> None:
         """Turns are numbered 0, 1, 2, ... within a scene in the order of their commits."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -141,9 +141,9 @@ class DocumentsContract(Contract):
         assert [t.index for t in other] == [0, 1, 2]
         assert await documents.turns(SceneId(ident("nowhere"))) == []
 
-    @requirement("documents:turns:last", because="An agent's context ends with what was said last.")
+    @requirement("documents:turns:last", because="An agent's context ends with the last turns.")
     async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
-        """`last` gives that many of the newest turns, oldest of them first."""
+        """`last` returns that many of the newest turns, the oldest of them first."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), *(a_turn(f"turn {n}") for n in range(12)))
 
@@ -155,7 +155,7 @@ class DocumentsContract(Contract):
         assert await last(99) == list(range(12))
         assert await last(0) == []
 
-    @requirement("documents:turns:after", because="Long scenes are read in pieces.")
+    @requirement("documents:turns:after", because="Long scenes are read in pages.")
     async def test_turns_are_paged_without_a_gap(self, backend: Backend) -> None:
         """`after` and `limit` page through all turns without a gap."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -174,9 +174,9 @@ class DocumentsContract(Contract):
         because="Canonizing decides each pending proposal once, in order.",
     )
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
-        """`proposals` filters by space, scene, type, status and what they ask for, oldest first.
+        """`proposals` filters by space, scene, type, status and request, oldest first.
 
-        Those of a world are only found by their type.
+        Proposals of worlds are found by their type only.
         """
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), a_scene("other"))
@@ -229,9 +229,11 @@ class DocumentsContract(Contract):
         assert rejected.decision.decided_at == decided.recorded_at
         assert rejected.decision.conflicts == (ident("fact"),)
 
-    @requirement("documents:memories:order", because="The context of a character has room for few.")
+    @requirement(
+        "documents:memories:order", because="The context of a character has room for few memories."
+    )
     async def test_memories_come_most_important_first(self, backend: Backend) -> None:
-        """`memories` gives one character's, most important first, then newest, above a floor."""
+        """`memories` returns one character's, most important first, then newest, above a floor."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         frodo = EntityId(ident("frodo"))
         for name, importance in (("old", 0.5), ("new", 0.5), ("top", 1.0), ("low", 0.0)):
@@ -247,9 +249,9 @@ class DocumentsContract(Contract):
         assert await memories(0.0, limit=2, offset=1) == ["new", "old"]
         assert (await documents.memories(MemoryQuery(entity_id=frodo, limit=1))).total == 4
 
-    @requirement("documents:memories:own", because="What somebody believes is nobody else's.")
+    @requirement("documents:memories:own", because="A belief belongs to one character.")
     async def test_memories_are_one_characters_own(self, backend: Backend) -> None:
-        """A character's memories never hold another's."""
+        """A character's memories never contain another's."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(*(a_memory(f"m{n}", "sam", importance=1.0) for n in range(5)))
         await scribe.make(a_memory("mine", "frodo", importance=0.1))
@@ -260,7 +262,7 @@ class DocumentsContract(Contract):
 
     @requirement("documents:snippets:order", because="A book is read from its beginning.")
     async def test_snippets_come_by_their_index(self, backend: Backend) -> None:
-        """`snippets` gives those of one source by index, page by page, with the total."""
+        """`snippets` returns those of one source by index, page by page, with the total."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_source(), a_source("other"), a_snippet("x", "other"))
         for n in (3, 1, 0, 2):
@@ -272,14 +274,14 @@ class DocumentsContract(Contract):
 
 
 def an_edge(name: str, start: str, end: str, **changes: Any) -> Relation:
-    """Somebody in a place, by default for ever; `kind` is kept among the properties."""
+    """Return the edge of an entity in a location, by default without end, with properties."""
     kind = changes.pop("kind", "player")
     asked = {"rel_type": "LOCATED_IN", "since": None, "properties": {"kind": kind}, **changes}
     return a_relation(name, start, end, **asked)
 
 
 async def held(backend: Backend, *names: str, at: int = 50, **query: Any) -> list[str]:
-    """The ids of the edges that match; who is in these places, unless the query says otherwise."""
+    """Return the ids of the matching edges, by default those of entities in these locations."""
     asked: dict[str, Any] = {"outward": False, "kinds": ("player",), **query}
     found = await backend.canon.places.edges(
         EdgeQuery(
@@ -294,7 +296,7 @@ async def held(backend: Backend, *names: str, at: int = 50, **query: Any) -> lis
 
 
 def ids(*names: str) -> list[str]:
-    """The ids behind names."""
+    """Return the ids for these names."""
     return [ident(name) for name in names]
 
 
@@ -303,10 +305,10 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:edges:interval",
-        because="Whoever left at a tick is not there at that tick, and is there one before.",
+        because="A character that leaves at a tick is absent at that tick and present one before.",
     )
     async def test_an_edge_holds_over_a_half_open_interval(self, backend: Backend) -> None:
-        """An edge holds from since until just before until; without either, without end."""
+        """An edge holds from `since` until just before `until`. Either may be missing."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             an_edge("both", "ann", "inn", since=Instant(10), until=Instant(20)),
@@ -329,10 +331,10 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:edges:ended",
-        because="The past of a world stays as it was, and what never was is nowhere in it.",
+        because="The past of a world stays as it was, without retconned edges.",
     )
     async def test_what_was_ended_held_until_then(self, backend: Backend) -> None:
-        """An edge that was ended holds until its end; ended without a date or retconned, never."""
+        """An ended edge holds until its end. Without an end date, or retconned, it never held."""
         scribe = Scribe(backend.canon)
         names = ("left", "lost", "never")
         await scribe.make(*(an_edge(name, name, "inn", since=Instant(0)) for name in names))
@@ -348,11 +350,9 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", at=30) == []
         assert await held(backend, "lost", "never", at=5, outward=True) == []
 
-    @requirement(
-        "places:edges:selection", because="A crowd at an inn must not hide the two who live there."
-    )
+    @requirement("places:edges:selection", because="Guests at an inn must not hide its residents.")
     async def test_edges_are_chosen_by_what_they_are(self, backend: Backend) -> None:
-        """Space, type, side, entities and kinds select edges; other relations are none."""
+        """Space, type, side, entities and kinds select edges. Other relations are not edges."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             an_edge("player", "ann", "inn"),
@@ -387,12 +387,12 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:edges:order",
-        because="Of a crowd a few are told, and it must not matter who of them leaves later.",
+        because="Of many entities a few are returned, independent of later departures.",
     )
     async def test_edges_come_in_the_order_of_their_beginnings(self, backend: Backend) -> None:
-        """Edges come by entity and kind as asked, at most limit of each.
+        """Edges are grouped by entity and kind as requested, at most `limit` of each.
 
-        The one that began first comes before others or, with newest_first, the one that began last.
+        The edge that began first comes first or, with `newest_first`, the edge that began last.
         """
         scribe = Scribe(backend.canon)
         for name, since in (("c", 30), ("a", 10), ("b", 20)):
@@ -417,11 +417,11 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", limit=2) == ids("a", "b")
         assert await held(backend, "inn", at=55, limit=2) == ids("a", "c")
 
-    @requirement("places:ways:open", because="A path through a wall is no path.")
+    @requirement("places:ways:open", because="A blocked exit is not a path.")
     async def test_ways_are_the_exits_that_can_be_taken(self, backend: Backend) -> None:
-        """`ways` gives the exits of places that hold and are not blocked, by place and direction.
+        """`ways` returns the current, unblocked exits of locations, by location and direction.
 
-        Also after an exit was changed or ended.
+        It follows changes and ends of exits.
         """
         scribe = Scribe(backend.canon)
         exits: dict[str, Any] = {"rel_type": "EXIT"}
@@ -457,11 +457,9 @@ class PlacesContract(Contract):
         assert await among(70) == [home, (inn, "east", road)]
         assert await among(69) == [home, (inn, "north", yard)]
 
-    @requirement(
-        "places:events:newest", because="What happened last is what a narrator needs first."
-    )
+    @requirement("places:events:newest", because="A narrator needs the latest events first.")
     async def test_the_newest_events_come_first(self, backend: Backend) -> None:
-        """`events_until` gives canon events that involve an entity, the newest first.
+        """`events_until` returns canon events that involve an entity, the newest first.
 
         They are dated at or before an instant.
         """
@@ -488,12 +486,12 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:following:pages",
-        because="An export of a large world must neither slow down nor miss or repeat a thing.",
+        because="An export of a large world must neither slow down nor miss or repeat an item.",
     )
     async def test_pages_follow_each_other_by_the_last_thing(self, backend: Backend) -> None:
-        """`entities_after` and `events_after` page through canon things in a stated order.
+        """`entities_after` and `events_after` page through canon items in a stated order.
 
-        Each page follows the last thing of the one before, also while others write.
+        Each page follows the last item of the page before, also while others write.
         """
         scribe, places = Scribe(backend.canon), backend.canon.places
         for name in ("b", "a", "d", "c"):

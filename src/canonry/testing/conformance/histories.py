@@ -1,4 +1,4 @@
-"""Histories of concurrent clients: what in them no order of one after another explains."""
+"""Check that histories of concurrent clients have a serial order."""
 
 import asyncio
 import random
@@ -20,19 +20,19 @@ from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
 from canonry.testing.worlds import Scribe, an_append
 from canonry.values.provenance import Evidence, EvidenceKind
 
-# Histories of concurrent clients, and what in them no order of one after another explains.
+# Histories of concurrent clients, and the faults that no serial order explains.
 #
-# The idea is Elle's: clients append elements that are never the same to lists, and read whole
-# lists. So every list tells in which order it was written, and every read from which state it came.
-# What depends on what is then a graph, together with who began after who had ended; in a store that
-# loses nothing, and shows nothing that is not so or not so any more, that graph has no circle.
+# The method is Elle's: clients append unique elements to lists and read whole lists. Each list
+# shows the order of its writes, and each read shows its state. The dependencies, together with the
+# real-time order of transactions, form a graph. The graph has no cycle if the store loses nothing
+# and shows neither dirty nor outdated data.
 
 Lists: TypeAlias = Mapping[str, Sequence[str]]
-"""Elements by the key of their list, in order."""
+"""The elements of each list by its key, in order."""
 
 
 class Fate(Enum):
-    """The answer to a transaction, as its client saw it."""
+    """The result of a transaction, as its client saw it."""
 
     DONE = "done"
     REFUSED = "refused"
@@ -41,7 +41,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """The lists that one client read at once, and its appends to them, between two times."""
+    """The lists that one client read together and its appends to them, with start and end."""
 
     name: str
     began: float
@@ -52,7 +52,7 @@ class Transaction:
 
 
 def anomalies(history: Sequence[Transaction], last: Lists) -> list[str]:
-    """List the faults of a history; `last` is the read after all clients had ended."""
+    """Return the faults of a history. `last` is the read after all clients ended."""
     writers = {each: t for t in history for elements in t.wrote.values() for each in elements}
     found = [*_lost(history, last), *_unfit(history, last, writers)]
     return found or _circle(history, last, writers)
@@ -75,7 +75,7 @@ def _lost(history: Sequence[Transaction], last: Lists) -> Iterator[str]:
 def _unfit(
     history: Sequence[Transaction], last: Lists, writers: Mapping[str, Transaction]
 ) -> Iterator[str]:
-    """Reads that are no state of a list between two transactions."""
+    """Yield reads that do not show a state of a list between two transactions."""
     for t in history:
         for key, elements in t.read.items():
             seen = list(elements)
@@ -104,7 +104,7 @@ def _circle(
 def _in_lists(
     standing: Sequence[Transaction], last: Lists, writers: Mapping[str, Transaction]
 ) -> Iterator[tuple[str, str]]:
-    """Who wrote what somebody else read or followed, and who read what somebody else changed."""
+    """Yield (earlier, later) for reads and writes of the same list."""
     for key, elements in last.items():
         names = [writers[each].name for each in elements]
         yield from pairwise(names)
@@ -116,7 +116,7 @@ def _in_lists(
 
 
 def _in_time(standing: Sequence[Transaction]) -> Iterator[tuple[str, str]]:
-    """Who had ended before somebody began; the end of what was given up is not known."""
+    """Yield (earlier, later) for transactions that ended before others began."""
     for one in standing:
         if one.fate is Fate.DONE:
             yield from ((one.name, two.name) for two in standing if one.ended < two.began)
@@ -130,13 +130,13 @@ KEYS: Final = ("hoard", "oath", "road", "song")
 CLIENTS: Final = 8
 EACH: Final = 25
 _ALSO: Final = 3
-"""One in so many transactions writes to a second list."""
+"""One in this many transactions writes to a second list."""
 
 _GIVES_UP: Final = 10
-"""One in so many transactions is given up while it is under way."""
+"""One in this many transactions is cancelled while it runs."""
 
 _KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
-"""Whether a transaction reads, and whether it writes."""
+"""(reads, writes) of the kinds of transactions."""
 
 
 class HistoriesContract(Contract):
@@ -144,28 +144,26 @@ class HistoriesContract(Contract):
 
     @requirement(
         "ledger:histories:one-order",
-        because="Two agents at one table must not each have been the first.",
+        because="Of two agents, only one can be the first.",
     )
     async def test_clients_see_one_order(self, backend: Backend) -> None:
-        """Nothing that concurrent clients read or wrote is lost, dirty, in part or out of date."""
+        """No write of concurrent clients is lost, and no read is dirty, partial or outdated."""
         assert await found_in((backend.canon,)) == []
 
 
 class SharedHistoriesContract(Contract):
     """For backends that offer a `second` instance on the same store."""
 
-    @requirement(
-        "ledger:histories:instances", because="The order is one, however many processes serve it."
-    )
+    @requirement("ledger:histories:instances", because="All processes of a store share one order.")
     async def test_clients_of_two_instances_see_one_order(self, backend: Backend) -> None:
-        """The same is so for clients of two instances on one store."""
+        """Clients of two instances on one store see one order, too."""
         other = await present(backend.second)()
 
         assert await found_in((backend.canon, other.canon)) == []
 
 
 async def found_in(canons: Sequence[Canon], seed: int = 16) -> list[str]:
-    """What is wrong with what clients of these instances of one store read and write at once."""
+    """Run clients of these instances of one store concurrently, and return the faults."""
     await Scribe(canons[0], "lists").make(*map(a_fact, KEYS))
     start = await _lists(canons[0], KEYS)
     clients = [_Client(canons[n % len(canons)], f"{seed}/{n}") for n in range(CLIENTS)]
@@ -182,14 +180,14 @@ async def _lists(canon: Canon, keys: Sequence[str]) -> Mapping[str, Sequence[str
 
 
 def _evidence(fact: object, key: str) -> Sequence[Evidence]:
-    """The evidence of a fact; each began with the same, which is made its own here."""
+    """Return the evidence of a fact. All facts begin with the same evidence, made unique here."""
     assert isinstance(fact, Fact)
     first, *more = fact.evidence
     return [replace(first, ref=f"{key}/{first.ref}"), *more]
 
 
 class _Client:
-    """Appends and reads by lots; its history is what it was told."""
+    """Appends and reads at random, and records the results as its history."""
 
     def __init__(self, canon: Canon, name: str) -> None:
         self._canon = canon
@@ -232,7 +230,7 @@ class _Client:
                         name=name,
                         began=began,
                         ended=asyncio.get_running_loop().time(),
-                        # Who was refused has read what was out of date, and acts on nothing of it.
+                        # A refused transaction has read outdated data, and nothing depends on it.
                         read=read if fate is Fate.DONE else {},
                         wrote=wrote,
                         fate=fate,

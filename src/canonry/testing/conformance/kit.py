@@ -1,4 +1,4 @@
-"""The kit of conformance tests: backends, requirements and hostile texts."""
+"""Base of the conformance tests: backends, requirements and hostile texts."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -76,11 +76,11 @@ NUMBERS: Final[tuple[Any, ...]] = (
 YEAR_ONE: Final = Instant(-62_135_596_800_000_000)
 YEAR_9999: Final = Instant(253_402_300_799_999_999)
 LONGEST_DURATION: Final = 2**53
-"""Seconds; its end lies past every 64-bit microsecond."""
+"""In seconds. Its end is later than every 64-bit microsecond."""
 
 
 def deep(levels: int = 30) -> Mapping[str, Any]:
-    """Objects in lists in objects."""
+    """Return nested objects and lists."""
     value: dict[str, Any] = {"bottom": list(TEXTS[:-1])}
     for level in range(levels):
         value = {f"level {level}": [value, level]}
@@ -106,7 +106,7 @@ Damage: TypeAlias = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """One observable promise and the reason why it is made."""
+    """One observable promise and its reason."""
 
     promise: str
     because: str
@@ -117,7 +117,7 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {}
 
 
 def requirement(requirement_id: str, *, because: str) -> Callable[[_Test], _Test]:
-    """Name a test as the proof of a promise, which its docstring states; each id has one test."""
+    """Register a test as the proof of a promise, its docstring. Each id has one test."""
 
     def apply(test: _Test) -> _Test:
         promise = Requirement(promise=" ".join((test.__doc__ or "").split()), because=because)
@@ -130,17 +130,17 @@ def requirement(requirement_id: str, *, because: str) -> Callable[[_Test], _Test
 
 
 def proved_by(test: Callable[..., Any]) -> tuple[str, ...]:
-    """The ids of the promises that a test proves."""
+    """Return the ids of the promises that a test proves."""
     proved: str | None = getattr(test, _PROVES, None)
     return () if proved is None else (proved,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damages:
-    """How to harm a store behind its back, by what is harmed; `verify` must find each one.
+    """Functions that damage a store, by the damaged part. `verify` must find each damage.
 
-    Each acts on what `canonry.testing.conformance.chronicle` has written. `views` can be rebuilt,
-    `records` cannot; `blob` alters the bytes under a digest.
+    Each assumes the content of `canonry.testing.conformance.chronicle`. `views` can be rebuilt,
+    `records` cannot. `blob` alters the bytes under a digest.
     """
 
     views: Mapping[str, Damage]
@@ -150,13 +150,13 @@ class Damages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """An empty store that a contract may fill; None stands for what the backend does not have.
+    """An empty store for a contract; None stands for a part that the backend lacks.
 
-    `another` opens a different, empty store of the same kind; `reopen` closes this one and opens
-    the same store again, `second` opens the same store beside it (as another process would),
-    `open_backup` opens a folder that `upkeep.backup` wrote, and `close` closes. The fixture closes
-    whatever these gave. Whatever opens a store gives it identities that none has made before:
-    a repeated id counts as a commit that is in the log. `files` lists every file of the store.
+    `another` opens a different, empty store of the same kind. `reopen` closes this store and opens
+    it again. `second` opens the same store a second time, like another process. `open_backup` opens
+    a folder that `upkeep.backup` wrote. The fixture closes all stores that these return. Each
+    opened store needs new identities: a repeated id counts as a commit in the log. `files` lists
+    every file of the store.
     """
 
     canon: Canon
@@ -173,14 +173,14 @@ class Backend:
 
 
 def present(part: T | None) -> T:
-    """The part of a backend that its contract needs."""
+    """Return a part of a backend, and require that it exists."""
     assert part is not None, "The backend lacks a part that this contract needs. Leave it out."
     return part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownGap:
-    """A promise this backend does not keep yet; its test must fail until the gap is closed."""
+    """A promise that this backend does not keep yet. Its test must fail until the gap is closed."""
 
     requirement: str
     reason: str
@@ -194,7 +194,7 @@ class Contract:
 
     @pytest.fixture
     def anyio_backend(self) -> str:
-        """Run on asyncio alone, also where other loops are installed."""
+        """Run on asyncio only, even if other loops are installed."""
         return "asyncio"
 
     @pytest.fixture(autouse=True)
@@ -208,7 +208,7 @@ class Contract:
                 request.node.add_marker(gap)
 
     async def test_contract_is_not_weakened(self) -> None:
-        """A backend states a gap in `known_gaps`; it does not rewrite or drop a test."""
+        """A backend states a gap in `known_gaps`. It does not override or drop a test."""
         tellers = Counter(name for part in type(self).__mro__ for name in vars(part))
         told_twice = sorted(
             n for n, count in tellers.items() if n.startswith("test_") and count > 1
@@ -217,14 +217,14 @@ class Contract:
 
 
 HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
-"""Kinds of which every version can be asked for."""
+"""Kinds with a history of versions."""
 
 Answers: TypeAlias = Mapping[str, Any]
 LOG_MAX = 1_000
 
 
 async def answers(canon: Canon) -> Answers:
-    """Everything that views answer about every space of the ledger, by question."""
+    """Return the answers of the views about every space of the ledger, by query."""
     spaces = [head.space for head in await canon.ledger.heads(limit=100)]
     things: dict[str, Thing] = {}
     told: dict[str, Any] = {}
@@ -292,7 +292,7 @@ async def _state(
 
 
 async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
-    """What is asked about one thing."""
+    """Return the answers about one item."""
     state, told = canon.state, dict[str, Any]()
     match thing:
         case Entity():
@@ -320,7 +320,7 @@ async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
 
 
 async def _seen(state: State, entity: Entity) -> dict[str, Any]:
-    """What is asked about the observations of an entity and of its members."""
+    """Return the answers about the observations of an entity and of its members."""
     told: dict[str, Any] = {}
     ids = (entity.id, *entity.members)
     page = await state.observations_newest(ids, limit=500, offset=0)
@@ -387,7 +387,7 @@ def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterabl
 async def answers_of_documents(
     canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
 ) -> dict[str, Any]:
-    """What the documents and the text of these spaces answer about these things."""
+    """Return the answers of the documents and the text view about these spaces and items."""
     documents, told = canon.documents, dict[str, Any]()
     chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
     for some, status in product(chosen, (None, *SceneStatus)):
@@ -405,7 +405,7 @@ async def answers_of_documents(
         told[f"memories {mine}"] = await documents.memories(MemoryQuery(entity_id=mine))
     for mine in _of(things, Source):
         told[f"snippets {mine}"] = await documents.snippets(mine, limit=500, offset=0)
-    # Ranking is the backend's own, so only what is found is compared, not in which order.
+    # Backends may rank differently, so only the set of hits is compared.
     words = ("ring fire home", "green hills", "the", "quoted", "\u6c49\u5b57", "slip gossip")
     for some, where, text in product(chosen, Collection, words):
         asked = TextQuery(collection=where, text=text, spaces=some, limit=100)

@@ -1,4 +1,4 @@
-"""The contract of the ledger: appending to a log, and reading it."""
+"""The contract of the ledger: appending to an event log, and reading it."""
 
 import asyncio
 from dataclasses import replace
@@ -28,7 +28,7 @@ from canonry.values.provenance import Evidence, EvidenceKind
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:
-    """Every commit of every space as stored."""
+    """Return every stored commit of every space."""
     ledger = backend.canon.ledger
     log: list[Sealed] = []
     for head in await ledger.heads(limit=100):
@@ -37,7 +37,7 @@ async def whole_log(backend: Backend) -> list[Sealed]:
 
 
 def altered(sealed: Sealed) -> Sealed:
-    """The same commit with other words in its first payload."""
+    """Return the commit with a changed first payload."""
     part = sealed.parts[0]
     assert part is not None
     other = ErasablePart(salt=part.salt, payload=part.payload.replace(b"2", b"3"))
@@ -45,14 +45,17 @@ def altered(sealed: Sealed) -> Sealed:
 
 
 class LedgerContract(Contract):
-    """Provide a fixture `backend` that yields an empty one; it promises this within one process."""
+    """Provide a fixture `backend` with an empty one. These promises hold within one process."""
 
     @requirement(
         "ledger:exclusive:keeps-others-out",
-        because="A call that lost again and again must be able to win.",
+        because="A call that keeps losing must be able to win.",
     )
     async def test_exclusive_block_is_alone(self, backend: Backend) -> None:
-        """While the block runs only its own appends go through; the others come after it."""
+        """While an exclusive block runs, only its own appends are written.
+
+        Others wait for its end.
+        """
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         other = scribe.next(made(a_fact("other")))
 
@@ -69,10 +72,10 @@ class LedgerContract(Contract):
         assert outcome.position == Position(4)
 
     @requirement(
-        "ledger:exclusive:ends-with-the-block", because="One failing call must not stop a store."
+        "ledger:exclusive:ends-with-the-block", because="One failing call must not block a store."
     )
     async def test_failing_block_lets_others_go_on(self, backend: Backend) -> None:
-        """An error in the block, or a cancelled block, lets the others go on."""
+        """An error in the exclusive block, or its cancellation, releases other writers."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         entered = asyncio.Event()
 
@@ -94,9 +97,9 @@ class LedgerContract(Contract):
 
         assert (await scribe.make(a_fact("after"))).position == Position(1)
 
-    @requirement("ledger:find:by-id", because="An idempotency key is all that a retry has.")
+    @requirement("ledger:find:by-id", because="A retry has only its idempotency key.")
     async def test_commit_is_found_by_its_id(self, backend: Backend) -> None:
-        """`find` gives the commit of that id from any space, and None for an unknown id."""
+        """`find` returns the commit with this id from any space, and None for an unknown id."""
         scribe = Scribe(backend.canon)
         await scribe.open("there")
         draft = scribe.next(made(a_fact("one")))
@@ -112,7 +115,7 @@ class LedgerContract(Contract):
         assert await backend.canon.ledger.find(CommitId(ident("nobody"))) is None
         assert await backend.canon.ledger.find(CommitId("no id at all")) is None
 
-    @requirement("ledger:heads:paged", because="An export must not forget a space.")
+    @requirement("ledger:heads:paged", because="An export must not miss a space.")
     async def test_heads_of_all_spaces_page_by_page(self, backend: Backend) -> None:
         """`heads` pages through all spaces with commits, in order of their ids."""
         ledger = backend.canon.ledger
@@ -127,9 +130,9 @@ class LedgerContract(Contract):
             (sealed,) = await ledger.read_sealed(head.space, after=ORIGIN, limit=5)
             assert (head.position, head.hash) == (sealed.position, sealed.hash)
 
-    @requirement("ledger:read:paged", because="A log does not fit into memory.")
+    @requirement("ledger:read:paged", because="A log may exceed memory.")
     async def test_log_is_read_page_by_page(self, backend: Backend) -> None:
-        """`read` and read_sealed give at most `limit` commits past `after`, oldest first."""
+        """`read` and `read_sealed` return at most `limit` commits past `after`, oldest first."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         for n in range(5):
             await scribe.make(a_fact(f"fact {n}"))
@@ -146,10 +149,10 @@ class LedgerContract(Contract):
         assert pages == sealed == [[1, 2, 3], [4, 5], [], []]
 
     @requirement(
-        "ledger:position-at:by-instant", because="People ask by date, logs answer by position."
+        "ledger:position-at:by-instant", because="People ask by date, and logs answer by position."
     )
     async def test_instants_find_positions(self, backend: Backend) -> None:
-        """`position_at` gives the last position recorded at or before an instant."""
+        """`position_at` returns the last position recorded at or before an instant."""
         scribe, ledger = Scribe(backend.canon), backend.canon.ledger
         start = backend.clock.now()
         for n in range(3):
@@ -171,7 +174,7 @@ class LedgerContract(Contract):
         nowhere = SpaceId(ident("nowhere"))
         assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
-    @requirement("ledger:chain:verifies", because="The record must prove that nobody altered it.")
+    @requirement("ledger:chain:verifies", because="The record must prove that it was not altered.")
     async def test_log_is_a_chain(self, backend: Backend) -> None:
         """Sealed commits are a chain without a fault from GENESIS to the head."""
         await write_chronicle(backend)
@@ -186,10 +189,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:restore:byte-identical",
-        because="A copy that differs in a byte has another hash, and proves nothing.",
+        because="A copy that differs in one byte has another hash.",
     )
     async def test_restored_log_is_the_same(self, backend: Backend) -> None:
-        """What was read sealed and restored elsewhere is sealed alike, with equal views."""
+        """Sealed commits that are restored elsewhere are sealed alike, and give equal views."""
         empty = await backend.another()
         await write_chronicle(backend)
         log = await whole_log(backend)
@@ -202,7 +205,7 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:restore:refuses-what-does-not-fit",
-        because="A damaged export must not become the record.",
+        because="A damaged export must not be imported.",
     )
     async def test_damaged_export_is_refused(self, backend: Backend) -> None:
         """`restore` refuses a gap, a repetition and an altered commit with Conflict."""
@@ -223,10 +226,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:touched:tells-keys",
-        because="A cached reply lives until what it rests on is touched.",
+        because="A cached reply lives until a commit touches one of its keys.",
     )
     async def test_touched_keys_are_told(self, backend: Backend) -> None:
-        """`touched_since` tells all keys touched since a cursor, and none where none were."""
+        """`touched_since` returns all keys touched since a cursor, and none if there are none."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         start = await ledger.touched_since(0, limit=100)
         nothing = await ledger.touched_since(start.cursor, limit=100)
@@ -253,10 +256,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:touched:gives-up",
-        because="Forgetting everything is right, forgetting too little never.",
+        because="A cache may drop too much, but never too little.",
     )
     async def test_too_much_to_tell_is_told_as_none(self, backend: Backend) -> None:
-        """`touched_since` says None for cursor 0 and after more than `limit` commits."""
+        """`touched_since` returns None for cursor 0 and after more than `limit` commits."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         start = await ledger.touched_since(0, limit=3)
         for n in range(3):
@@ -273,7 +276,7 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:empty:head-is-origin",
-        because="Nobody asks whether a space exists before looking at its log.",
+        because="Callers read a log without asking whether its space exists.",
     )
     async def test_new_ledger_is_empty(self, backend: Backend) -> None:
         """A space without commits has its head at ORIGIN and nothing to read."""
@@ -286,10 +289,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:round-trip",
-        because="Provenance is worth nothing if words change on their way through a store.",
+        because="Provenance depends on unchanged texts.",
     )
     async def test_commit_is_read_back_equal(self, backend: Backend) -> None:
-        """A commit is read back equal to its draft, whatever its texts and numbers hold."""
+        """A commit is read back equal to its draft, with any texts and numbers."""
         entries = [
             *made(a_fact("hostile", properties=PROPERTIES, statement=TEXTS[-1])),
             *made(*(a_turn(f"turn {n}", text=text) for n, text in enumerate(TEXTS))),
@@ -307,7 +310,7 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:every-kind",
-        because="A kind that one backend forgets is found out when a world depends on it.",
+        because="A backend must not miss a kind that some world needs.",
     )
     async def test_every_kind_of_entry_is_kept_and_folded(self, backend: Backend) -> None:
         """Entries of every kind are stored, read back equal and folded into the views."""
@@ -323,10 +326,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:positions-are-dense",
-        because="A reader proves that it missed nothing by counting.",
+        because="A reader proves by counting that it missed nothing.",
     )
     async def test_positions_have_no_gap_even_after_a_refusal(self, backend: Backend) -> None:
-        """Positions are 1, 2, 3, ... within a space; a refusal burns none."""
+        """Positions are 1, 2, 3, ... within a space. A refused append uses none."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         stale = scribe.next(made(a_fact("two")), reads=[ANY])
@@ -340,10 +343,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:stale-when-touched",
-        because="The verdict was given on a canon that no longer exists.",
+        because="The verdict was based on an outdated canon.",
     )
     async def test_verdict_on_a_touched_key_is_stale(self, backend: Backend) -> None:
-        """A draft is Stale and not written where a later commit touched what it read."""
+        """A draft is Stale and not written if a later commit touched a key that it read."""
         scribe = Scribe(backend.canon)
         frodo = ident("frodo")
         await scribe.make(a_fact("ring", "frodo"))
@@ -359,10 +362,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:absence-can-be-read",
-        because="Most verdicts rest on something that was not there.",
+        because="Most verdicts depend on the absence of something.",
     )
     async def test_verdict_on_a_free_name_is_stale_once_it_is_taken(self, backend: Backend) -> None:
-        """A draft that read that a name is free is Stale once somebody took the name."""
+        """A draft that read a free name is Stale if another commit took the name."""
         scribe = Scribe(backend.canon)
         free = name_key("character", "  FRODO ")
         judged_at = await backend.canon.ledger.head(MIDDLE_EARTH)
@@ -375,10 +378,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:untouched-reads-pass",
-        because="Writers of different things must not starve each other.",
+        because="Writers of different items must not block each other.",
     )
     async def test_others_progress_does_not_matter(self, backend: Backend) -> None:
-        """A draft passes at a moved head where nobody touched what it read."""
+        """A draft passes at a moved head if no commit touched the keys that it read."""
         scribe = Scribe(backend.canon)
         for n in range(20):
             await scribe.make(a_fact(f"fact {n}", "sam"))
@@ -391,10 +394,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:any-is-everything",
-        because="A rule may look at a whole space, and an erased thing may be anything.",
+        because="A rule may read a whole space, and an erased item may be any item.",
     )
     async def test_any_conflicts_with_everything(self, backend: Backend) -> None:
-        """Reading ANY conflicts with each later commit, a tombstone with each reader."""
+        """A read of ANY conflicts with each later commit. A tombstone conflicts with each read."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one", "frodo"))
 
@@ -409,7 +412,7 @@ class LedgerContract(Contract):
 
     @requirement("ledger:append:spaces-are-apart", because="A space is the boundary of isolation.")
     async def test_another_space_is_another_log(self, backend: Backend) -> None:
-        """Commits of other spaces neither conflict nor take positions."""
+        """Commits of other spaces neither conflict nor use positions."""
         here, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await here.make(a_fact("one"))
         await here.make(a_fact("two"))
@@ -423,7 +426,7 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:batch-ignores-itself",
-        because="Whoever sends a batch has judged it as a whole.",
+        because="The sender of a batch has judged it as a whole.",
     )
     async def test_batch_does_not_make_itself_stale(self, backend: Backend) -> None:
         """Drafts of one batch do not make each other stale."""
@@ -441,10 +444,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:batch-stops-at-stale",
-        because="Later drafts of a batch may rest on earlier ones.",
+        because="Later drafts of a batch may depend on earlier ones.",
     )
     async def test_batch_is_written_up_to_the_first_stale_draft(self, backend: Backend) -> None:
-        """A stale draft and all that follow it in a batch are not written; a prefix is."""
+        """A stale draft and all drafts after it in a batch are not written; those before it are."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         key = thing_key(ident("one"))
@@ -469,7 +472,7 @@ class LedgerContract(Contract):
         because="A client that lost the answer must be able to ask again.",
     )
     async def test_same_id_again_is_the_first_answer(self, backend: Backend) -> None:
-        """A commit id that is in the log is Appended there, replayed, whatever has moved."""
+        """A commit id that is already in the log is Appended as replayed, at any later head."""
         scribe = Scribe(backend.canon)
         first = scribe.next(made(a_fact("one")))
         (before,) = await scribe.append([first])
@@ -487,12 +490,12 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:replay-elsewhere",
-        because="The position of a replayed commit may mean nothing in the space that was asked.",
+        because="The position of a replayed commit may mean nothing in the requested space.",
     )
     async def test_f1_an_id_of_another_space_blocks_no_view(self, backend: Backend) -> None:
-        """A commit id that another space has is replayed, and later reads wait for no commit.
+        """A commit id of another space is replayed, and later reads wait for no commit.
 
-        Where spaces lie on servers that share no ids, it may be written in both.
+        If the spaces are on servers that share no ids, the commit may be written in both.
         """
         scribe = Scribe(backend.canon)
         for name in ("one", "two", "three"):
@@ -514,7 +517,7 @@ class LedgerContract(Contract):
         because="A queue that delivers twice must not write twice.",
     )
     async def test_same_id_twice_in_a_batch_is_one_commit(self, backend: Backend) -> None:
-        """The same commit id twice in a batch, or before and in it, is one commit."""
+        """The same commit id twice in a batch, or before it and in it, is one commit."""
         scribe = Scribe(backend.canon)
         one = scribe.next(made(a_fact("one")))
         stale = scribe.next(made(a_fact("two")), reads=[ANY])
@@ -531,10 +534,10 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:recorded-at-grows",
-        because="What was known at an instant must be a prefix of the log.",
+        because="The canon known at an instant must be a prefix of the log.",
     )
     async def test_recorded_at_grows_whatever_the_clock_does(self, backend: Backend) -> None:
-        """`recorded_at` grows strictly within a space, also when the clock does not."""
+        """`recorded_at` grows strictly within a space, even if the clock does not."""
         scribe = Scribe(backend.canon)
         batch = [scribe.next(made(a_fact(f"batch {n}"))) for n in range(3)]
         await scribe.append(batch)
@@ -551,13 +554,13 @@ class LedgerContract(Contract):
 
     @requirement(
         "ledger:append:no-date-by-a-wrong-clock",
-        because="A wrong date cannot be taken back, and falsifies all that follow.",
+        because="A wrong date cannot be corrected, and falsifies all later ones.",
     )
     async def test_r13_a_wrong_clock_dates_nothing(self, backend: Backend) -> None:
-        """A clock that cannot be right dates nothing.
+        """A clock that cannot be right dates no commit.
 
-        Nor does one that lies more than a day behind the newest commit. The append is refused, and
-        the log goes on when the clock is right.
+        This includes a clock more than a day behind the newest commit. The append is refused, and
+        the log continues when the clock is right.
         """
         scribe, clock = Scribe(backend.canon), backend.clock
         right = clock.now()
@@ -578,10 +581,10 @@ class LedgerContract(Contract):
         assert [c.recorded_at - right for c in commits] == [0, 1, SECOND]
 
     @requirement(
-        "ledger:append:whole-or-nothing", because="Half a commit is a canon that nobody decided on."
+        "ledger:append:whole-or-nothing", because="Half a commit is a canon that was never decided."
     )
     async def test_draft_that_cannot_be_folded_leaves_no_trace(self, backend: Backend) -> None:
-        """A draft that cannot be folded raises, leaves no trace, and the log goes on."""
+        """A draft that cannot be folded raises and leaves no trace. The log continues."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
@@ -608,9 +611,9 @@ class LedgerContract(Contract):
         (book,) = (await backend.canon.state.things([ident("book")])).values()
         assert getattr(book, "text", None) == "word " * 200_000
 
-    @requirement("ledger:append:many-at-once", because="Agents do not wait for each other.")
+    @requirement("ledger:append:many-at-once", because="Agents work at the same time.")
     async def test_concurrent_callers_get_positions_of_their_own(self, backend: Backend) -> None:
-        """Concurrent callers each get their own position, and every commit is there once."""
+        """Concurrent callers get distinct positions, and every commit is stored once."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(60)]
 
@@ -622,9 +625,9 @@ class LedgerContract(Contract):
         things = await backend.canon.state.things(ident(f"fact {n}") for n in range(60))
         assert len(things) == 60
 
-    @requirement("ledger:append:cancelled", because="Clients hang up at any moment.")
+    @requirement("ledger:append:cancelled", because="Clients may disconnect at any time.")
     async def test_cancelled_caller_leaves_the_ledger_in_order(self, backend: Backend) -> None:
-        """A cancelled caller leaves the ledger in order, and its commit whole or not."""
+        """A cancelled caller leaves the ledger consistent, and its commit complete or absent."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"a{n}"), a_fact(f"b{n}"))) for n in range(20)]
         calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]

@@ -64,12 +64,12 @@ from canonry.values.moments import Instant
 
 
 def some(*names: str) -> frozenset[EntityId]:
-    """Entities as a query takes them."""
+    """Return a set of entity ids for a query."""
     return frozenset(EntityId(ident(name)) for name in names)
 
 
 async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
-    """The types of the relations that match, in order."""
+    """Return the types of the matching relations, in order."""
     asked = RelationQuery(entities=some(*names), **query)
     page = await backend.canon.state.relations(asked)
     assert page.total == len(page.items)
@@ -77,7 +77,7 @@ async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
 
 
 async def _ids(backend: Backend, space: SpaceId) -> set[str]:
-    """Every id that the log of `space` names."""
+    """Return every id in the log of `space`."""
     log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
     things: dict[str, Thing] = {}
     for commit in log:
@@ -90,13 +90,13 @@ FOR_SAM = (character(ident("Sam")),)
 
 
 async def seen_by(backend: Backend, viewer: Viewer) -> Spaces:
-    """The compartments of Middle-earth that are open to a viewer, and Middle-earth."""
+    """Return Middle-earth and its compartments that a viewer may read."""
     known = await backend.canon.state.compartments()
     return frozenset((MIDDLE_EARTH, *(each for each in known if is_open(each, viewer))))
 
 
 async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
-    """The facts that a viewer finds, which are all that are counted."""
+    """Return the facts that a viewer finds, and require that the total counts only these."""
     spaces = await seen_by(backend, viewer)
     page = await backend.canon.state.facts(FactQuery(spaces=spaces))
     assert page.total == len(page.items)
@@ -104,7 +104,7 @@ async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
 
 
 def a_lamp_schema(version: str) -> RegisteredSchema:
-    """A registered type: a lamp is known by its serial number, or by its room and shelf."""
+    """Return a schema of lamps, identified by `serial`, or by `room` and `shelf`."""
     return a_schema(
         "lamp",
         version,
@@ -116,32 +116,30 @@ def a_lamp_schema(version: str) -> RegisteredSchema:
 
 
 def said(lamp: str, name: str, **fields: Any) -> Made:
-    """The fields of a record about a lamp."""
+    """Return the entry of a record about a lamp."""
     told = {f"properties.{field}": value for field, value in fields.items()}
     return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
 
 
 async def found(backend: Backend, *texts: str) -> dict[str, list[str]]:
-    """The entities found under each text, by id."""
+    """Return the ids of the entities found under each text."""
     pages = await backend.canon.state.entities_identified(IdentifierQuery(keys=texts))
     return {text: [each.id for each in page.items] for text, page in pages.items()}
 
 
 async def entity_named(backend: Backend, name: str) -> Entity:
-    """An entity as it is now."""
+    """Return an entity as it is now."""
     thing = await thing_named(backend.canon.state, name)
     assert isinstance(thing, Entity)
     return thing
 
 
 class StateContract(EntityContract, RecordsContract):
-    """All that a state view promises; provide a fixture `backend` that yields an empty one."""
+    """All promises of a state view. Provide a fixture `backend` with an empty one."""
 
-    @requirement(
-        "state:things:round-trip", because="A view is the fold of the log, and nothing else."
-    )
+    @requirement("state:things:round-trip", because="A view is exactly the fold of the log.")
     async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:
-        """Things of every kind are found by id, equal to what was folded."""
+        """Items of every kind are found by id, equal to the folded items."""
         await write_chronicle(backend)
         names = ("space", "friends", "magic fades", "snippet 4", "arc", "turn 3", "ingested")
 
@@ -154,9 +152,9 @@ class StateContract(EntityContract, RecordsContract):
         space: Any = found[ident("space")]
         assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
 
-    @requirement("state:things:beginning", because="People copy the first part of an id.")
+    @requirement("state:things:beginning", because="People copy the beginning of an id.")
     async def test_ids_are_found_by_their_beginning(self, backend: Backend) -> None:
-        """Ids that begin with a part of a UUID are given in order, at most as many as asked."""
+        """Ids that begin with a part of a UUID are returned in order, up to the limit."""
         facts = [a_fact(f"fact {n}") for n in range(5)]
         await Scribe(backend.canon).make(*facts)
         ids = sorted(each.id for each in facts)
@@ -169,9 +167,9 @@ class StateContract(EntityContract, RecordsContract):
         assert await find(ids[1], limit=50) == [ids[1]]
         assert len(await find("", limit=2)) == 2
 
-    @requirement("state:things:absent", because="Ids come from agents, and agents invent some.")
+    @requirement("state:things:absent", because="Agents invent some ids.")
     async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
-        """Ids that name nothing are left out, whatever text they are; many may be asked."""
+        """Unknown ids are left out, whatever their text; a request may have many ids."""
         await Scribe(backend.canon).make(a_fact("one"))
         strange = [*TEXTS, "not-a-uuid", ident("one").upper(), ident("one")[:-1]]
         many = [ident(f"nobody {n}") for n in range(2_500)]
@@ -181,9 +179,9 @@ class StateContract(EntityContract, RecordsContract):
         assert set(found) == {ident("one")}
         assert await backend.canon.state.things([]) == {}
 
-    @requirement("state:relations:direction", because="Loving is not being loved.")
+    @requirement("state:relations:direction", because="A relation has a direction.")
     async def test_direction_selects_by_end(self, backend: Backend) -> None:
-        """`direction` selects by end: out, in or any; an edge within the set comes once."""
+        """`direction` selects by end: out, in or any. An edge within the set is returned once."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_relation("1", "ann", "bob", rel_type="LOVES"))
         await scribe.make(a_relation("2", "bob", "cid", rel_type="HATES"))
@@ -199,9 +197,9 @@ class StateContract(EntityContract, RecordsContract):
         assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
         assert await edges(backend, "nobody") == []
 
-    @requirement("state:relations:resumed", because="Whoever never owned it took it from nobody.")
+    @requirement("state:relations:resumed", because="A successor that never was ends nothing.")
     async def test_a_resumed_edge_is_current_again(self, backend: Backend) -> None:
-        """An edge that ended for one that never was is current again, without an end."""
+        """An edge that ended for a retconned successor is current again, without an end."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_relation("first", "ann", "bob", rel_type="OWNS"))
         await scribe.make(a_relation("later", "cid", "bob", rel_type="OWNS"))
@@ -223,7 +221,7 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement("state:relations:filters", because="An old alliance is history.")
     async def test_space_type_and_currency_select(self, backend: Backend) -> None:
-        """Space, type and currency select; ended and retconned edges are not current."""
+        """Space, type and currency select edges. Ended and retconned edges are not current."""
         scribe = Scribe(backend.canon)
         for name in ("ONE", "TWO", "THREE"):
             await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
@@ -285,9 +283,9 @@ class StateContract(EntityContract, RecordsContract):
         assert await listed(kind=SpaceKind.MULTIVERSE, parent=many) == []
         assert await listed(limit=2, offset=1) == ["one", "two"]
 
-    @requirement("state:lists:own-space", because="A law of one world is none of another.")
+    @requirement("state:lists:own-space", because="A law belongs to one world.")
     async def test_lists_are_of_one_space(self, backend: Backend) -> None:
-        """`axioms`, sources and stories are those of one space, page by page."""
+        """`axioms`, `sources` and `stories` return those of one space, page by page."""
         state = backend.canon.state
         for name, space in (("here", MIDDLE_EARTH), ("there", ELSEWHERE)):
             scribe = Scribe(backend.canon, name, space)
@@ -309,9 +307,9 @@ class StateContract(EntityContract, RecordsContract):
         assert [s.title for s in stories.items] == ["tale there 2"]
         assert (await state.axioms(SpaceId(ident("no")), limit=9, offset=0)).total == 0
 
-    @requirement("state:reads:own-writes", because="An agent reads what it has just written.")
+    @requirement("state:reads:own-writes", because="An agent reads its own writes.")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
-        """A read that begins after an append was acknowledged sees it, in every view."""
+        """A read that begins after an append is acknowledged sees it, in every view."""
         canon, scribe = backend.canon, Scribe(backend.canon)
         await scribe.make(a_story(), a_scene())
         for n in range(1, 6):
@@ -332,10 +330,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:history:as-known",
-        because="Why something was decided shows only in what was known then.",
+        because="The reason of a decision depends on the canon known at the time.",
     )
     async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
-        """`things_as_known_at` gives each thing as it stood after every single position."""
+        """`things_as_known_at` returns each item as it was after every single position."""
         written = await write_chronicle(backend)
 
         for space in written:
@@ -349,9 +347,9 @@ class StateContract(EntityContract, RecordsContract):
                 assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
             assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
 
-    @requirement("state:history:erased", because="The past must not tell what the present forgot.")
+    @requirement("state:history:erased", because="Erased content must not remain in the past.")
     async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
-        """An erased thing is told by no past: there is its tombstone, or nothing."""
+        """No past version shows an erased item: the answer is its tombstone, or nothing."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("a right to be forgotten"))
         await scribe.make(a_fact("another"))
@@ -366,10 +364,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:secrets:compartments",
-        because="A query that does not name where secrets lie must find none, nor count any.",
+        because="A query must name a compartment to find or count its secrets.",
     )
     async def test_what_is_for_few_lies_apart(self, backend: Backend) -> None:
-        """What an audience may see lies in a compartment; revealed, it lies with all else."""
+        """An audience's items are in a compartment. Revealed, they are in the space itself."""
         scribe = Scribe(backend.canon)
         assert await backend.canon.state.compartments() == frozenset()
         secret = a_fact("a ring", audience=GAME_MASTERS)
@@ -387,12 +385,12 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:secrets:words",
-        because="What a secret says must not be found, nor weigh in what others find.",
+        because="A secret's words must not be found, nor affect the scores of other items.",
     )
     async def test_words_that_are_for_few_are_counted_for_them_alone(
         self, backend: Backend
     ) -> None:
-        """Scores are those of the compartments asked for, whatever lies in others."""
+        """Scores derive from the requested compartments only."""
         scribe = Scribe(backend.canon)
         await scribe.write(*made(a_fact("a golden party"), a_fact("a ring of iron")))
 
@@ -412,10 +410,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:secrets:variants",
-        because="Whoever does not know that a thing has changed must find it as it was.",
+        because="A viewer without knowledge of a change must find the old state.",
     )
     async def test_a_thing_is_listed_as_it_is_to_each(self, backend: Backend) -> None:
-        """Each kind of viewer finds one variant of it, and counts one."""
+        """Each kind of viewer finds one variant of an item, and counts one."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("Frodo", tags=("alive",)))
         await scribe.write(*made(a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN")))
@@ -445,10 +443,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:secrets:scenes",
-        because="A scene and a turn that few may read must be found, listed and counted for them.",
+        because="Restricted scenes and turns must be found, listed and counted for their audience.",
     )
     async def test_scenes_and_turns_for_few_are_told_to_them_alone(self, backend: Backend) -> None:
-        """A whisper in an open scene, and a scene for few, as views narrow them for a viewer."""
+        """Views restrict a whisper in an open scene, and a scene for few, to their audience."""
         scribe = Scribe(backend.canon)
         await scribe.write(*made(a_story(), a_scene("hall"), a_scene("cellar", audience=FOR_SAM)))
         await scribe.write(*made(a_turn("loud", scene="hall")))
@@ -477,10 +475,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:identified:ever",
-        because="Who knows it by a former name means it, and documents are not rewritten.",
+        because="People use former names, and documents are not rewritten.",
     )
     async def test_a_former_text_still_leads_to_its_entity(self, backend: Backend) -> None:
-        """Every text and every key that an entity ever bore leads to it, also after others."""
+        """Every text and every key that ever identified an entity finds it, also after changes."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("ann", entity_type="person"))
         await scribe.write(*a_named("bo", entity_type="person"))
@@ -507,12 +505,12 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:identified:signs",
-        because="Programs turn an apostrophe or a hyphen into signs that nobody types.",
+        because="Programs replace apostrophes and hyphens by characters that nobody types.",
     )
     async def test_r6_names_are_found_in_whatever_signs_they_were_told(
         self, backend: Backend
     ) -> None:
-        """A name is found under its plain signs, and a character also under each of its words."""
+        """A name is found under its plain characters, and a person under each of its words."""
         scribe = Scribe(backend.canon)
         maeve, zoe, anna = "Maeve O\u2019Brien", "Anne\u2011Sophie Zoe\u0308", "Ann\u00ada  Berg"
         for name in (maeve, zoe, anna):
@@ -528,10 +526,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:identified:keys",
-        because="What makes two records one entity is for their schema to say.",
+        because="A schema decides which records describe one entity.",
     )
     async def test_keys_by_a_registered_schema_lead_to_the_entity(self, backend: Backend) -> None:
-        """The keys by the rules of the schema that read an observation lead to its entity."""
+        """Keys from the identity rules of an observation's schema find its entity."""
         scribe = Scribe(backend.canon)
         lamp = made(an_entity("lamp", entity_type="lamp"))[0]
         first = said("lamp", "first", serial="S-1", room="Hall", shelf="2")
@@ -544,10 +542,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:merged:addressed",
-        because="A merge that is taken back leaves what would be without it.",
+        because="An undone merge leaves the state without it.",
     )
     async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:
-        """What is observed of a merged entity shows in its root, and goes when they part."""
+        """Observations of a merged entity show in its root, and leave it with an unmerge."""
         scribe = Scribe(backend.canon)
         await scribe.write(*made(a_lamp_schema("1.0")))
         for name in ("a", "b", "c"):
@@ -586,10 +584,10 @@ class StateContract(EntityContract, RecordsContract):
 
     @requirement(
         "state:entities:named-by-fields",
-        because="A display name must not depend on which document came first.",
+        because="A display name must not depend on the order of documents.",
     )
     async def test_a_name_follows_from_fields_in_any_order(self, backend: Backend) -> None:
-        """What a schema has read is called by its fields, in whatever order it was told."""
+        """The name of an entity follows from its fields by schema, in any order of observations."""
         scribe = Scribe(backend.canon)
         await scribe.write(*made(a_lamp_schema("1.0")))
         records = ({"serial": "S-1", "label": "Desk"}, {"serial": "S-1", "room": "Hall"})

@@ -46,36 +46,36 @@ from canonry.values.provenance import Authority, CanonLevel
 
 
 def names(entities: Iterable[Entity]) -> list[str]:
-    """Their names, sorted, since what is made together has no order but its id."""
+    """Return their names, sorted, because items of one commit are ordered by id only."""
     return sorted(entity.name for entity in entities)
 
 
 async def found(backend: Backend, **query: Any) -> list[str]:
-    """The names of the entities that match."""
+    """Return the names of the matching entities."""
     page = await backend.canon.state.entities(EntityQuery(**query))
     assert page.total == len(page.items)
     return names(page.items)
 
 
 def tags(*tags: str) -> frozenset[str]:
-    """Tags as a query takes them."""
+    """Return a set of tags for a query."""
     return frozenset(tags)
 
 
 def some(*names: str) -> frozenset[EntityId]:
-    """Entities as a query takes them."""
+    """Return a set of entity ids for a query."""
     return frozenset(EntityId(ident(name)) for name in names)
 
 
 async def facts(backend: Backend, **query: Any) -> list[str]:
-    """The statements of the facts that match, in order."""
+    """Return the statements of the matching facts, in order."""
     page = await backend.canon.state.facts(FactQuery(**query))
     assert page.total == len(page.items)
     return [fact.statement for fact in page.items]
 
 
 async def events(backend: Backend, **query: Any) -> list[str]:
-    """The titles of the events that match, in order."""
+    """Return the titles of the matching events, in order."""
     page = await backend.canon.state.events(EventQuery(**query))
     assert page.total == len(page.items)
     return [event.title for event in page.items]
@@ -85,10 +85,11 @@ class EntityContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
     @requirement(
-        "state:entities:tags", because="Who is alive and here is the most frequent question."
+        "state:entities:tags",
+        because="The most frequent query asks for living characters in a place.",
     )
     async def test_tags_select_all_any_and_none(self, backend: Backend) -> None:
-        """`all_of`, any_of and none_of select by the tags that hold now, also combined."""
+        """`all_of`, `any_of` and `none_of` select by current tags, also combined."""
         await Scribe(backend.canon).write(
             *a_named("ann", tags=("alive", "in:shire")),
             *a_named("bob", tags=("alive",)),
@@ -109,7 +110,7 @@ class EntityContract(Contract):
         assert await found(backend, none_of=tags("nobody")) == ["ann", "bob", "cid", "dan"]
 
     @requirement(
-        "state:entities:filters", because="A faction called like a character is not that character."
+        "state:entities:filters", because="A faction with a character's name is not the character."
     )
     async def test_space_type_class_and_level_select(self, backend: Backend) -> None:
         """Space, type, class and level select, alone and combined with tags."""
@@ -140,7 +141,7 @@ class EntityContract(Contract):
         assert await found(backend, **mine, entity_type=EntityType.CHARACTER) == ["ann", "elf"]
         assert await found(backend, **mine, entity_class=EntityClass.INSTANCE) == ["ann", "moor"]
 
-    @requirement("state:entities:patterns", because="Names hold brackets, dots and underscores.")
+    @requirement("state:entities:patterns", because="Names contain brackets, dots and underscores.")
     @pytest.mark.parametrize(
         ("pattern", "expected"),
         [
@@ -167,15 +168,15 @@ class EntityContract(Contract):
     async def test_pattern_is_a_substring_with_wildcards(
         self, backend: Backend, pattern: str, expected: Sequence[str]
     ) -> None:
-        """`name_pattern` is a case-insensitive substring in which only * and % are wild."""
+        """`name_pattern` is a case-insensitive substring in which only * and % are wildcards."""
         for name in ("Lord of [Lies]", "house_of.cards", "back\\slash", "d'Arc", "\u00c4rger"):
             await Scribe(backend.canon, name).write(*a_named(name))
 
         assert await found(backend, name_pattern=pattern) == list(expected)
 
-    @requirement("state:entities:former-names", because="People go on asking by the old name.")
+    @requirement("state:entities:former-names", because="People keep using old names.")
     async def test_former_and_other_names_match_a_pattern(self, backend: Backend) -> None:
-        """`name_pattern` matches every name of an entity, also of those merged into it."""
+        """`name_pattern` matches every name of an entity, also of entities merged into it."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("Strider"))
         await scribe.write(*a_named("Marn the Tall"))
@@ -187,7 +188,7 @@ class EntityContract(Contract):
             assert await found(backend, name_pattern=pattern) == ["Aragorn"]
         assert await found(backend, name_pattern="aragorn strider") == []
 
-    @requirement("state:entities:pages", because="Agents count what they see.")
+    @requirement("state:entities:pages", because="Agents count results.")
     async def test_pages_of_entities_have_no_gap(self, backend: Backend) -> None:
         """Pages follow (created_at, id) without gap or repetition, with the exact total."""
         scribe = Scribe(backend.canon)
@@ -207,9 +208,9 @@ class EntityContract(Contract):
             assert len(seen) == total
             assert seen == sorted(seen, key=lambda e: (e.created_at, e.id))
 
-    @requirement("state:entities:current", because="An index that lags tells an old truth.")
+    @requirement("state:entities:current", because="An outdated index shows a former state.")
     async def test_queries_follow_every_change(self, backend: Backend) -> None:
-        """Queries follow changes of tags, names and levels, and leave out merged ones."""
+        """Queries follow changes of tags, names and levels, and leave out merged entities."""
         scribe = Scribe(backend.canon)
         await scribe.write(
             *a_named("ann", tags=("alive",)), *a_named("bob", tags=("alive",)), *a_named("cid")
@@ -222,7 +223,7 @@ class EntityContract(Contract):
         assert await found(backend, name_pattern="anna") == ["anna"]
         assert await found(backend, all_of=tags("ghost"), none_of=tags("alive")) == ["anna"]
         await scribe.write(EntitiesMerged(kept=cid, merged=bob, members=(), reason=""))
-        # The later observation of two merged ones gives the name.
+        # The later observation of two merged entities determines the name.
         assert len(await found(backend)) == 2
         assert len(await found(backend, all_of=tags("alive"))) == 1
         await scribe.write(EntitiesUnmerged(kept=cid, separated=bob, remaining=(), reason=""))
@@ -232,12 +233,12 @@ class EntityContract(Contract):
         assert await found(backend, level=CanonLevel.RETCONNED, all_of=tags("alive")) == ["bob"]
 
     @requirement(
-        "state:entities:named", because="Two names that a reader cannot tell apart are one."
+        "state:entities:named", because="Names that look alike to a reader count as equal."
     )
     async def test_namesakes_are_found(self, backend: Backend) -> None:
         """`entities_named` finds canon entities of a type by normalised name, oldest first.
 
-        Those that only bore it before come after all who bear it.
+        Entities with a former name come after all entities with the present name.
         """
         scribe, hero, state = Scribe(backend.canon), EntityType.CHARACTER, backend.canon.state
         await scribe.write(*a_named("Frodo  Baggins"))
@@ -262,10 +263,10 @@ class EntityContract(Contract):
         assert names == ["Frodo  Baggins", "FRODO baggins", "Underhill"]
 
     @requirement(
-        "state:observations:order", because="The history of an entity is told from its beginning."
+        "state:observations:order", because="The history of an entity is read from its beginning."
     )
     async def test_observations_are_read_in_log_order(self, backend: Backend) -> None:
-        """`observations` gives exactly one entity's, past a position, in log order."""
+        """`observations` returns those of one entity, past a position, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("ann"), an_entity("bob"))
         for n in range(4):
@@ -280,7 +281,7 @@ class EntityContract(Contract):
         assert [o.position for o in seen] == [2, 3, 4, 5]
         assert [o.id for o in later] == [ident("a2")]
 
-    @requirement("state:fields:provenance", because="Every value can be traced to its evidence.")
+    @requirement("state:fields:provenance", because="Every value must lead to its evidence.")
     async def test_each_field_names_its_observation(self, backend: Backend) -> None:
         """Each field of an entity names the observation that it comes from, after storing."""
         scribe = Scribe(backend.canon)
@@ -310,10 +311,10 @@ class EntityContract(Contract):
 
     @requirement(
         "state:entities:seen-until:names",
-        because="Who looks for a thing by what it was called then must find it.",
+        because="A search by a former name must find the entity.",
     )
     async def test_names_told_late_are_all_kept(self, backend: Backend) -> None:
-        """`entities_seen_until` keeps every name until then, in whatever order they were told."""
+        """`entities_seen_until` keeps every name until then, in any order of recording."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("bill"))
         for day in (9, 4, 1, 3, 2):
@@ -353,7 +354,7 @@ class EntityContract(Contract):
     async def test_interval_selects_by_overlap(
         self, backend: Backend, start: int | None, end: int | None, expected: list[str]
     ) -> None:
-        """`start` and end select by overlap of half-open intervals, each may be missing."""
+        """`start` and `end` select by overlap of half-open intervals. Either may be missing."""
         scribe = Scribe(backend.canon)
         lasting = 2 * DAY // SECOND
         await scribe.make(a_fact("day 2 to 4", time_ref=Instant(2 * DAY), duration=lasting))
@@ -365,9 +366,9 @@ class EntityContract(Contract):
         }
         assert await facts(backend, **bounds) == expected
 
-    @requirement("state:facts:timeless", because="Most facts are simply true.")
+    @requirement("state:facts:timeless", because="Most facts have no dates.")
     async def test_timeless_facts_hold_until_superseded(self, backend: Backend) -> None:
-        """A fact without time overlaps everything until a later one supersedes it."""
+        """A fact without time overlaps everything until a later fact supersedes it."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("always"))
         ages = a_fact("for ages", time_ref=YEAR_ONE, duration=LONGEST_DURATION)
@@ -392,9 +393,11 @@ class EntityContract(Contract):
         await scribe.write(FactResumed(fact_id=FactId(ident("always")), fallen=last_id))
         assert await facts(backend, start=Instant(5)) == ["always", "at last"]
 
-    @requirement("state:facts:undated-end", because="Nobody knows when it ended, but that it did.")
+    @requirement(
+        "state:facts:undated-end", because="The end of such a fact is certain, but not its date."
+    )
     async def test_what_ended_without_a_date_is_found_as_before(self, backend: Backend) -> None:
-        """A fact superseded without a date keeps its interval and names its heir."""
+        """A fact that is superseded without a date keeps its interval and names its successor."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("before", time_ref=Instant(0)), a_fact("after"))
         heir = FactId(ident("after"))
@@ -407,7 +410,7 @@ class EntityContract(Contract):
         assert (found.until, found.superseded_by) == (None, heir)
 
     @requirement(
-        "state:facts:filters", because="Whose word it was matters as much as what was said."
+        "state:facts:filters", because="The authority of a statement matters as much as its text."
     )
     async def test_space_entities_level_and_authority_select(self, backend: Backend) -> None:
         """Space, entities, level, authority and type select facts, alone and combined."""
@@ -443,7 +446,7 @@ class EntityContract(Contract):
         assert await facts(backend, level=CanonLevel.RETCONNED, entities=some("bob")) == ["two"]
 
     @requirement(
-        "state:facts:pages", because="A fact about two of the entities asked for is still one fact."
+        "state:facts:pages", because="A fact about two of the requested entities is one fact."
     )
     async def test_pages_of_facts_have_no_gap(self, backend: Backend) -> None:
         """Pages of facts follow (created_at, id) without gap, with the exact total."""
@@ -466,11 +469,9 @@ class EntityContract(Contract):
             assert len(seen) == 16
             assert seen == sorted(seen, key=lambda f: (f.created_at, f.id))
 
-    @requirement(
-        "state:facts:stating", because="Saying something twice does not make it two facts."
-    )
+    @requirement("state:facts:stating", because="Repeating a statement does not make it two facts.")
     async def test_same_statements_are_found(self, backend: Backend) -> None:
-        """`facts_stating` finds facts that say one of them but for case, signs and articles."""
+        """`facts_stating` finds equal statements, ignoring case, punctuation and articles."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("one", statement="The ring  burns"))
         await scribe.make(a_fact("two", statement="the RING burns ", level=CanonLevel.RETCONNED))
@@ -493,10 +494,10 @@ class EntityContract(Contract):
 
     @requirement(
         "state:facts:framed",
-        because="Whatever may contradict a statement is looked up, not sought.",
+        because="Possible contradictions are looked up by key, not searched.",
     )
     async def test_rivals_are_found_by_the_keys_of_their_frames(self, backend: Backend) -> None:
-        """`facts_framed` finds canon facts that have any of the keys, of each the newest."""
+        """`facts_framed` finds canon facts with any of the keys, the newest of each."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         bo = (EntityId(ident("Bo")),)
         fallen = CanonLevel.RETCONNED
@@ -519,9 +520,9 @@ class EntityContract(Contract):
         assert await found(*mills, most=1) == [ident("five")]
         assert await found(*monk) == await found() == []
 
-    @requirement("state:events:order", because="A timeline is in the order of the world.")
+    @requirement("state:events:order", because="A timeline has the order of the world.")
     async def test_events_come_in_the_order_of_the_world(self, backend: Backend) -> None:
-        """Events come by their own time where known, else by their recording."""
+        """Events are sorted by their own time if known, otherwise by their recording."""
         scribe, now = Scribe(backend.canon), backend.clock.now()
         await scribe.make(an_event("recorded"))
         await scribe.make(an_event("after", time_ref=Instant(now + DAY)))
@@ -537,7 +538,7 @@ class EntityContract(Contract):
             paged += page.items
         assert [e.title for e in paged] == order
 
-    @requirement("state:events:filters", because="A timeline of one hero is not that of the world.")
+    @requirement("state:events:filters", because="A hero's timeline has only the hero's events.")
     async def test_space_entities_scene_and_level_select(self, backend: Backend) -> None:
         """Space, entities, scene and level select events."""
         scribe, scene = Scribe(backend.canon), SceneId(ident("scene"))

@@ -1,4 +1,4 @@
-"""The contract of what records say: identifiers, sightings, the timeline, schemas and runs."""
+"""The contract of records: identifiers, sightings, the timeline, schemas and runs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -37,17 +37,17 @@ LEDGER = SourceId(ident("ledger"))
 
 
 def ids(*names: str) -> tuple[EntityId, ...]:
-    """Ids of what is called so."""
+    """Return the ids for these names."""
     return tuple(EntityId(ident(name)) for name in names)
 
 
 def days(events: Iterable[TimelineEvent]) -> list[int]:
-    """The days of events, counted from the first of 1970."""
+    """Return the days of events, counted from 1970-01-01."""
     return [event.instant // DAY for event in events]
 
 
 async def bearing(backend: Backend, *keys: str, **query: Any) -> dict[str, list[str]]:
-    """The names of the entities that bear each key, in order; `bearers` tells of the same."""
+    """Return the names of the entities with each key, in order, and check that `bearers` agrees."""
     asked = IdentifierQuery(keys=keys, **query)
     found = await backend.canon.state.entities_identified(asked)
     borne = {
@@ -63,18 +63,16 @@ async def bearing(backend: Backend, *keys: str, **query: Any) -> dict[str, list[
 
 
 def mailed(name: str, address: str) -> Observation:
-    """That somebody can be written to."""
+    """Return the observation of an e-mail address."""
     return an_observation(name, f"{name} {address}", fields={"properties.email": address})
 
 
 class RecordsContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement(
-        "state:identified:exact", because="A name, an address or a number is how people ask."
-    )
+    @requirement("state:identified:exact", because="People ask by a name, an address or a number.")
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
-        """`entities_identified` finds canon entities by texts they bear, oldest first."""
+        """`entities_identified` finds canon entities by their normalised texts, oldest first."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("Ann Lee"), *made(mailed("Ann Lee", "Ann@Lee.org")))
         await scribe.write(*a_named("ann  lee", entity_type="person"))
@@ -102,10 +100,10 @@ class RecordsContract(Contract):
 
     @requirement(
         "state:identified:begins",
-        because="A number half remembered still leads somewhere, and % is a letter like others.",
+        because="A partly remembered number still finds something, and % is an ordinary character.",
     )
     async def test_longer_texts_come_after_the_exact_one(self, backend: Backend) -> None:
-        """With begins, longer texts follow the exact one; nothing is a wildcard."""
+        """With `begins`, longer texts follow the exact one. No character is a wildcard."""
         scribe = Scribe(backend.canon)
         for name in ("inv-10", "inv-1", "inv-100", "inv%", "inv_x", "other"):
             await scribe.write(*a_named(name))
@@ -121,10 +119,11 @@ class RecordsContract(Contract):
         assert (len(page.items), page.total) == (2, 5)
 
     @requirement(
-        "state:identified:merged", because="Who knew it by its old name does not know of the merge."
+        "state:identified:merged",
+        because="A person who knows an old name may not know of the merge.",
     )
     async def test_the_texts_of_a_merged_one_lead_to_its_root(self, backend: Backend) -> None:
-        """The texts of an entity merged away lead to the one that it became."""
+        """The texts of a merged entity find its root."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("acme"), *a_named("acme corp"))
         kept, merged = ids("acme", "acme corp")
@@ -137,9 +136,9 @@ class RecordsContract(Contract):
         await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
         assert await bearing(backend, "acme corp") == {"acme corp": ["acme corp"]}
 
-    @requirement("state:entities:types", because="Types are open: each vocabulary brings its own.")
+    @requirement("state:entities:types", because="Types are open: each vocabulary has its own.")
     async def test_types_are_counted(self, backend: Backend) -> None:
-        """`entity_types` counts canon entities by type, whatever the type is called."""
+        """`entity_types` counts canon entities by type, for any type."""
         scribe = Scribe(backend.canon)
         for name, kind in (("a", "note"), ("b", "note"), ("c", "x/y"), ("d", "note")):
             await scribe.write(*a_named(name, entity_type=kind))
@@ -153,9 +152,9 @@ class RecordsContract(Contract):
         found = await backend.canon.state.entities(EntityQuery(entity_type="x/y"))
         assert [entity.name for entity in found.items] == ["c"]
 
-    @requirement("state:entities:merged-too", because="What was merged can be looked at.")
+    @requirement("state:entities:merged-too", because="A merged entity can still be read.")
     async def test_merged_ones_are_listed_when_asked_for(self, backend: Backend) -> None:
-        """`include_merged` lists merged ones in their place, with the exact total."""
+        """`include_merged` lists merged entities in order, with the exact total."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name in ("a", "b", "c", "d"):
             await scribe.write(*a_named(name))
@@ -169,12 +168,12 @@ class RecordsContract(Contract):
 
     @requirement(
         "state:entities:seen-until",
-        because="What was true then does not depend on when it was told.",
+        because="The truth of a time does not depend on when it was recorded.",
     )
     async def test_an_entity_is_told_as_it_was_seen_until_an_instant(
         self, backend: Backend
     ) -> None:
-        """`entities_seen_until` gives what an entity's observations until then make."""
+        """`entities_seen_until` returns entities as their observations until then make them."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("bill"), an_entity("other"))
         for day in (3, 1, 5, 2, 4):
@@ -201,10 +200,10 @@ class RecordsContract(Contract):
 
     @requirement(
         "state:entities:sightings",
-        because="A list that shows how much is known must not count it anew.",
+        because="A list that shows the amount of knowledge must not count it again.",
     )
     async def test_an_entity_counts_its_observations(self, backend: Backend) -> None:
-        """An entity counts its observations and its members', with first and last."""
+        """An entity counts its own and its members' observations, with first and last."""
         scribe = Scribe(backend.canon)
         await scribe.make(an_entity("a"), an_entity("b"))
         for name, day in (("a", 3), ("a", 1), ("b", 9)):
@@ -219,9 +218,9 @@ class RecordsContract(Contract):
         assert (whole.observed.first, whole.observed.last) == (DAY, 9 * DAY)
         assert (whole.sightings.count, whole.sightings.last) == (2, 3 * DAY)
 
-    @requirement("state:observations:newest", because="The latest word is read first.")
+    @requirement("state:observations:newest", because="The latest observation is read first.")
     async def test_observations_come_newest_first(self, backend: Backend) -> None:
-        """`observations_newest` gives those of several entities, newest first."""
+        """`observations_newest` returns those of several entities, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("a"), an_entity("b"))
         for n in range(7):
@@ -238,9 +237,12 @@ class RecordsContract(Contract):
         assert alone.total == 3
         assert {o.entity_id for o in alone.items} == set(ids("a"))
 
-    @requirement("state:observations:from-source", because="A document is asked what became of it.")
+    @requirement(
+        "state:observations:from-source",
+        because="People ask which observations came from a document.",
+    )
     async def test_observations_are_found_by_their_source(self, backend: Backend) -> None:
-        """`observations_from` gives what was read from a source, in log order."""
+        """`observations_from` returns the observations from a source, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("a"))
         for n in range(3):
@@ -290,7 +292,8 @@ class RecordsContract(Contract):
         assert (page.total, len(page.items)) == (3, 1)
 
     @requirement(
-        "state:timeline:together", because="A statement of ten bookings on a day is one day."
+        "state:timeline:together",
+        because="A bank statement with ten bookings on a day is one event.",
     )
     async def test_what_a_source_dates_alike_is_one_event(self, backend: Backend) -> None:
         """Entries of one source, type and instant are one event."""
@@ -309,9 +312,9 @@ class RecordsContract(Contract):
         assert {e.field for event in page.items for e in event.entries} == {"due"}
         assert {event.source_id for event in page.items} == {LEDGER}
 
-    @requirement("state:timeline:superseded", because="A date that was put off happens once.")
+    @requirement("state:timeline:superseded", because="A postponed date happens once.")
     async def test_a_changed_date_is_superseded(self, backend: Backend) -> None:
-        """Only dates that a snapshot shows are events, unless all are asked for."""
+        """Only dates in a current snapshot are events, unless all are requested."""
         scribe, state = Scribe(backend.canon), backend.canon.state
 
         async def told(*, superseded: bool = False) -> list[int]:
@@ -337,9 +340,9 @@ class RecordsContract(Contract):
         await scribe.write(EntityRetconned(entity_id=b, replaced_by=None, reason=""))
         assert await told() == [2]
 
-    @requirement("state:relations:newest", because="The last edge is the one just made.")
+    @requirement("state:relations:newest", because="The newest edge is often the one just created.")
     async def test_relations_can_come_newest_first(self, backend: Backend) -> None:
-        """`newest_first` turns the order of relations around, and keeps that of ids."""
+        """`newest_first` reverses the order of relations, and keeps the order of ids."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for n in range(3):
             backend.clock.move(1_000)
@@ -374,9 +377,9 @@ class RecordsContract(Contract):
         assert [s.entity_type for s in everything.items] == ["note", "bill"]
         assert (await state.schemas(None, "bill", limit=9, offset=0)).total == 3
 
-    @requirement("state:runs:listed", because="A quota counts them, and nobody runs one twice.")
+    @requirement("state:runs:listed", because="A quota counts runs, and no run is repeated.")
     async def test_runs_are_listed_by_source_and_newest_first(self, backend: Backend) -> None:
-        """`runs` lists those over a source, runs_newest all, failed ones as well."""
+        """`runs` returns the runs over a source, and `runs_newest` all runs, also failed ones."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for n, source in enumerate(("ledger", "ledger", "letter")):
             await scribe.make(a_run(f"run {n}", source, error="x" if n == 1 else None))

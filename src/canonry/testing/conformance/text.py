@@ -47,13 +47,13 @@ SYNTAX = (
 
 
 async def hits(backend: Backend, text: str, **query: Any) -> list[Hit]:
-    """The hits among turns and summaries unless the query names another collection."""
+    """Return the hits among turns and summaries, or in another collection."""
     asked = {"collection": Collection.SCENES, "spaces": HERE, "limit": 50, **query}
     return list((await backend.canon.text.search(TextQuery(text=text, **asked))).hits)
 
 
 async def placed(backend: Backend, named: set[str], **query: Any) -> dict[str, Hit]:
-    """Where the passages of these ids stand, by their ids."""
+    """Return the placed passages with these ids, by id."""
     asked = {"collection": Collection.SCENES, "spaces": HERE, "text": "other words", **query}
     found = await backend.canon.text.placed(named, TextQuery(**asked))
     assert all(hit.score == 0 and not hit.shares for hit in found)
@@ -62,17 +62,17 @@ async def placed(backend: Backend, named: set[str], **query: Any) -> dict[str, H
 
 
 async def ids(backend: Backend, text: str, **query: Any) -> set[str]:
-    """What was found, in no order."""
+    """Return the ids of the hits, unsorted."""
     return {hit.id for hit in await hits(backend, text, **query)}
 
 
 def called(*names: str) -> set[str]:
-    """The ids made from these names."""
+    """Return the ids for these names."""
     return {ident(name) for name in names}
 
 
 async def write_fires(backend: Backend) -> None:
-    """Turns, memories and snippets that say the same, of others, in other scenes and sources."""
+    """Write turns, memories and snippets of one text, with different owners, scenes and sources."""
     await Scribe(backend.canon).make(
         a_scene(),
         a_scene("later"),
@@ -103,13 +103,13 @@ FIRES: Final[tuple[tuple[dict[str, Any], tuple[str, ...]], ...]] = (
     (_SNIPPETS, ("s1", "s2")),
     ({**_SNIPPETS, "source_id": ident("source")}, ("s1",)),
 )
-"""Filters, and what of `write_fires` they select."""
+"""Filters, and the passages of `write_fires` that they select."""
 
 
 class TextContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("text:search:finds", because="Recall is what the agent sees of the past.")
+    @requirement("text:search:finds", because="Recall is all that an agent sees of the past.")
     async def test_passages_with_more_and_rarer_words_come_first(self, backend: Backend) -> None:
         """Passages that share a word are found; more and rarer words rank higher."""
         scribe = Scribe(backend.canon)
@@ -127,10 +127,10 @@ class TextContract(Contract):
         assert {h.id for h in found} == expected
 
     @requirement(
-        "text:search:score", because="Scores of several recalls are weighed against each other."
+        "text:search:score", because="Scores of several recalls are compared with each other."
     )
     async def test_scores_fall_and_terms_are_told(self, backend: Backend) -> None:
-        """Scores lie in (0, 1], fall along the hits, and `shares` are terms that matched."""
+        """Scores are in (0, 1] and fall along the hits; `shares` has the terms that matched."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         await scribe.make(
             a_scene(),
@@ -157,7 +157,7 @@ class TextContract(Contract):
         "text:search:ties", because="A reply that changes without cause cannot be tested or cached."
     )
     async def test_equal_texts_come_in_the_order_of_their_ids(self, backend: Backend) -> None:
-        """The same search gives the same hits; equal texts come in the order of their ids."""
+        """Equal searches have equal hits. Equal texts are sorted by their ids."""
         scribe = Scribe(backend.canon)
         for n in range(9):
             await scribe.make(a_turn(f"turn {n}", text="the same old song"))
@@ -168,7 +168,7 @@ class TextContract(Contract):
         assert [h.id for h in await hits(backend, "song", limit=4)] == found[:4]
         assert await hits(backend, "song") == await hits(backend, "song")
 
-    @requirement("text:search:words", because="Every backend must find the same.")
+    @requirement("text:search:words", because="All backends must find the same passages.")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -186,17 +186,17 @@ class TextContract(Contract):
         ],
     )
     async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
-        """Words are those of language/texts/stems.py: case, accents and ligatures folded."""
+        """Words match as in language/texts/stems.py: case, accents and ligatures are folded."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")
 
     @requirement(
         "text:search:frequent",
-        because="Dropping frequent words is for speed and must not lose the only word.",
+        because="Dropping frequent words saves time, but must not lose the only word.",
     )
     async def test_word_in_every_passage_still_finds(self, backend: Backend) -> None:
-        """A word that every passage holds still finds passages."""
+        """A word that occurs in every passage still finds passages."""
         scribe = Scribe(backend.canon)
         await scribe.make(*(a_turn(f"turn {n}", text=f"the tale {n}") for n in range(60)))
 
@@ -204,7 +204,7 @@ class TextContract(Contract):
         assert len(await hits(backend, "tale zebra", limit=10)) == 10
         assert ident("turn 7") in await ids(backend, "the 7")
 
-    @requirement("text:search:forms", because="People write from memory, and inflect.")
+    @requirement("text:search:forms", because="People write from memory, and inflect words.")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -229,9 +229,9 @@ class TextContract(Contract):
 
         assert await ids(backend, asked) == called("told")
 
-    @requirement("text:search:phrases", because="Who quotes remembers the very words.")
+    @requirement("text:search:phrases", because="A quotation has the exact words.")
     async def test_words_in_a_row_come_first(self, backend: Backend) -> None:
-        """Passages in which the words of a quoted phrase follow each other come first."""
+        """Passages with the words of a quoted phrase in sequence come first."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             a_turn("apart", text="the key was silver"),
@@ -243,9 +243,7 @@ class TextContract(Contract):
 
         assert [h.id for h in found] == [ident("row"), ident("apart")]
 
-    @requirement(
-        "text:search:hostile", because="Queries come from models, and models write anything."
-    )
+    @requirement("text:search:hostile", because="Queries come from models, which write any text.")
     async def test_no_query_is_syntax(self, backend: Backend) -> None:
         """No text of a query is syntax: quotes, operators, wildcards, long or empty text."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
@@ -256,11 +254,9 @@ class TextContract(Contract):
             expected = called("here") if "fire" in terms_of(text) else set()
             assert await ids(backend, text) == expected, text[:50]
 
-    @requirement(
-        "text:search:filters", because="A character must not recall what only another knows."
-    )
+    @requirement("text:search:filters", because="A character must not recall another's knowledge.")
     async def test_filters_select_exactly(self, backend: Backend) -> None:
-        """`collection`, spaces, entities, source_id, without_scene and limit select exactly."""
+        """Collection, spaces, entities, source, excluded scene and limit select exactly."""
         await write_fires(backend)
 
         for query, expected in FIRES:
@@ -269,10 +265,10 @@ class TextContract(Contract):
 
     @requirement(
         "text:placed:filters",
-        because="An index of meanings may lag behind, and must not widen what a query may find.",
+        because="A vector index may lag, and must not widen a query's result.",
     )
     async def test_filters_select_what_is_placed(self, backend: Backend) -> None:
-        """Of the ids given, those are placed that every filter selects, whatever the words."""
+        """Of the given ids, those that every filter allows are placed, whatever the words."""
         await write_fires(backend)
         every = called("t1", "t2", "t3", "m1", "m2", "s1", "s2", "nothing", "scene", "later")
 
@@ -283,9 +279,9 @@ class TextContract(Contract):
         await Scribe(backend.canon, "many").make(*(a_turn(name, text="fire") for name in many))
         assert set(await placed(backend, called(*many))) == called(*many)
 
-    @requirement("text:placed:current", because="What was erased must not be recalled.")
+    @requirement("text:placed:current", because="Erased content must not be recalled.")
     async def test_passages_are_placed_as_they_are_now(self, backend: Backend) -> None:
-        """Passages are placed as they are now: new ones at once, erased ones never."""
+        """Passages are placed by their present state: new ones at once, erased ones never."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         await scribe.make(a_scene(), a_turn("t", text="fire", entity_id=sam), a_memory("m"))
         (turn,) = (await placed(backend, called("t"))).values()
@@ -297,10 +293,10 @@ class TextContract(Contract):
         assert await placed(backend, called("m"), **memories) == {}
 
     @requirement(
-        "text:search:isolated", because="Scores would tell what another tenant writes about."
+        "text:search:isolated", because="Scores would reveal what another tenant writes about."
     )
     async def test_other_spaces_change_nothing(self, backend: Backend) -> None:
-        """What other spaces hold changes neither hits nor scores of a space."""
+        """The content of other spaces changes neither hits nor scores of a space."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await scribe.make(
             a_turn("one", text="dragon gold"),
@@ -315,10 +311,11 @@ class TextContract(Contract):
         assert await hits(backend, "dragon gold") == before
 
     @requirement(
-        "text:figures:isolated", because="A long question is cut by what its words are worth here."
+        "text:figures:isolated",
+        because="A long question is shortened by the weight of its words in these spaces.",
     )
     async def test_figures_count_the_passages_of_the_spaces_alone(self, backend: Backend) -> None:
-        """Figures tell in how many passages of the spaces and collection each stem occurs."""
+        """Figures count the passages of the given spaces and collection with each stem."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await scribe.make(
             a_turn("one", text="dragon gold dragon"), a_turn("two", text="gold sleeps long")
@@ -329,9 +326,9 @@ class TextContract(Contract):
         assert dict(found.found_in) == {"dragon": 1, "gold": 2}
         assert (found.passages, found.length) == (2, 3)
 
-    @requirement("text:search:current", because="What was erased must not be recalled.")
+    @requirement("text:search:current", because="Erased content must not be recalled.")
     async def test_search_follows_changes(self, backend: Backend) -> None:
-        """A passage is found as it is now: new ones at once, erased ones never."""
+        """A passage is found by its present text: new ones at once, erased ones never."""
         scribe = Scribe(backend.canon)
         scene = SceneId(ident("scene"))
         await scribe.make(a_scene(participants=(EntityId(ident("sam")),)), a_memory(text="zebra"))
@@ -347,11 +344,11 @@ class TextContract(Contract):
         assert (hit.id, hit.place) == (scene, None)
         assert await ids(backend, "zebra", **memories) == set()
 
-    @requirement("text:search:canon", because="What never was must not come back through a search.")
+    @requirement("text:search:canon", because="Search must not return retconned content.")
     async def test_search_follows_the_canon(self, backend: Backend) -> None:
-        """Entities, facts and lore are found by what canon says now.
+        """Entities, facts and lore are found by the present canon.
 
-        Not by what was retconned, and a renamed entity by its new name alone.
+        Retconned texts are not found, and a renamed entity is found by its new name only.
         """
         scribe = Scribe(backend.canon)
         wrong = FactId(ident("wrong"))
@@ -363,7 +360,7 @@ class TextContract(Contract):
             an_event("fell", "Strider", title="the beacon falls"),
             an_axiom("law", statement="a beacon answers"),
         )
-        for n in range(40):  # enough for an index that takes passages in by the batch
+        for n in range(40):  # enough for an index that takes batches
             await scribe.make(*(a_turn(f"{n}/{m}", text="we wait") for m in range(5)))
 
         assert await ids(backend, "strider", **entities) == called("Strider")

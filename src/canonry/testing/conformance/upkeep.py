@@ -1,4 +1,4 @@
-"""The contracts of what is kept: blobs, durability, several writers, and upkeep."""
+"""The contracts of storage: blobs, durability, several writers, and maintenance."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ CONTENTS = (b"", b"\x00", bytes(range(256)) * 10, b"a" * 3_000_000, "\u6c49\u5b5
 class BlobsContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("blobs:put:round-trip", because="A commit holds nothing but the hash.")
+    @requirement("blobs:put:round-trip", because="A commit contains only the hash.")
     async def test_bytes_are_read_back_equal(self, backend: Backend) -> None:
         """Bytes of any content and size are read back equal, under their SHA-256."""
         for data in CONTENTS:
@@ -68,7 +68,7 @@ class BlobsContract(Contract):
 
     @requirement("blobs:delete:idempotent", because="Erasing must be repeatable after a crash.")
     async def test_deleted_bytes_are_gone(self, backend: Backend) -> None:
-        """`delete` forgets the bytes, and does nothing where there are none."""
+        """`delete` deletes the bytes, and does nothing if there are none."""
         digest = await backend.blobs.put(b"ring")
         await backend.blobs.delete(digest)
         await backend.blobs.delete(digest)
@@ -79,9 +79,11 @@ class BlobsContract(Contract):
         assert await backend.blobs.put(b"ring") == digest
         assert await backend.blobs.get(digest) == b"ring"
 
-    @requirement("blobs:digests:paged", because="Orphans are found by comparing with all of them.")
+    @requirement(
+        "blobs:digests:paged", because="Unused blobs are found by comparing with all digests."
+    )
     async def test_digests_come_in_order_page_by_page(self, backend: Backend) -> None:
-        """`digests` gives every stored digest once, in order, page by page."""
+        """`digests` returns every stored digest once, in order, page by page."""
         expected = sorted([await backend.blobs.put(str(n).encode()) for n in range(25)])
 
         found: list[str] = []
@@ -95,9 +97,9 @@ class BlobsContract(Contract):
 class DurableBlobsContract(Contract):
     """For backends that can `reopen` and that offer `damages`."""
 
-    @requirement("blobs:durable:reopened", because="The commit that names them is.")
+    @requirement("blobs:durable:reopened", because="The commit that names them is durable.")
     async def test_bytes_survive_closing(self, backend: Backend) -> None:
-        """Bytes are there after closing and opening."""
+        """Bytes are still there after closing and opening."""
         digest = await backend.blobs.put(b"ring")
 
         again = await present(backend.reopen)()
@@ -106,7 +108,7 @@ class DurableBlobsContract(Contract):
 
     @requirement("blobs:get:altered", because="Wrong bytes are worse than none.")
     async def test_altered_bytes_are_refused(self, backend: Backend) -> None:
-        """Bytes that no longer have their hash raise BrokenInvariant `blobs.altered`."""
+        """Bytes that do not match their hash raise BrokenInvariant `blobs.altered`."""
         digest = await backend.blobs.put(b"ring " * 1_000)
         await present(backend.damages).blob(digest)
 
@@ -117,11 +119,9 @@ class DurableBlobsContract(Contract):
 class DurabilityContract(Contract):
     """For backends that can `reopen` and `close`."""
 
-    @requirement(
-        "ledger:durable:reopened", because="An acknowledgement is a promise about tomorrow."
-    )
+    @requirement("ledger:durable:reopened", because="An acknowledged write must last.")
     async def test_everything_survives_closing(self, backend: Backend) -> None:
-        """After closing and opening, log, views and positions are what they were."""
+        """After closing and opening, log, views and positions are unchanged."""
         await write_chronicle(backend)
         log, told = await whole_log(backend), await answers(backend.canon)
 
@@ -134,10 +134,10 @@ class DurabilityContract(Contract):
         assert after.position == Position(head + 1)
 
     @requirement(
-        "ledger:durable:closed", because="A late call must learn that nothing was written."
+        "ledger:durable:closed", because="A late caller must learn that nothing was written."
     )
     async def test_closed_store_refuses(self, backend: Backend) -> None:
-        """A closed store refuses with Unavailable `ledger.closed`."""
+        """A closed store refuses calls with Unavailable `ledger.closed`."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"early {n}"))) for n in range(5)]
         early = asyncio.gather(*(scribe.append([draft]) for draft in drafts))
@@ -154,7 +154,7 @@ class DurabilityContract(Contract):
 class WritersContract(Contract):
     """For backends that offer a `second` instance on the same store."""
 
-    @requirement("ledger:writers:share", because="Each desktop client starts a server of its own.")
+    @requirement("ledger:writers:share", because="Each desktop client starts its own server.")
     async def test_instances_see_each_other(self, backend: Backend) -> None:
         """Two instances on one store see each other's commits at once, in one order."""
         other = await present(backend.second)()
@@ -169,11 +169,9 @@ class WritersContract(Contract):
             assert (await reader.canon.state.facts(FactQuery())).total == n
         assert await answers(backend.canon) == await answers(other.canon)
 
-    @requirement(
-        "ledger:writers:conflict", because="The truth is one, however many processes serve it."
-    )
+    @requirement("ledger:writers:conflict", because="All processes of a store share one canon.")
     async def test_verdicts_and_ids_hold_across_instances(self, backend: Backend) -> None:
-        """What one instance touched makes the other's verdict stale, and ids are replayed."""
+        """A commit of one instance makes the other's verdict stale, and ids are replayed."""
         other = await present(backend.second)()
         ours, theirs = Scribe(backend.canon, "same"), Scribe(other.canon, "same")
         first = ours.next(made(a_fact("one", "ann")))
@@ -188,9 +186,7 @@ class WritersContract(Contract):
         assert replayed.replayed
         assert stale == Stale(head=Position(1))
 
-    @requirement(
-        "ledger:writers:many-at-once", because="Busy is not an answer that a client should see."
-    )
+    @requirement("ledger:writers:many-at-once", because="A client should not see a busy store.")
     async def test_concurrent_instances_lose_nothing(self, backend: Backend) -> None:
         """Two instances under concurrent load lose and repeat nothing."""
         other = await present(backend.second)()
@@ -206,15 +202,15 @@ class WritersContract(Contract):
         assert sorted(w.position for w in written) == list(range(1, 201))
         log = await other.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
         assert len({commit.id for commit in log}) == 200
-        # Views may be each machine's own; whoever has looked at the head sees all of it.
+        # Each machine may have its own views; reading the head brings them up to date.
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(200)
         assert (await backend.canon.state.facts(FactQuery())).total == 200
 
     @requirement(
-        "ledger:writers:exclusive", because="The writer that starves may sit in another process."
+        "ledger:writers:exclusive", because="The blocked writer may be in another process."
     )
     async def test_exclusive_keeps_the_other_instance_out(self, backend: Backend) -> None:
-        """`exclusive` keeps the other instance out as well, until the block ends."""
+        """`exclusive` also blocks the other instance, until the block ends."""
         other = await present(backend.second)()
         ours, theirs = Scribe(backend.canon, "ours"), Scribe(other.canon, "theirs")
 
@@ -222,7 +218,7 @@ class WritersContract(Contract):
             waiting = asyncio.ensure_future(theirs.make(a_fact("theirs")))
             for n in range(3):
                 await ours.make(a_fact(f"ours {n}"))
-                # Reading takes real time, in which a store that does not wait would write.
+                # Reading takes real time, in which a store without the lock would write.
                 await other.canon.ledger.head(MIDDLE_EARTH)
             assert not waiting.done()
 
@@ -230,10 +226,10 @@ class WritersContract(Contract):
 
     @requirement(
         "ledger:writers:touched",
-        because="A cache must not outlive a change that another process made.",
+        because="A cache must not outlive another process's change.",
     )
     async def test_touches_of_the_other_instance_are_told(self, backend: Backend) -> None:
-        """`touched_since` tells what other instances touched."""
+        """`touched_since` includes keys that other instances touched."""
         other = await present(backend.second)()
         cursor = (await backend.canon.ledger.touched_since(0, limit=10)).cursor
         await Scribe(other.canon, "theirs").make(a_fact("ring", "ann"))
@@ -247,23 +243,23 @@ class WritersContract(Contract):
 
 
 def quiet(done: int, total: int | None) -> None:
-    """Listen to progress: it grows, and stays below its total."""
+    """Check progress: it grows and stays within its total."""
     assert done >= 0
     assert total is None or done <= total
 
 
 async def verified(backend: Backend) -> Verification:
-    """What verify says."""
+    """Return the result of `verify`."""
     return await present(backend.upkeep).verify(quiet)
 
 
 async def heads(backend: Backend) -> dict[str, tuple[int, str]]:
-    """The heads as the ledger tells them."""
+    """Return the heads of the ledger."""
     return {h.space: (h.position, h.hash) for h in await backend.canon.ledger.heads(limit=100)}
 
 
 async def keep_writing(backend: Backend, count: int) -> None:
-    """One commit after the other, each giving way."""
+    """Write one commit after the other, and yield to other tasks in between."""
     scribe = Scribe(backend.canon, "busy")
     for n in range(count):
         await scribe.make(a_fact(f"busy {n}", "Frodo"), a_turn(f"busy turn {n}"))
@@ -271,32 +267,32 @@ async def keep_writing(backend: Backend, count: int) -> None:
 
 
 def traces(backend: Backend, text: str) -> list[str]:
-    """The files of the store that hold the bytes of `text`."""
+    """Return the files of the store that contain the bytes of `text`."""
     return [p.name for p in present(backend.files)() if text.encode() in p.read_bytes()]
 
 
 def content(folder: Path) -> dict[str, str]:
-    """The files of a folder with what they say."""
+    """Return the files of a folder with their content."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 async def purged(backend: Backend, *names: str) -> int:
-    """Erase what is called so and purge it; the number of entries dropped."""
+    """Erase and purge the items with these names; return the number of dropped entries."""
     targets = tuple(map(ident, names))
     await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
     return await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
 
 
 SEVERAL = ("secret", "turn 1", "dream", "at home")
-"""Things of the chronicle, of several kinds."""
+"""Items of the chronicle, of several kinds."""
 
 
 class UpkeepContract(Contract):
     """For backends that offer `upkeep`, `files`, `open_backup` and `damages`."""
 
-    @requirement("upkeep:verify:good", because="An alarm that rings without cause is switched off.")
+    @requirement("upkeep:verify:good", because="Operators ignore checks with false alarms.")
     async def test_good_store_verifies(self, backend: Backend) -> None:
-        """`verify` finds nothing wrong with a good store, and tells its heads and sizes."""
+        """`verify` finds no fault in a good store, and returns its heads and sizes."""
         await write_chronicle(backend)
 
         seen = await verified(backend)
@@ -306,11 +302,9 @@ class UpkeepContract(Contract):
         assert seen.things > 50
         assert dict(seen.heads) == await heads(backend)
 
-    @requirement(
-        "upkeep:verify:empty", because="The first thing that an operator tries is an empty one."
-    )
+    @requirement("upkeep:verify:empty", because="Operators first try an empty store.")
     async def test_upkeep_of_an_empty_store(self, backend: Backend, tmp_path: Path) -> None:
-        """`verify`, rebuild and backup work on an empty store."""
+        """`verify`, `rebuild` and `backup` work on an empty store."""
         upkeep = present(backend.upkeep)
 
         assert (await verified(backend)).findings == ()
@@ -321,7 +315,7 @@ class UpkeepContract(Contract):
 
     @requirement(
         "upkeep:verify:finds-altered-records",
-        because="The record must prove that nobody altered it.",
+        because="The record must prove that it was not altered.",
     )
     async def test_altered_records_are_found(self, backend: Backend) -> None:
         """`verify` finds each alteration of records that the backend can make."""
@@ -334,7 +328,7 @@ class UpkeepContract(Contract):
 
     @requirement(
         "upkeep:verify:finds-altered-views",
-        because="A view that lies is believed until somebody compares.",
+        because="A wrong view is believed until it is compared.",
     )
     async def test_altered_views_are_found(self, backend: Backend) -> None:
         """`verify` finds each alteration of views that the backend can make."""
@@ -348,11 +342,9 @@ class UpkeepContract(Contract):
             assert findings != (), name
             assert all(finding.where and finding.what for finding in findings)
 
-    @requirement(
-        "upkeep:verify:while-serving", because="A store that is in use is the one to worry about."
-    )
+    @requirement("upkeep:verify:while-serving", because="Stores in use need the check most.")
     async def test_verify_sees_one_moment(self, backend: Backend) -> None:
-        """`verify` finds nothing wrong while others write."""
+        """`verify` finds no fault while others write."""
         await write_chronicle(backend)
 
         seen, _ = await asyncio.gather(verified(backend), keep_writing(backend, 40))
@@ -360,10 +352,10 @@ class UpkeepContract(Contract):
         assert seen.findings == ()
 
     @requirement(
-        "upkeep:rebuild:equals-incremental", because="Views are nothing but a fold of the records."
+        "upkeep:rebuild:equals-incremental", because="A view is exactly the fold of the records."
     )
     async def test_rebuilt_views_are_the_same(self, backend: Backend) -> None:
-        """Rebuilt views answer every query as the views kept up to date did."""
+        """Rebuilt views answer every query like the views before."""
         await write_chronicle(backend)
         before = await answers(backend.canon)
 
@@ -376,7 +368,7 @@ class UpkeepContract(Contract):
 
     @requirement("upkeep:rebuild:repairs", because="A view may be lost at any time.")
     async def test_altered_views_are_repaired(self, backend: Backend) -> None:
-        """After rebuild a store with altered views verifies and answers as before."""
+        """After a rebuild, a store with altered views verifies and answers as before."""
         await write_chronicle(backend)
         before = await answers(backend.canon)
         for name, damage in present(backend.damages).views.items():
@@ -386,7 +378,7 @@ class UpkeepContract(Contract):
             assert (await verified(backend)).findings == (), name
             assert await answers(backend.canon) == before, name
 
-    @requirement("upkeep:rebuild:while-serving", because="Serving does not stop for upkeep.")
+    @requirement("upkeep:rebuild:while-serving", because="Maintenance must not interrupt serving.")
     async def test_rebuild_misses_no_commit(self, backend: Backend) -> None:
         """Commits appended during a rebuild are in the rebuilt views."""
         await write_chronicle(backend)
@@ -397,9 +389,9 @@ class UpkeepContract(Contract):
         assert (await backend.canon.state.facts(FactQuery())).total == facts + 40
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:backup:opens", because="A backup that was never opened is a hope.")
+    @requirement("upkeep:backup:opens", because="A backup must be proved by opening it.")
     async def test_backup_is_the_store(self, backend: Backend, tmp_path: Path) -> None:
-        """A backup opens, holds the heads that were told, verifies and answers alike."""
+        """A backup opens, has the reported heads, verifies and answers alike."""
         await write_chronicle(backend)
         await Scribe(backend.canon, "large").make(a_turn("book", text="word " * 100_000))
         log, told = await whole_log(backend), await answers(backend.canon)
@@ -413,7 +405,7 @@ class UpkeepContract(Contract):
         assert await answers(copy.canon) == told
         assert (await verified(copy)).findings == ()
 
-    @requirement("upkeep:backup:while-serving", because="There is no good moment to stop a world.")
+    @requirement("upkeep:backup:while-serving", because="A world is never idle.")
     async def test_backup_of_a_busy_store_is_a_prefix(
         self, backend: Backend, tmp_path: Path
     ) -> None:
@@ -433,21 +425,19 @@ class UpkeepContract(Contract):
 
     @requirement(
         "upkeep:backup:refuses-a-used-target",
-        because="The last good backup must survive a slip of the hand.",
+        because="The last good backup must survive a typing error.",
     )
     async def test_used_target_is_left_alone(self, backend: Backend, tmp_path: Path) -> None:
-        """A target that holds anything raises Conflict `backup.exists`, and is left alone."""
+        """A target that is not empty raises Conflict `backup.exists`, and is not changed."""
         (tmp_path / "precious").write_text("mine")
 
         with pytest.raises(Conflict, match=r"^backup\.exists:"):
             await present(backend.upkeep).backup(tmp_path, quiet)
         assert content(tmp_path) == {"precious": "mine"}
 
-    @requirement(
-        "upkeep:purge:leaves-no-trace", because="Erasing is a right of people, not a flag."
-    )
+    @requirement("upkeep:purge:leaves-no-trace", because="People have a right to erasure.")
     async def test_purged_text_is_in_no_file(self, backend: Backend) -> None:
-        """After purge no file of the store holds the erased text, nor does any view."""
+        """After a purge, no file of the store contains the erased text, and no view returns it."""
         await write_chronicle(backend)
         scribe = Scribe(backend.canon, "large")
         await scribe.make(a_turn("large secret", text=f"{SECRET}-large " * 20_000))
@@ -466,9 +456,9 @@ class UpkeepContract(Contract):
             found = await backend.canon.text.search(query)
             assert not {hit.id for hit in found.hits} & set(targets)
 
-    @requirement("upkeep:purge:verifies", because="Erasing must not look like tampering.")
+    @requirement("upkeep:purge:verifies", because="An erasure must not look like tampering.")
     async def test_purged_store_verifies(self, backend: Backend) -> None:
-        """After purge the chain and the views verify, and rebuild gives the same views."""
+        """After a purge, the chain and the views verify, and a rebuild gives the same views."""
         await write_chronicle(backend)
         eraser = Scribe(backend.canon, "eraser")
         targets = tuple(map(ident, SEVERAL))
@@ -486,7 +476,7 @@ class UpkeepContract(Contract):
 
     @requirement(
         "upkeep:purge:restored-elsewhere",
-        because="A copy made after erasing must serve as well as one made before.",
+        because="A copy made after erasing must work like one made before.",
     )
     async def test_purged_log_is_restored_elsewhere(self, backend: Backend) -> None:
         """The log of a purged store restores elsewhere with the same answers."""
@@ -502,9 +492,9 @@ class UpkeepContract(Contract):
         assert (await verified(copy)).findings == ()
         assert traces(copy, SECRET) == []
 
-    @requirement("upkeep:purge:merged", because="A snapshot remembers whatever was folded into it.")
+    @requirement("upkeep:purge:merged", because="A snapshot contains data of all merged entities.")
     async def test_purged_entity_leaves_no_trace_in_others(self, backend: Backend) -> None:
-        """What was said of an erased entity is in no past of those it was merged with."""
+        """Data of an erased entity is in no past version of an entity that it was merged with."""
         scribe, entity_ids = Scribe(backend.canon), (ident("ann"), ident("bob"))
         ann, bob = map(EntityId, entity_ids)
         said = an_observation("bob", "bob said", fields={"description": SECRET})
@@ -523,9 +513,7 @@ class UpkeepContract(Contract):
             assert SECRET not in repr(past)
             assert isinstance(past[ann], Entity)
 
-    @requirement(
-        "upkeep:purge:keeps-the-rest", because="Erasing one thing must not take its neighbours."
-    )
+    @requirement("upkeep:purge:keeps-the-rest", because="Erasing one item must not erase others.")
     async def test_purge_drops_nothing_else(self, backend: Backend) -> None:
         """`purge` drops payloads of the targets only, and may be repeated."""
         await write_chronicle(backend)
@@ -546,10 +534,10 @@ class UpkeepContract(Contract):
 
     @requirement(
         "upkeep:orphans:kept-when-young",
-        because="A blob is written before the commit that names it.",
+        because="A blob is stored before the commit that names it.",
     )
     async def test_young_and_used_blobs_are_kept(self, backend: Backend) -> None:
-        """`collect_orphans` keeps blobs that are referred to, and those younger than a day."""
+        """`collect_orphans` keeps blobs that a commit refers to, and blobs younger than a day."""
         await Scribe(backend.canon).make(a_turn("book", text="word " * 100_000))
         digest = await backend.blobs.put(b"about to be named " * 10_000)
 
@@ -558,9 +546,9 @@ class UpkeepContract(Contract):
         log = await backend.canon.ledger.read(MIDDLE_EARTH, after=Position(0), limit=1)
         assert "word word" in repr(log[0].entries)
 
-    @requirement("upkeep:facts:told", because="Whoever helps an operator asks for them first.")
+    @requirement("upkeep:facts:told", because="Support asks an operator for them first.")
     async def test_facts_about_the_store_are_told(self, backend: Backend) -> None:
-        """`facts_about_store` tells texts and numbers."""
+        """`facts_about_store` returns texts and numbers."""
         await write_chronicle(backend)
 
         told = await present(backend.upkeep).facts_about_store()
@@ -570,7 +558,7 @@ class UpkeepContract(Contract):
 
 
 SIZES = (1, 127, 128, 5_000)
-"""Passages in one commit: alone, and on both sides of where a backend may index them at once."""
+"""Passages in one commit: one, and numbers on both sides of a backend's batch size."""
 
 
 class SharedUpkeepContract(Contract):
@@ -578,12 +566,12 @@ class SharedUpkeepContract(Contract):
 
     @requirement(
         "upkeep:shared:verify-and-backup",
-        because="An operator's command is a process beside the servers.",
+        because="An operator's command runs beside the servers.",
     )
     async def test_what_the_other_writes_is_verified_and_copied(
         self, backend: Backend, tmp_path: Path
     ) -> None:
-        """What another instance wrote is verified and backed up like one's own."""
+        """Commits of another instance are verified and backed up like own commits."""
         other = await present(backend.second)()
         await write_chronicle(other)
         upkeep = present(backend.upkeep)
@@ -597,11 +585,9 @@ class SharedUpkeepContract(Contract):
         assert dict(held) == await heads(copy)
         assert (await verified(copy)).findings == ()
 
-    @requirement(
-        "upkeep:shared:rebuild", because="Agents must not notice that somebody repairs the views."
-    )
+    @requirement("upkeep:shared:rebuild", because="Agents must not notice a rebuild.")
     async def test_the_other_does_not_notice_a_rebuild(self, backend: Backend) -> None:
-        """Another instance answers alike during and after a rebuild, and goes on writing."""
+        """Another instance answers alike during and after a rebuild, and continues to write."""
         other = await present(backend.second)()
         await write_chronicle(other)
         facts = (await other.canon.state.facts(FactQuery())).total
@@ -617,11 +603,9 @@ class SharedUpkeepContract(Contract):
             assert (await one.canon.state.facts(FactQuery())).total == facts + 30
         assert (await verified(other)).findings == ()
 
-    @requirement(
-        "upkeep:shared:purge", because="The servers keep running while an operator erases."
-    )
+    @requirement("upkeep:shared:purge", because="Servers keep running while an operator erases.")
     async def test_purge_leaves_no_trace_beside_an_open_instance(self, backend: Backend) -> None:
-        """A purge leaves no trace though another instance has the store open and read it."""
+        """A purge leaves no trace, even if another instance has the store open and has read it."""
         other = await present(backend.second)()
         await write_chronicle(other)
         target = ident("secret")
@@ -636,7 +620,7 @@ class SharedUpkeepContract(Contract):
 
 
 async def write_sizes(backend: Backend, name: str = "") -> None:
-    """One commit of each size; the passages of each have a word of their own."""
+    """Write one commit of each size. The passages of each commit share a word."""
     for size in SIZES:
         said = [
             a_snippet(f"{name}{size}/{n}", text=f"oak{name}{size} leaf{name}{size}n{n}")
@@ -646,7 +630,7 @@ async def write_sizes(backend: Backend, name: str = "") -> None:
 
 
 async def found(backend: Backend, name: str = "") -> Sequence[int]:
-    """How many passages of each size are found by their word, and the last one by its own."""
+    """Return the number of passages of each size found by its word and the last one's own."""
     told: list[int] = []
     for size in SIZES:
         for words in (f"oak{name}{size}", f"leaf{name}{size}n{size - 1}"):
@@ -660,14 +644,14 @@ class SizesContract(Contract):
 
     @requirement(
         "upkeep:rebuild:commits-of-any-size",
-        because="What is brought in at once takes another way into an index than what trickles.",
+        because="Bulk writes and single writes are indexed differently.",
     )
     async def test_r1_a_rebuild_keeps_the_passages_of_commits_of_any_size(
         self, backend: Backend
     ) -> None:
         """Rebuilt views find every passage of commits of 1, 127, 128 and 5,000 passages.
 
-        After further commits as well.
+        This also holds after further commits.
         """
         await write_sizes(backend)
         before = await found(backend)
@@ -684,12 +668,13 @@ class SizesContract(Contract):
         assert (await verified(backend)).findings == ()
 
     @requirement(
-        "upkeep:glance:agrees", because="It is looked at after every backup, and must not cry wolf."
+        "upkeep:glance:agrees",
+        because="It runs after every backup and must not raise false alarms.",
     )
     async def test_r1_a_glance_finds_nothing_in_good_views(self, backend: Backend) -> None:
-        """`glance` finds nothing in good views, also while passages wait and while others write.
+        """`glance` finds no fault in good views, also with queued passages and concurrent writes.
 
-        After a rebuild and after a purge as well.
+        This also holds after a rebuild and after a purge.
         """
         glance = present(backend.upkeep).glance
         assert await glance() == ()

@@ -1,4 +1,4 @@
-"""The contracts of projections and of vectors, which other engines than the ledger's keep."""
+"""The contracts of projections and vectors in engines other than the ledger's."""
 
 import asyncio
 import struct
@@ -30,26 +30,26 @@ from canonry.values.ids import SpaceId
 
 
 def projections_of(canon: Canon) -> Mapping[str, Projection]:
-    """The views of a canon that a projector feeds, by the names of their ports."""
+    """Return the views of a canon that a projector updates, by the names of their ports."""
     views = {name: getattr(canon, name) for name in ("documents", "text", "catalog", "places")}
     return {name: view for name, view in views.items() if hasattr(view, "apply")}
 
 
 def feeding(source: Backend, target: Backend) -> Projector:
-    """The projector that brings the projections of `target` to where the log of `source` is."""
+    """Return a projector that updates the projections of `target` from the log of `source`."""
     canon, others = source.canon, list(projections_of(target.canon).values())
     return Projector(ledger=canon.ledger, state=canon.state, others=others)
 
 
 async def folded(canon: Canon, space: SpaceId) -> Sequence[Folded]:
-    """The commits of a space, each with its things as they are now."""
+    """Return the commits of a space, each with the present state of its items."""
     log = await canon.ledger.read(space, after=ORIGIN, limit=1_000)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=())
     return await projector.as_they_are(log)
 
 
 async def assert_alike(source: Backend, target: Backend) -> None:
-    """The projections of `target` answer every question as the own views of `source` do."""
+    """Require that the projections of `target` answer like the views of `source`."""
     views: dict[str, Any] = {**projections_of(target.canon)}
     assert views, "this contract is for backends with a projection; leave it out"
     given = await answers(replace(source.canon, **views))
@@ -58,14 +58,14 @@ async def assert_alike(source: Backend, target: Backend) -> None:
 
 
 class ViewContract(Contract):
-    """Provide a fixture `backend` that yields an empty one, of which some views are projections."""
+    """Provide a fixture `backend` with an empty one. Some of its views must be projections."""
 
     @requirement(
         "view:cursor:stands-where-it-shows",
-        because="Whoever waits for a write must know whether it is there.",
+        because="A writer that waits must know whether its write is visible.",
     )
     async def test_the_cursor_follows_what_shows(self, backend: Backend) -> None:
-        """The cursor of a space is the position of the last commit that shows."""
+        """The cursor of a space is the position of the last visible commit."""
         scribe, other = Scribe(backend.canon), await backend.another()
         for view in projections_of(other.canon).values():
             assert await view.cursor(MIDDLE_EARTH) == ORIGIN
@@ -80,10 +80,10 @@ class ViewContract(Contract):
 
     @requirement(
         "view:apply:equals-own-fold",
-        because="An engine may be chosen for such a view without changing any answer.",
+        because="The choice of an engine must not change an answer.",
     )
     async def test_fed_views_answer_as_their_ledgers_own(self, backend: Backend) -> None:
-        """Views that are given what another ledger folded answer as those beside it do."""
+        """Views that are fed from another ledger answer like the views of that ledger."""
         other = await backend.another()
         await write_chronicle(backend)
 
@@ -93,10 +93,10 @@ class ViewContract(Contract):
 
     @requirement(
         "view:apply:again",
-        because="An answer may be lost, and several processes may project the same commits.",
+        because="A reply may be lost, and several processes may project the same commits.",
     )
     async def test_applying_again_changes_nothing(self, backend: Backend) -> None:
-        """What was applied before changes nothing, also in the middle of what is new."""
+        """Applying a commit again changes nothing, even between new commits."""
         other = await backend.another()
         for space in await write_chronicle(backend):
             made = await folded(backend.canon, space)
@@ -109,10 +109,10 @@ class ViewContract(Contract):
         await assert_alike(backend, other)
 
     @requirement(
-        "view:apply:gap", because="A view that skips a commit tells something that never was."
+        "view:apply:gap", because="A view that skips a commit shows a state that never existed."
     )
     async def test_a_gap_is_refused(self, backend: Backend) -> None:
-        """Commits that do not follow the cursor are refused, and nothing of them shows."""
+        """Commits that do not follow the cursor are refused, and no part of them is visible."""
         scribe, other = Scribe(backend.canon), await backend.another()
         await scribe.make(a_fact("first"))
         await scribe.make(a_fact("second"))
@@ -125,9 +125,11 @@ class ViewContract(Contract):
             await view.apply(made)
             assert await view.cursor(MIDDLE_EARTH) == 2
 
-    @requirement("view:apply:together", because="Whoever waits for a view helps to bring it up.")
+    @requirement(
+        "view:apply:together", because="Every process that waits for a view also updates it."
+    )
     async def test_projectors_side_by_side_leave_what_one_leaves(self, backend: Backend) -> None:
-        """Projectors that run at the same time leave what one alone leaves."""
+        """Concurrent projectors leave the same state as a single projector."""
         other, scribe = await backend.another(), Scribe(backend.canon)
         await write_chronicle(backend)
 
@@ -142,10 +144,10 @@ class ViewContract(Contract):
 
     @requirement(
         "view:apply:as-it-is-now",
-        because="A view that lags is brought up from the present state, not from every past one.",
+        because="A view that lags is updated from the present state, not from past states.",
     )
     async def test_a_view_that_lags_may_see_things_early(self, backend: Backend) -> None:
-        """Projections may be given things as later commits left them."""
+        """Projections may receive items in the state of later commits."""
         other = await backend.another()
         for space in await write_chronicle(backend):
             made = await folded(backend.canon, space)
@@ -162,37 +164,37 @@ THERE: Final = SpaceId("elsewhere")
 
 
 def unit(*numbers: float) -> Vector:
-    """A vector of length one in the direction of the numbers, the others being zero."""
+    """Return the unit vector in the direction of the numbers, with zeros for the rest."""
     length = sum(number * number for number in numbers) ** 0.5
     padded = [number / length for number in numbers] + [0.0] * (4 - len(numbers))
     return struct.pack("<4f", *padded)
 
 
 def entry(name: str, *direction: float, **given: Any) -> VectorEntry:
-    """An entry among the memories of one world, unless it is said otherwise."""
+    """Return an entry, by default among the memories of one world."""
     settings = {"collection": Collection.MEMORIES, "space": HERE, **given}
     return VectorEntry(id=name, vector=unit(*direction), **settings)
 
 
 async def take_in(vectors: Vectors, *entries: VectorEntry, **given: Any) -> None:
-    """Apply a batch; any cursor before it will do."""
+    """Apply a batch at any cursor."""
     settings = {"model": MODEL, "cursor": "1", **given}
     await vectors.apply(VectorBatch(entries=entries, **settings))
 
 
 async def found(vectors: Vectors, *direction: float, **given: Any) -> Sequence[str]:
-    """The ids that a search finds among memories, nearest first."""
+    """Return the ids that a search finds, by default among memories, nearest first."""
     settings = {"model": MODEL, "collection": Collection.MEMORIES, **given}
     hits = await vectors.search(VectorQuery(vector=unit(*direction), **settings))
     return [hit.id for hit in hits]
 
 
 class VectorsContract(Contract):
-    """Provide a fixture `vectors` that yields an empty index."""
+    """Provide a fixture `vectors` with an empty index."""
 
     @requirement(
         "vectors:search:nearest-first",
-        because="Ranking rests on how near passages are, and tests on a fixed order.",
+        because="Ranking needs similarities, and tests need a fixed order.",
     )
     async def test_the_nearest_come_first(self, vectors: Vectors) -> None:
         """The nearest passages come first with their inner products, ties by id and part."""
@@ -210,10 +212,10 @@ class VectorsContract(Contract):
 
     @requirement(
         "vectors:search:filters",
-        because="Nobody finds what they may not see, and no space is one only among others.",
+        because="Callers must not find hidden items, and spaces must not mix.",
     )
     async def test_filters_select(self, vectors: Vectors) -> None:
-        """Collection, space, entities, source and the scene left out select, also combined."""
+        """Collection, space, entities, source and the excluded scene select, also combined."""
         await take_in(
             vectors,
             entry("here", 1.0),
@@ -236,10 +238,10 @@ class VectorsContract(Contract):
 
     @requirement(
         "vectors:search:models-are-apart",
-        because="Numbers of different models say nothing about each other.",
+        because="Vectors of different models cannot be compared.",
     )
     async def test_models_are_apart(self, vectors: Vectors) -> None:
-        """Vectors of one model are never compared with those of another; none is no error."""
+        """Vectors of different models are never compared. A model without vectors is no error."""
         await take_in(vectors, entry("old", 1.0))
         await take_in(vectors, entry("new", 1.0), model=OTHER)
 
@@ -255,10 +257,10 @@ class VectorsContract(Contract):
         assert await vectors.search(short) == []
 
     @requirement(
-        "vectors:apply:replaces", because="A passage that changed is not found by what it was."
+        "vectors:apply:replaces", because="A changed passage must not be found by its old text."
     )
     async def test_entries_replace_what_was_there(self, vectors: Vectors) -> None:
-        """The entries of an id replace all its parts; an id that is removed has none."""
+        """The entries of an id replace all its parts. A removed id has none."""
         await take_in(vectors, *(entry("a", 1.0, part=n) for n in range(3)), entry("b", 1.0))
 
         await take_in(vectors, entry("a", 0.0, 1.0), removed=["b", "never"], cursor="2")
@@ -269,7 +271,7 @@ class VectorsContract(Contract):
 
     @requirement(
         "vectors:apply:follows",
-        because="Two processes that index at once must not undo each other.",
+        because="Concurrent indexers must not undo each other's work.",
     )
     async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
         """A batch that does not follow the cursor of its model changes nothing."""
@@ -285,7 +287,7 @@ class VectorsContract(Contract):
         assert await vectors.cursors() == {MODEL: "2"}
 
     @requirement(
-        "vectors:apply:whole", because="Half a batch with a new cursor is a hole that nobody sees."
+        "vectors:apply:whole", because="Half a batch with a new cursor is an invisible gap."
     )
     async def test_a_batch_with_one_wrong_vector_is_refused(self, vectors: Vectors) -> None:
         """A batch with one vector of another size is refused whole."""
@@ -300,10 +302,10 @@ class VectorsContract(Contract):
 
     @requirement(
         "vectors:status:counts",
-        because="Whoever indexes goes on from there, also in another process.",
+        because="An indexer continues from there, also in another process.",
     )
     async def test_status_tells_every_model(self, vectors: Vectors) -> None:
-        """`status` and cursors tell each model with its cursor, in order of first batches."""
+        """`status` and `cursors` return each model with its cursor, in order of first batches."""
         assert await vectors.status() == []
         assert await vectors.cursors() == {}
         await take_in(vectors, entry("a", 1.0, part=1), entry("a", 1.0), cursor="one")
@@ -313,11 +315,9 @@ class VectorsContract(Contract):
         assert told == [(MODEL, 2, "one"), (OTHER, 0, "two")]
         assert list((await vectors.cursors()).items()) == [(MODEL, "one"), (OTHER, "two")]
 
-    @requirement(
-        "vectors:digests:by-part", because="A text that stays the same is not embedded again."
-    )
+    @requirement("vectors:digests:by-part", because="An unchanged text is not embedded again.")
     async def test_digests_come_part_by_part(self, vectors: Vectors) -> None:
-        """`digests` gives what each part came with, in order; unknown ids are left out."""
+        """`digests` returns the digest of each part, in order. Unknown ids are left out."""
         parts = [entry("a", 1.0, part=n, digest=bytes([n])) for n in (1, 0, 2)]
         await take_in(vectors, *parts, entry("b", 1.0))
 
@@ -331,7 +331,7 @@ class VectorsContract(Contract):
 
     @requirement(
         "vectors:about:paged",
-        because="When somebody is renamed, their passages are embedded again.",
+        because="A rename requires embedding the entity's passages again.",
     )
     async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
         """`about` pages through the ids of passages that name an entity, in order."""
@@ -344,10 +344,10 @@ class VectorsContract(Contract):
         assert await vectors.about(OTHER, "ann", limit=2) == []
 
     @requirement(
-        "vectors:remove:every-model", because="Erasing must not depend on which model serves."
+        "vectors:remove:every-model", because="Erasing must not depend on the current model."
     )
     async def test_what_is_removed_is_found_nowhere(self, vectors: Vectors) -> None:
-        """What is removed is found under no model; cursors stay, and purging is then safe."""
+        """A removed passage is found under no model. Cursors stay, and purging is then safe."""
         for model in (MODEL, OTHER):
             await take_in(vectors, entry("a", 1.0), entry("b", 1.0), model=model)
 
@@ -358,11 +358,9 @@ class VectorsContract(Contract):
             assert await found(vectors, 1.0, model=model) == ["b"]
         assert await vectors.cursors() == {MODEL: "1", OTHER: "1"}
 
-    @requirement(
-        "vectors:drop:one-or-all", because="An index that is lost is made again from the records."
-    )
+    @requirement("vectors:drop:one-or-all", because="A lost index is built again from the records.")
     async def test_dropping_forgets_one_model_or_all(self, vectors: Vectors) -> None:
-        """`drop` forgets one model or everything; what is taken in after it counts from anew."""
+        """`drop` deletes one model or all. Later batches start from nothing."""
         for model in (MODEL, OTHER):
             await take_in(vectors, entry("a", 1.0), model=model)
 
