@@ -76,7 +76,7 @@ class TestGap(BlobsContract):
     ("promise", "shown"),
     [
         ("blobs:put:round-trip", "[XPASS(strict)] not yet"),
-        ("blobs:put:nobody-makes-it", "gaps of promises that nobody makes"),
+        ("blobs:put:nobody-makes-it", "gaps name unknown promises"),
     ],
 )
 def test_a_gap_that_is_none_fails(promise: str, shown: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
--- The views: folded from the records, dropped and folded again when VIEWS_VERSION changes.
+-- The views: folded from the records, and dropped and folded again when VIEWS_VERSION changes.
 CREATE TABLE things (
   n INTEGER PRIMARY KEY,
   id ANY NOT NULL UNIQUE,
@@ -6,7 +6,7 @@ CREATE TABLE things (
   body BLOB NOT NULL
 ) STRICT;
 
--- what a thing was before it changed, from the position `since` on
+-- Former states of items, each from the position `since` on.
 CREATE TABLE versions (
   n INTEGER PRIMARY KEY,
   id ANY NOT NULL,
@@ -16,13 +16,13 @@ CREATE TABLE versions (
   UNIQUE (id, since)
 ) STRICT;
 
--- how far views show a log that another engine keeps; see keeping.py
+-- The position up to which views show a log of another engine. No code writes it any more.
 CREATE TABLE shown (
   space ANY NOT NULL PRIMARY KEY,
   position INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- every list that a query pages through; see readmodels/listing.py
+-- Every list that queries page through. See readmodels/listing.py.
 CREATE TABLE listing (
   list INTEGER NOT NULL,
   owner ANY NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE listing (
   PRIMARY KEY (list, owner, space, facet, rank, later, id)
 ) STRICT, WITHOUT ROWID;
 
--- how many rows a list has under each facet, so that a total is never a count over everything
+-- The number of rows of a list under each facet, so that a total needs no count over all rows.
 CREATE TABLE counts (
   list INTEGER NOT NULL,
   owner ANY NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE counts (
   PRIMARY KEY (list, owner, space, facet)
 ) STRICT, WITHOUT ROWID;
 
--- under which texts an entity is found, and which entity it became; see identifiers.py
+-- Texts that find an entity, and the entity that it was merged into. See sqlite/sightings.py.
 CREATE TABLE identifiers (
   space ANY NOT NULL,
   key TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE identifiers (
   PRIMARY KEY (space, key, id)
 ) STRICT, WITHOUT ROWID;
 
--- what happens at the dates that fields say, newest first; see timeline.py
+-- Events at the dates in fields, newest first. See sqlite/sightings.py.
 CREATE TABLE timeline (
   current INTEGER NOT NULL,
   space ANY NOT NULL,
@@ -74,17 +74,17 @@ CREATE TABLE timeline (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timeline_of_source ON timeline (source, current, rank);
 
--- rowid = things.n; each stem carries the mark of its space and collection; see passages.py
+-- rowid = things.n. Each stem has the mark of its space and collection. See sqlite/views.py.
 CREATE VIRTUAL TABLE passages USING fts5 (
   words, marks, content='', tokenize="ascii tokenchars '_@'"
 );
 INSERT INTO passages (passages, rank) VALUES ('secure-delete', 1);
--- things.n of passages that are not in the keyword index yet; see waiting.py
+-- things.n of passages that wait to enter the keyword index. See sqlite/text.py.
 CREATE TABLE unindexed (
   n INTEGER PRIMARY KEY
 ) STRICT;
 
--- what search and ranking need of an indexed passage, without decoding its thing; n = things.n
+-- Data of indexed passages for search and ranking, without decoding the item. n = things.n.
 CREATE TABLE passage_stems (
   n INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE passage_stems (
   entities TEXT NOT NULL AS (coalesce(about, id))
 ) STRICT;
 
--- in how many indexed passages of a space and collection a stem occurs, in order of the alphabet
+-- The number of indexed passages of a space and collection with each stem, in stem order.
 CREATE TABLE stem_counts (
   mark TEXT NOT NULL,
   stem TEXT NOT NULL,
@@ -105,7 +105,7 @@ CREATE TABLE stem_counts (
   PRIMARY KEY (mark, stem)
 ) STRICT, WITHOUT ROWID;
 
--- the projects of a catalog in the order in which they are told; see catalog/views.py
+-- The projects of a catalog in the order of replies. See sqlite/catalog.py.
 CREATE TABLE catalog_projects (
   place TEXT NOT NULL,
   id ANY NOT NULL,
@@ -114,7 +114,7 @@ CREATE TABLE catalog_projects (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX catalog_project_slugs ON catalog_projects (slug, id);
 
--- every item of a project by its kind and the word that is its own
+-- Every item of a project by its kind and its unique word, such as its slug.
 CREATE TABLE catalog_items (
   space ANY NOT NULL,
   kind TEXT NOT NULL,
@@ -124,7 +124,7 @@ CREATE TABLE catalog_items (
   PRIMARY KEY (space, kind, word, id)
 ) STRICT, WITHOUT ROWID;
 
--- what is searched of entities, folded, in the order in which it is told; n = things.n
+-- Searchable texts of entities, case-folded, in the order of replies. n = things.n.
 CREATE TABLE catalog_texts (
   space ANY NOT NULL,
   updated TEXT NOT NULL,
@@ -138,21 +138,21 @@ CREATE TABLE catalog_texts (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX catalog_texts_n ON catalog_texts (n);
 
--- where three characters or more occur in them
+-- The trigram index of these texts.
 CREATE VIRTUAL TABLE catalog_grams USING fts5 (
   title, slug, summary,
   content='catalog_texts', content_rowid='n', columnsize=0, tokenize='trigram case_sensitive 1'
 );
 INSERT INTO catalog_grams (catalog_grams, rank) VALUES ('secure-delete', 1);
 
--- the entities of graphs, by the ids of their things
+-- The entities of graphs, by the ids of their items in the log.
 CREATE TABLE catalog_nodes (
   thing ANY PRIMARY KEY NOT NULL,
   id ANY NOT NULL,
   place TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- the entities beside each entity, in the order in which they are told
+-- The neighbours of each entity, in the order of replies.
 CREATE TABLE catalog_neighbours (
   thing ANY NOT NULL,
   rel_type TEXT NOT NULL,
@@ -163,7 +163,7 @@ CREATE TABLE catalog_neighbours (
   PRIMARY KEY (thing, rel_type, place, id, outward)
 ) STRICT, WITHOUT ROWID;
 
--- every relation that holds between items of a catalog
+-- Every current relation between items of a catalog.
 CREATE TABLE catalog_edges (
   source ANY NOT NULL,
   target ANY NOT NULL,

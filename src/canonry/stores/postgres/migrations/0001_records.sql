@@ -1,10 +1,10 @@
--- The records: a log a space, and bytes by their hash. Every key begins with the space.
+-- The records: one log per space, and bytes by their hash. Every key begins with the space.
 CREATE TABLE meta (
   name text COLLATE "C" PRIMARY KEY,
   value bigint NOT NULL
 );
 
--- where the log of a space stands; whoever appends to it locks its row
+-- The head of each space's log. An append locks its row.
 CREATE TABLE heads (
   space text COLLATE "C" PRIMARY KEY,
   position bigint NOT NULL,
@@ -12,8 +12,8 @@ CREATE TABLE heads (
   hash bytea NOT NULL
 );
 
--- a commit with its erasable parts: one element of each array an entry, NULL where it was erased;
--- `seq` grows with every cause, `transaction` is by what caches are told what is new to them
+-- A commit with its erasable parts: each array has one element per entry, NULL if erased. `seq`
+-- grows with every commit after its causes. Caches find new commits by `transaction`.
 CREATE TABLE commits (
   space text COLLATE "C" NOT NULL,
   position bigint NOT NULL,
@@ -34,7 +34,7 @@ CREATE INDEX commits_by_id ON commits (id);
 CREATE INDEX commits_by_transaction ON commits (transaction);
 CREATE INDEX commits_by_instant ON commits (space, recorded_at);
 
--- the bytes of files, of each user apart
+-- The bytes of files, separate for each user.
 CREATE TABLE blobs (
   owner text COLLATE "C" NOT NULL,
   digest text COLLATE "C" NOT NULL,

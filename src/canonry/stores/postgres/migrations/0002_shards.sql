@@ -1,9 +1,9 @@
--- Spaces divided between servers. All of it is empty in a store on one server.
--- `away`: the space is not to be written here. It lives on another server, or is just moving.
+-- Spaces on several servers. These tables are empty in a store on one server.
+-- `away`: the space must not be written here. It is on another server, or is moving.
 ALTER TABLE heads ADD COLUMN away boolean NOT NULL DEFAULT false;
 
--- Whoever appends locks the head by an update of it, so that this stops every process at its first
--- statement, also one that does not know that the space has moved, or that spaces can.
+-- An append first locks the head by an update. This trigger stops every process there, also one
+-- that does not know that the space has moved, or whose version cannot move spaces.
 CREATE FUNCTION refuse_away() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('canonry.moving', true) IS DISTINCT FROM 'on' THEN
@@ -15,7 +15,7 @@ $$;
 CREATE TRIGGER heads_away BEFORE UPDATE ON heads FOR EACH ROW
   WHEN (OLD.away AND NEW.away) EXECUTE FUNCTION refuse_away();
 
--- the servers of the store as this one knows them: itself, and on the first server all others
+-- The servers of the store: this one and, on the first server, all others.
 CREATE TABLE shards (
   server text COLLATE "C" PRIMARY KEY,
   store text COLLATE "C" NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE shards (
 );
 CREATE UNIQUE INDEX shards_own ON shards (own) WHERE own;
 
--- on the first server: where each space lives; `moved` grows with every move of any space
+-- On the first server: the server of each space. `moved` grows with every move of any space.
 CREATE TABLE homes (
   space text COLLATE "C" PRIMARY KEY,
   server text COLLATE "C" NOT NULL,

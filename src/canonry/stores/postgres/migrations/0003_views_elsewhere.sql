@@ -1,5 +1,5 @@
--- Each machine keeps the views in a copy of the log; here the tables of views go. A process of a
--- former version that is still running finds them missing, and refuses before it writes anything.
+-- Each machine stores the views beside its copy of the log. Drop their tables here. A running
+-- process of a former version then lacks them, and refuses before it writes.
 DO $$
 DECLARE
   views text;

@@ -168,7 +168,7 @@ async def leave(server: Server, space: SpaceId) -> None:
 _TRUSTED: Final = 1.1 * LEASE
 """Seconds after which no process trusts an older answer of the directory."""
 
-_DIFFERS: Final = "The copy of the space differed from the space and was deleted. Move it again."
+_DIFFERS: Final = "The copy differed from the original and was deleted. Move the space again."
 _END: Final = "SELECT position, hash FROM heads WHERE space = %s"
 _LAST: Final = f"{_END} FOR UPDATE"
 _FENCE: Final = "UPDATE heads SET away = %s WHERE space = %s"

@@ -1,4 +1,4 @@
--- The records: commits in the order in which this store took them, and the erasable parts of each.
+-- The records: commits in the order in which this store took them, and their erasable parts.
 CREATE TABLE meta (
   name TEXT NOT NULL PRIMARY KEY,
   value ANY NOT NULL
@@ -16,7 +16,7 @@ CREATE TABLE commits (
   UNIQUE (space, position)
 ) STRICT;
 
--- salt is null where the part was erased; payload is null where it is kept as a blob
+-- salt is null if the part was erased. payload is null if it is stored as a blob.
 CREATE TABLE parts (
   seq INTEGER NOT NULL,
   entry INTEGER NOT NULL,
