@@ -38,7 +38,7 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
         recall.asked.set()
         background = BackgroundIndexing(world.stage.canon, recall, world.folder, faults.append)
         background.start()
-        assert "the vector index is damaged" in await becomes(fault, "a fault that is told")
+        assert "The vector index is damaged" in await becomes(fault, "a fault that is told")
 
         damaged.unlink()
 

@@ -126,7 +126,7 @@ def test_an_unreadable_payload_is_refused(payload: bytes) -> None:
 
 
 def test_a_later_version_is_refused_with_advice() -> None:
-    with pytest.raises(BrokenInvariant, match="update") as caught:
+    with pytest.raises(BrokenInvariant, match="Update") as caught:
         decode_entry("fact.retconned", ENCODING_VERSION + 1, b"{}")
 
     assert caught.value.code == "encoding.newer"

@@ -76,7 +76,7 @@ async def test_an_endpoint_that_is_down_is_told_and_taken_up_when_it_is_there(
             assert await world.until_whole(server, ASKED)
         assert world.log().count("not indexed by meaning") == 1
 
-    assert "the endpoint for embeddings does not answer" in told
+    assert "The endpoint for embeddings does not answer" in told
     assert "start the model" in told
 
 
@@ -128,10 +128,10 @@ async def test_a_reranker_orders_what_was_found_and_is_told_when_it_breaks(
             texts, degraded = await world.search(server, ASKED)
             assert texts
             assert "reranker" in degraded
-            assert "the endpoint for reranking answers what is not understood" in world.wrong()
+            assert "The endpoint for reranking answers in an unknown format" in world.wrong()
 
 
-@pytest.mark.parametrize(("body", "told"), [(HTML, "not understood"), (SHORT, "dimensions")])
+@pytest.mark.parametrize(("body", "told"), [(HTML, "unknown format"), (SHORT, "dimensions")])
 async def test_rubbish_from_an_endpoint_is_told_and_the_truth_taken_up(
     world: World, endpoint: Said, body: bytes, told: str
 ) -> None:

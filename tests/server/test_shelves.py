@@ -204,7 +204,7 @@ async def test_a_long_source_says_how_many_of_its_parts_are_left_out() -> None:
         uri = f"canonry://source/{stage.world.source_id}"
         told = (await client.read_resource(uri)).contents[0]
 
-    assert "more parts; mongodb_query_snippets gives them.)" in str(told)
+    assert "more parts; mongodb_query_snippets returns them.)" in str(told)
     assert len(str(told)) < 230_000
 
 

@@ -1,7 +1,7 @@
-"""The fold: what a commit does to the things of its space; every view is this and nothing else.
+"""The fold: how a commit changes the items of its space. All views derive from it alone.
 
-`fold` is pure. An adapter loads the things that `needs` and then `beside` name, folds, and stores
-what changed; so that views rebuilt from the log equal views kept up to date.
+`fold` is pure. An adapter loads the items that `needs` and then `beside` name, folds, and stores
+the changes. Views rebuilt from the log therefore equal views that were kept up to date.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,14 +68,14 @@ __all__ = ["BESIDE_ROUNDS", "Changes", "beside", "fold", "ids_of", "needs"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a commit did: the things as they are now, and the keys whose readers look again."""
+    """The effects of a commit: the changed items and the touched keys."""
 
     things: Mapping[str, Thing]
     touched: frozenset[str]
 
 
 def needs(entries: Iterable[Entry]) -> frozenset[str]:
-    """The ids of all things that folding `entries` looks at."""
+    """Return the ids of all items that folding `entries` reads."""
     wanted: set[str] = set()
     for entry in entries:
         wanted.update(ids_of(entry))
@@ -83,7 +83,7 @@ def needs(entries: Iterable[Entry]) -> frozenset[str]:
 
 
 def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """The things that `entry` is about, its own first; they stay readable when it is erased."""
+    """Return the items that `entry` is about, its own first. Erasing keeps these ids readable."""
     match entry:
         case Made(thing=thing):
             return (thing.id, *_context(thing))
@@ -142,9 +142,9 @@ def _context(draft: ThingDraft) -> tuple[str, ...]:
 
 
 def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
-    """What `commit` does, given the things that it looks at, where they exist.
+    """Return the effects of `commit`, given the existing items that it reads.
 
-    They are those that `needs(commit.entries)` names, and those that `beside` names then.
+    `loaded` holds the items that `needs(commit.entries)` names, and those that `beside` names next.
 
     Raises:
         BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
@@ -252,10 +252,10 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
 
 
 def _enter_story(folding: Folding, scene: SceneDraft) -> int:
-    """Let the story know of its scene; where the story began in the log."""
+    """Add the scene to its story; return the position at which the story began."""
     story = folding.get(scene.story_id)
     if isinstance(story, Story) and scene.audience:
-        return story.position  # a number that skips it would tell of it
+        return story.position  # a number that skips a hidden story would reveal it
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
         grown = revised(
@@ -327,7 +327,7 @@ def _bury(folding: Folding, thing_id: str) -> None:
 
 
 def _redacted(folding: Folding, entry: Redacted) -> None:
-    """Do what the ids alone tell, so that what was not erased folds as it did before."""
+    """Apply what the ids alone tell, so that the entries that remain fold as before."""
     match entry.kind, entry.ids:
         case "event.causes_linked", (cause, effect):
             _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
@@ -358,7 +358,7 @@ def _redacted(folding: Folding, entry: Redacted) -> None:
                 _count(folding, context[0], f"{noun}_count")
             _put_tombstone(folding, thing_id, noun)
         case _:
-            pass  # it changed a thing that is erased as well
+            pass  # it changed an item that is erased as well
 
 
 def _put_tombstone(folding: Folding, thing_id: str, kind: str) -> None:

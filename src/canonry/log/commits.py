@@ -1,4 +1,4 @@
-"""Commits: their position, their date, and the draft that becomes one."""
+"""Commits: drafts, their positions and their dates."""
 
 from dataclasses import dataclass, fields
 from functools import cache
@@ -12,7 +12,7 @@ from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_i
 from canonry.values.provenance import Actor
 
 Position = NewType("Position", int)
-"""Place in a space's log: 1, 2, 3, ... without a gap."""
+"""A commit's number in its space's log: 1, 2, 3, ... without a gap."""
 
 ORIGIN: Final = Position(0)
 """The position before the first commit."""
@@ -20,7 +20,7 @@ ORIGIN: Final = Position(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants to commit; `request` tells the arguments of a call that has a key."""
+    """A commit that is not in the log yet; `request` is the digest of a call with a key."""
 
     id: CommitId
     space: SpaceId
@@ -32,7 +32,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit(Draft):
-    """A draft at its place in the log; `hash` covers `previous`, both lower-case hex SHA-256."""
+    """A draft at its position in the log; `hash` covers `previous`, both lower-case hex SHA-256."""
 
     position: Position
     recorded_at: Instant
@@ -42,10 +42,10 @@ class Commit(Draft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
-    """The keys that a draft touches, found by folding it over views that another engine keeps.
+    """The keys that a draft will touch, predicted by folding it over views in another engine.
 
-    It was folded over what `over` names, as that stood at the position `at`; while nobody touches
-    it after that, the draft touches `touched`.
+    The fold read the keys `over` as of the position `at`. The prediction `touched` holds until a
+    later commit touches one of them.
     """
 
     touched: frozenset[str]
@@ -55,10 +55,10 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """A draft with what its verdict rests on.
+    """A draft with the position and keys that its verdict rests on.
 
-    It was judged when the log of its space stood at `judged_at`, on what the keys `reads` guard.
-    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself.
+    The verdict was given at position `judged_at` and read `reads`. `foreseen` is set if another
+    engine keeps the views; None: the ledger folds the draft itself.
     """
 
     draft: Draft
@@ -68,14 +68,14 @@ class Append:
 
     @property
     def rests_on(self) -> Position:
-        """Where the log stood when the first of what this rests on was read."""
+        """The earliest position that the verdict or the prediction was read at."""
         seen = self.foreseen
         return self.judged_at if seen is None else min(self.judged_at, seen.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """The draft is in the log; `replayed` if it already was before this call."""
+    """The draft is in the log; `replayed` means that an earlier call had appended it."""
 
     position: Position
     recorded_at: Instant
@@ -84,7 +84,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stale:
-    """Nothing was written: somebody touched what the verdict rests on. Look again."""
+    """Nothing was written, because a later commit touched a key of the verdict. Judge again."""
 
     head: Position
 
@@ -96,7 +96,7 @@ _INSTANTS: Final = frozenset({"created_at", "updated_at", "recorded_at", "timest
 
 
 def stamped(draft: ThingDraft, position: Position, at: Instant, **counted: int) -> Born:
-    """The thing that a commit makes of `draft`; `counted` says its number among others."""
+    """Return the item that a commit makes of `draft`; `counted` adds numbers like an index."""
     kind = STAMPED[type(draft)]
     dates = dict.fromkeys(_dated(kind), at)
     thing: Born = kind(**spread(draft), **dates, **counted, position=position, changed_at=position)
@@ -108,58 +108,57 @@ def _dated(kind: type[Any]) -> frozenset[str]:
     return _INSTANTS.intersection(each.name for each in fields(kind))
 
 
-# Dating: when a commit counts as recorded; a clock that cannot be right dates nothing.
+# Dates of commits. A clock that cannot be right dates nothing.
 #
-# A date cannot be taken back, and no later commit may bear an earlier one, so that one wrong date
-# would falsify all that follow. What is refused is not lost: whoever wrote is told, and writes
-# again.
+# Commit dates never decrease, and a date cannot be taken back. One wrong date would falsify all
+# later ones. A refused write is not lost: its caller gets the error and can write again.
 
 EARLIEST: Final = parse_instant("2020-01-01T00:00:00Z")
-"""No store is older; machines whose clock has lost its battery begin in 1970."""
+"""No store is older. A machine whose clock battery is empty starts in 1970."""
 
 LATEST: Final = parse_instant("2200-01-01T00:00:00Z")
-"""Later instants are no exact numbers of JSON before long."""
+"""JSON numbers cannot hold the microseconds of much later instants exactly."""
 
 OFF_MAX: Final = DAY
-"""A clock may be off by so much, as one is that takes local time for UTC."""
+"""The tolerated clock error. A clock that takes local time for UTC stays within it."""
 
 
 def is_plausible(now: Instant) -> bool:
-    """Whether a clock that says `now` can be right."""
+    """Return whether a clock that says `now` can be right."""
     return EARLIEST <= now < LATEST
 
 
 @dataclass(slots=True)
 class Dating:
-    """Dates the commits of one process; `wall` and `steady` are what its clocks said last."""
+    """Dates the commits of one process; `wall` and `steady` are the last readings of its clocks."""
 
     wall: Instant
     steady: float
 
     def next(self, now: Instant, steady: float, newest: Instant | None) -> Instant:
-        """When a commit is recorded that follows one of `newest`.
+        """Return the date of a commit that follows one dated `newest`.
 
-        `now` is what the clock says, `steady` the seconds of one that is never set.
+        `now` is the system time, `steady` the seconds of a monotonic clock.
 
         Raises:
             Unavailable: `clock.implausible`, `clock.jumped` or `clock.behind`; the clock is off by
                 more than a day.
         """
         if not is_plausible(now):
-            message = "the clock of this machine cannot be right: set it, then write again"
+            message = f"The system clock is wrong: {render_instant(now)}. Set it, then write again."
             raise Unavailable("clock.implausible", message)
         passed = now - self.wall - int((steady - self.steady) * SECOND)
         if is_plausible(self.wall) and passed > OFF_MAX:
             message = (
-                f"the clock of this machine jumped ahead, to {render_instant(now)}: set it right, "
-                "or, if it is right, start the server anew"
+                f"The system clock jumped ahead to {render_instant(now)}. Set it right. If the new "
+                "time is right, restart the server."
             )
             raise Unavailable("clock.jumped", message)
         if newest is not None and newest - now > OFF_MAX:
             message = (
-                f"the newest commit is dated {render_instant(newest)}, and the clock of this "
-                f"machine says {render_instant(now)}: set the clock right; if the commit is "
-                "wrong, see `Mend a wrong clock` in docs/how-to/operate-a-store.md"
+                f"The newest commit is dated {render_instant(newest)}, but the system clock says "
+                f"{render_instant(now)}. Set the clock. If the commit's date is wrong, read "
+                "`Mend a wrong clock` in docs/how-to/operate-a-store.md."
             )
             raise Unavailable("clock.behind", message)
         self.wall, self.steady = now, steady

@@ -1,4 +1,4 @@
-"""Entries: everything that a commit can say."""
+"""Entries: the recorded changes that commits consist of."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ from canonry.values.provenance import Evidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeysDisowned:
-    """These were never keys of the entity, as it bears them: they lead to it no longer."""
+    """These keys never belonged to the entity and no longer find it."""
 
     entity_id: EntityId
     keys: tuple[str, ...]
@@ -68,7 +68,7 @@ class KeysDisowned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """What only a source said is taken back, as if nobody had brought it; the log keeps it."""
+    """The contribution of a single source was withdrawn. It stays in the log."""
 
     targets: tuple[str, ...]
     reason: str
@@ -76,9 +76,9 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRetold:
-    """The entity is what `standing` observations say and no others; `family` are its merged ones.
+    """The entity rests on the `standing` observations only.
 
-    Those are whoever answers for it and all that one answers for.
+    `family` are the merged entities: the survivor and all of its members.
     """
 
     entity_id: EntityId
@@ -88,7 +88,7 @@ class EntityRetold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneMoved:
-    """The scene is being canonized, or taken up again."""
+    """The scene is being canonized, or became active again."""
 
     scene_id: SceneId
     status: SceneStatus
@@ -96,7 +96,7 @@ class SceneMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneNoted:
-    """The game master's own notes on a scene; None clears them."""
+    """The game master's notes on a scene; None clears them."""
 
     scene_id: SceneId
     gm_notes: str | None
@@ -104,7 +104,7 @@ class SceneNoted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneDated:
-    """When the scene plays in the world's time; None takes a time back."""
+    """The story time of the scene; None clears it."""
 
     scene_id: SceneId
     time_ref: Instant | None
@@ -113,7 +113,7 @@ class SceneDated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneStaged:
-    """Who came into the scene, and who left it."""
+    """The entities that joined the scene and those that left it."""
 
     scene_id: SceneId
     joined: tuple[EntityId, ...] = ()
@@ -122,7 +122,7 @@ class SceneStaged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenePlaced:
-    """Where the scene goes on; None takes a place back."""
+    """The scene's current location; None clears it."""
 
     scene_id: SceneId
     location_ref: EntityId | None
@@ -130,7 +130,7 @@ class ScenePlaced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneSummarised:
-    """What somebody wrote of the scene while it was played; None takes it back."""
+    """A summary written while the scene is active; None clears it."""
 
     scene_id: SceneId
     summary: str | None
@@ -138,7 +138,7 @@ class SceneSummarised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneCompleted:
-    """The scene is closed for good, with what it made canon."""
+    """The scene is closed for good, with the ids of the canon that it produced."""
 
     scene_id: SceneId
     outcomes: tuple[str, ...]
@@ -147,7 +147,7 @@ class SceneCompleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneExtended:
-    """What became canon of a scene after it was closed."""
+    """Canon that a scene produced after it was closed."""
 
     scene_id: SceneId
     outcomes: tuple[str, ...]
@@ -166,15 +166,15 @@ SceneEntry: TypeAlias = (
 """An entry that changes a scene."""
 
 
-# Entries: everything that can happen, as a closed union; a commit is made of them.
+# All entries as a closed union; a commit consists of them.
 #
-# `Made` brings a new thing into being out of a draft, which the fold stamps with its position and
-# instants of recording. All other entries change things that exist.
+# `Made` creates an item from a draft, which the fold stamps with its position and dates. All other
+# entries change existing items.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What is left of an erased thing: that it was, and what kind it was."""
+    """The remains of an erased item: its id and kind."""
 
     id: str
     space: SpaceId
@@ -201,7 +201,7 @@ Born: TypeAlias = (
     | RegisteredSchema
     | InterpretationRun
 )
-"""Whatever an entry has brought into being."""
+"""Every kind of item that an entry has created."""
 
 ThingDraft: TypeAlias = (
     SpaceDraft
@@ -221,10 +221,10 @@ ThingDraft: TypeAlias = (
     | EntitySchema
     | RunDraft
 )
-"""Whatever an entry can bring into being: what its author knows of it, without any stamp."""
+"""Every kind of item that an entry can create, without position and dates."""
 
 Thing: TypeAlias = Born | Tombstone
-"""Whatever has an id in a view."""
+"""Everything that has an id in a view."""
 
 THING_KINDS: Final[dict[type, str]] = {
     Space: "space",
@@ -245,24 +245,24 @@ THING_KINDS: Final[dict[type, str]] = {
     InterpretationRun: "run",
     Tombstone: "tombstone",
 }
-"""The name of each kind of thing, as ids are located and payloads are stored."""
+"""The name of each kind of item, in id lookups and in stored payloads."""
 
 STAMPED: Final[dict[type, type]] = {
     kind.__base__: kind for kind in THING_KINDS if kind.__base__ not in {None, object}
 }
-"""What each kind of draft becomes: the type that extends it by stamps."""
+"""The type that each kind of draft becomes: its subclass with position and dates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A new thing: a space opened, a fact asserted, a turn appended, ..."""
+    """A new item: an opened space, an asserted fact, an appended turn, ..."""
 
     thing: ThingDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceRevised:
-    """The space is called and described otherwise; what lies in it stays as it is."""
+    """The space has a new name, description or properties; its items stay the same."""
 
     space_id: SpaceId
     name: str
@@ -272,7 +272,7 @@ class SpaceRevised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRetconned:
-    """The entity never was, in the world's own telling."""
+    """The entity never existed in the world."""
 
     entity_id: EntityId
     replaced_by: EntityId | None
@@ -281,7 +281,7 @@ class EntityRetconned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitiesMerged:
-    """Two entities are one; `kept` answers for `merged` and all that was merged into it."""
+    """Two entities are one; `kept` replaces `merged` and all members of `merged`."""
 
     kept: EntityId
     merged: EntityId
@@ -291,7 +291,7 @@ class EntitiesMerged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitiesUnmerged:
-    """`separated` is its own entity again; `remaining` are the members that `kept` keeps."""
+    """`separated` is an entity of its own again; `kept` keeps the members `remaining`."""
 
     kept: EntityId
     separated: EntityId
@@ -301,7 +301,7 @@ class EntitiesUnmerged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationDetailed:
-    """More is known of a relation: these properties hold too, or instead; `told` names the word."""
+    """A relation has more or other properties; `told` is the word that the author used."""
 
     relation_id: RelationId
     properties: Mapping[str, Any]
@@ -310,9 +310,9 @@ class RelationDetailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidAt:
-    """When a scene was played, a memory told or a source written; None takes it back.
+    """The date on which a scene was played, a memory told or a source written; None clears it.
 
-    It says nothing of the world, so it may be told of a scene that was closed long ago.
+    It is not story time, so that you can also set it for a closed scene.
     """
 
     thing_id: str
@@ -321,7 +321,7 @@ class SaidAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAttached:
-    """Another file belongs to a source, under this storage key."""
+    """A source has a further file, stored under this key."""
 
     source_id: SourceId
     file: str
@@ -329,7 +329,7 @@ class FileAttached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationEnded:
-    """The relation holds no longer from `until` on; a later one may have superseded it."""
+    """The relation ended at `until`, perhaps because another one superseded it."""
 
     relation_id: RelationId
     until: Instant | None
@@ -340,7 +340,7 @@ class RelationEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationResumed:
-    """The relation holds on; `fallen`, where it is given, had taken its place and never was."""
+    """The relation continues to hold, because `fallen`, if given, was retracted."""
 
     relation_id: RelationId
     fallen: RelationId | None = None
@@ -359,7 +359,7 @@ class RelationRetconned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSuperseded:
-    """The fact held until another took over; without `until` nobody knows when that was."""
+    """The fact held until another superseded it; None as `until` is an unknown time."""
 
     fact_id: FactId
     until: Instant | None
@@ -369,7 +369,7 @@ class FactSuperseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactResumed:
-    """The fact holds on, for `fallen`, which had taken over from it, never was."""
+    """The fact continues to hold, because `fallen`, which had superseded it, was retracted."""
 
     fact_id: FactId
     fallen: FactId
@@ -378,7 +378,7 @@ class FactResumed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRetconned:
-    """The fact never was true."""
+    """The fact was never true."""
 
     fact_id: FactId
     replaced_by: FactId | None
@@ -398,7 +398,7 @@ class EventRetconned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CausesLinked:
-    """`cause` brought about `effect`."""
+    """`cause` caused `effect`."""
 
     cause: EventId
     effect: EventId
@@ -407,7 +407,7 @@ class CausesLinked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceLinked:
-    """More evidence for a thing of canon; with `again` a relation was told once more."""
+    """Further evidence for canon; `again` repeats a relation that is already known."""
 
     thing_id: str
     evidence: Evidence
@@ -433,7 +433,7 @@ class ProposalDecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDeferred:
-    """A proposal was judged and stays pending: somebody has to look at it."""
+    """A proposal was judged and stays pending, because a person must decide."""
 
     proposal_id: ProposalId
     ruling: DecisionDraft
@@ -441,7 +441,7 @@ class ProposalDeferred:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictWaived:
-    """The proposal and `other` do not conflict, or are meant to; nobody is asked again."""
+    """A possible conflict of the proposal with `other` is absent or intended; reviews omit it."""
 
     proposal_id: ProposalId
     other: str
@@ -450,7 +450,7 @@ class ConflictWaived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudienceChanged:
-    """The thing is for another audience; what it changed of others is told anew beside it."""
+    """The item has another audience; the entries that it caused are written again next to it."""
 
     thing_id: str
     audience: Audience
@@ -460,7 +460,7 @@ class AudienceChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
-    """An operator erased the payloads of things; the chain keeps their commitments."""
+    """An operator erased the payloads of items; the hash chain keeps their commitments."""
 
     targets: tuple[str, ...]
     reason: str
@@ -468,7 +468,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
-    """What is left of an entry whose payload was erased; never written, only read."""
+    """The remains of an entry whose payload was erased. It is read and never written."""
 
     kind: str
     ids: tuple[str, ...]
@@ -547,4 +547,4 @@ CHANGE_KINDS: Final[dict[type, str]] = {
     EntityRetold: "entity.retold",
     Erased: "space.erased",
 }
-"""The stored name of each kind of entry that changes a thing."""
+"""The stored name of each kind of entry that changes an item."""

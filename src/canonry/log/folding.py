@@ -29,10 +29,10 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import remembered
 
-# Keys: what a verdict rests on and what an entry touches, as names; they also tag cached replies.
+# Keys name the data that verdicts read and entries touch. They also tag cached replies.
 #
-# An append is refused only where a commit after the verdict touches a key that the verdict read.
-# `ANY` stands for the whole space: reading it conflicts with everything, touching it with everyone.
+# An append is refused only if a commit after the verdict touches a key that the verdict read. `ANY`
+# stands for the whole space: it conflicts with every key.
 
 ANY: Final = "*"
 SPACES: Final = "spaces"
@@ -40,21 +40,21 @@ _HASH_BYTES: Final = 8
 
 
 def _keys(kind: str) -> Callable[[str], str]:
-    """Gives the keys of one kind, by the id of what each is about."""
+    """Return the function that makes the keys of one kind from ids."""
     return (kind + ":{}").format
 
 
 thing_key: Final = _keys("thing")
-"""The thing itself: its existence, level and current value."""
+"""The item itself: its existence, level and current value."""
 
 
 def name_key(entity_type: str, name: str) -> str:
-    """Which entities of a type bear a name, or bore it."""
+    """The entities of a type that have or had a name."""
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
 def bearer_key(entity_type: str, text: str) -> str:
-    """Which entities of a type were ever named by a text."""
+    """The entities of a type that a text ever identified."""
     return f"bearer:{entity_type}:{text}"
 
 
@@ -63,7 +63,7 @@ relations_key: Final = _keys("relations")
 
 
 def edge_key(entity_id: str, rel_type: str) -> str:
-    """The edges of one type that begin at a thing of a world: its exits, its place, its holder."""
+    """The edges of one type that start at an item of a world: exits, location or holder."""
     return f"edges:{entity_id}:{rel_type}"
 
 
@@ -72,12 +72,12 @@ facts_key: Final = _keys("facts")
 
 
 def statement_key(statement: str) -> str:
-    """The facts that say the same."""
+    """The facts with the same statement."""
     return f"statement:{plain_statement(statement)}"
 
 
 def frames_keys(fact: Fact) -> tuple[str, ...]:
-    """The facts that say something of one subject, by the keys of its frames."""
+    """The facts about one subject, by the keys of their frames."""
     return frame_keys(fact.statement, fact.involved, fact.properties)
 
 
@@ -88,9 +88,9 @@ axioms_key: Final = _keys("axioms")
 turns_key: Final = _keys("turns")
 """The turns of a scene."""
 proposals_key: Final = _keys("proposals")
-"""The proposals of a scene and how they were decided."""
+"""The proposals of a scene and their decisions."""
 memories_key: Final = _keys("memories")
-"""What a character remembers."""
+"""The memories of a character."""
 snippets_key: Final = _keys("snippets")
 """The snippets of a source and their order."""
 stories_key: Final = _keys("stories")
@@ -109,21 +109,21 @@ runs_key: Final = _keys("runs")
 
 
 def listing_key(kind: str, space: str) -> str:
-    """Which things of a kind a space has; for cached lists, never read by a gate."""
+    """The items of a kind in a space. It tags cached lists; gates never read it."""
     return f"listing:{kind}:{space}"
 
 
 @lru_cache(maxsize=4096)
 def key_hash(key: str) -> int:
-    """The key as a signed 64-bit number, as adapters store it; a collision only costs a retry."""
+    """Return the key as a signed 64-bit number for storage. A collision only costs a retry."""
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
 
 
-@remembered  # who folds, who judges and who stores ask for those of the same
+@remembered  # the fold, the judge and the store ask for the same item
 def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Every key under which somebody may have read `thing`.
+    """Return every key under which somebody may have read `thing`.
 
-    A change touches the keys of the thing before and after it.
+    A change touches the keys of the item before and after it.
     """
     own = thing_key(thing.id)
     match thing:
@@ -174,24 +174,24 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
 
 @dataclass(slots=True)
 class Folding:
-    """The state of one fold: what was loaded, what has changed, what was touched."""
+    """The state of one fold: loaded and changed items, and touched keys."""
 
     commit: Commit
     loaded: Mapping[str, Thing]
     changed: dict[str, Thing] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     readers: dict[str, KeyReader | None] = field(default_factory=dict)
-    """How the schemas that were met read identity keys."""
+    """The readers of identity keys of the schemas met so far."""
 
     _told: set[str] = field(default_factory=set)
-    """The ids of those whose keys, as they are by now, are touched already."""
+    """The ids of items whose current keys are already in `touched`."""
 
     def get(self, thing_id: str) -> Thing | None:
-        """The thing as it is by now."""
+        """Return the item in its current state."""
         return self.changed.get(thing_id) or self.loaded.get(thing_id)
 
     def put(self, thing: Thing, *, counted: bool = False) -> None:
-        """Store `thing`; `counted` changes (a number of turns) touch nobody."""
+        """Store `thing`; `counted` changes (a number of turns) touch no keys."""
         before = None if thing.id in self._told else self.get(thing.id)
         self.changed[thing.id] = thing
         if counted:
@@ -203,16 +203,16 @@ class Folding:
             self.touched |= keys_of(before)
 
     def change(self, thing_id: str, kind: type, **fields: Any) -> None:
-        """Give a thing these fields; an erased one stays erased."""
+        """Give an item these fields; an erased one stays erased."""
         self.develop(thing_id, kind, lambda _: fields)
 
     def learn(self, thing_id: str, kind: type, audience: Audience, **fields: Any) -> None:
-        """Give a thing these fields as far as `audience` knows it; others know nothing of them."""
+        """Give an item these fields for the readers of `audience` alone."""
         if not self.learn_more(thing_id, audience, **fields):
             self.change(thing_id, kind, **fields)
 
     def learn_more(self, thing_id: str, audience: Audience, **fields: Any) -> bool:
-        """Put a veil over what others than `audience` are not to know; False: nobody is left."""
+        """Add a secret part that only `audience` knows; False: no reader needs one."""
         thing = self.get(thing_id)
         if not audience or not hasattr(thing, "veils"):
             return False
@@ -234,30 +234,30 @@ class Folding:
         until: Instant | None = None,
         by: str | None = None,
     ) -> None:
-        """Let a thing have ended, as far as `audience` knows it."""
+        """End an item for the readers of `audience`."""
         end = {"ended": True, "until": until, "superseded_by": by}
         at = self.commit.position
         self.develop(thing_id, kind, lambda thing: ended(thing, audience, at, **end))
 
     def resume(self, thing_id: str, kind: type, audience: Audience, fallen: str | None) -> None:
-        """Let a thing hold on that `fallen` had ended, as far as `audience` knows it."""
+        """Let an item that `fallen` had ended hold again, for the readers of `audience`."""
         at = self.commit.position
         self.develop(thing_id, kind, lambda thing: resumed(thing, audience, at, fallen))
 
     def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
-        """Give a thing the fields that follow from what it was."""
+        """Give an item the fields that `how` derives from its current state."""
         thing = self.get(thing_id)
         if isinstance(thing, Tombstone):
             return
         if not isinstance(thing, kind):
-            message = f"an entry changes the {kind.__name__} {thing_id}, which does not exist"
+            message = f"A log entry changes the {kind.__name__} {thing_id}, which does not exist."
             raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
         changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
         self.put(changed)
 
 
 def merge(folding: Folding, entry: EntitiesMerged) -> None:
-    """Let `kept` answer for `merged` and for its members."""
+    """Let `kept` replace `merged` and the members of `merged`."""
     joined = (entry.merged, *entry.members)
 
     def absorb(root: Entity) -> Mapping[str, Any]:
@@ -265,7 +265,7 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
         return {"members": members, **absorbed_by(folding, joined, root)}
 
     def leave(entity: Entity) -> Mapping[str, Any]:
-        # Who goes along with somebody else keeps those whom it brought itself.
+        # A merged entity keeps the members that it brought itself.
         own = entity.id == entry.merged and entity.merged_into is None
         return {
             "merged_into": entry.kept,
@@ -282,7 +282,7 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
 
 
 def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
-    """Let `separated` be its own again; nobody who remains brings it along any more."""
+    """Make `separated` an entity of its own; no remaining member brings it any more."""
     absorbed = absorbed_by(folding, entry.remaining)
     kept = folding.get(entry.kept)
     if isinstance(kept, Entity) and kept.veils:
@@ -299,7 +299,7 @@ def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
 
 
 def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:
-    """What only some know of the entity itself."""
+    """Return the secret parts about the entity itself."""
     blank = {"absorbed": dict[str, Any](), "absorbed_sightings": NEVER_SEEN}
     return tuple(revised(veil, **blank) for veil in entity.veils)
 
@@ -307,7 +307,7 @@ def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:
 def absorbed_by(
     folding: Folding, members: Iterable[str], root: Entity | None = None
 ) -> dict[str, Any]:
-    """What `members` bring to a root, beside what it has absorbed already."""
+    """Return the values that `members` add to a root, besides those it has absorbed already."""
     found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
     before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
     return {
@@ -318,7 +318,7 @@ def absorbed_by(
 
 
 def _absorbed_by_some(members: Iterable[Entity], root: Entity | None) -> dict[str, Any]:
-    """What only some know of `members` comes to be known to them of the root."""
+    """Return the secret parts of `members`, for the readers of the root."""
     told = [veil for member in members for veil in member.veils]
     if root is None or not told:
         return {}

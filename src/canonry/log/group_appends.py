@@ -1,4 +1,4 @@
-"""Appending drafts of several callers together: where logs end, and what becomes of each draft."""
+"""Append the drafts of several callers together, and decide the outcome of each."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
 TOUCHED_MAX: Final = 1000
-"""After more commits than this a verdict is stale without a look at what they touched."""
+"""After more commits than this, a verdict counts as stale without comparing keys."""
 
 TOUCHES_ANYTHING: Final = frozenset((ANY,))
 _ANYTHING: Final = key_hash(ANY)
@@ -23,7 +23,7 @@ _ANYTHING: Final = key_hash(ANY)
 
 @dataclass(frozen=True, slots=True)
 class KnownCommit:
-    """A commit of a log, or where an empty one begins, and hashes of the keys that it touches."""
+    """A commit of a log (or the origin of an empty one) with hashes of the keys that it touches."""
 
     position: Position
     recorded_at: Instant
@@ -35,25 +35,25 @@ EMPTY: Final = KnownCommit(ORIGIN, Instant(0), GENESIS)
 
 
 class LogEnd:
-    """Where a space's log stands while it is written."""
+    """The end of a space's log while it is written."""
 
     __slots__ = ("hash", "newest", "position")
 
     def __init__(self, tip: KnownCommit) -> None:
-        """Take the newest commit."""
+        """Start at the newest commit."""
         self.position, self.hash = tip.position, tip.hash
         self.newest = tip.recorded_at if tip.position else None
-        """When the newest commit was recorded; None: there is none."""
+        """The date of the newest commit; None: there is none."""
 
     def follow(self, sealed: Sealed) -> None:
-        """Stand at a commit that has been written."""
+        """Advance to a commit that has been written."""
         self.position, self.newest, self.hash = sealed.position, sealed.recorded_at, sealed.hash
 
 
-# The ends of logs as this process knows them, so that an append need not ask the server first.
+# The ends of logs that this process knows, so that an append need not ask the server first.
 #
-# They may be wrong at any time, because others write as well. An append that rests on them has the
-# server check them, in the same trip as everything else.
+# They may be outdated at any time, because other processes write as well. The server checks each
+# append that relies on them, in the same round trip.
 
 _COMMITS: Final = 64
 _SPACES: Final = 100
@@ -61,16 +61,16 @@ _KEYS_MAX: Final = 1000
 
 
 class KnownEnds:
-    """Of each space the newest commits without a gap; what the first of them touched is unknown."""
+    """The newest commits of each space without a gap; the first one's keys are unknown."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Start without any known log."""
         self._known: dict[SpaceId, deque[KnownCommit]] = {}
 
     def under(self, items: Sequence[Append]) -> Sequence[KnownCommit]:
-        """The commit on which drafts of one space rest first, and all after it, if that is known.
+        """Return the earliest commit that drafts of one space rest on, and all known later ones.
 
-        A log of which nothing is known counts as empty for drafts that were made while it was.
+        An unknown log counts as empty for drafts that were judged on an empty log.
         """
         rests_on = [item.judged_at for item in items]
         rests_on += [item.foreseen.at for item in items if item.foreseen is not None]
@@ -81,13 +81,13 @@ class KnownEnds:
         return tuple(known) if is_covered else ()
 
     def stands(self, space: SpaceId, tip: KnownCommit) -> None:
-        """A log was seen to end with `tip`, or past it by now."""
+        """Note that a log ended with `tip`, or continues after it."""
         known = self._known.get(space)
         if not known or known[-1].position < tip.position:
             self._begin(space, tip)
 
     def follow(self, space: SpaceId, before: KnownCommit, made: Iterable[KnownCommit]) -> None:
-        """This process appended these commits to a log that ended with `before`."""
+        """Note that this process appended these commits to a log that ended with `before`."""
         known = self._known.get(space)
         if not known or known[-1].hash != before.hash:
             known = self._begin(space, before)
@@ -105,7 +105,7 @@ class KnownEnds:
 
 @dataclass(slots=True)
 class JudgedGroup:
-    """The outcomes of the drafts of each call, and the commits to write with their keys."""
+    """The outcomes of each call's drafts, and the commits to write with their keys."""
 
     outcomes: list[Sequence[Outcome]] = field(default_factory=list)
     made: list[tuple[Sealed, frozenset[str]]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class JudgedGroup:
 
     @property
     def has_stale(self) -> bool:
-        """Whether a draft was found stale."""
+        """Return whether a draft was found stale."""
         return any(isinstance(each, Stale) for told in self.outcomes for each in told)
 
 
@@ -124,12 +124,12 @@ def judge_group(
     touched: Sequence[KnownCommit],
     sealer: Sealer,
 ) -> JudgedGroup:
-    """Judge and seal what calls ask for in one space, each after those before it.
+    """Judge and seal the drafts of calls in one space, each after those before it.
 
-    The log ends with `tip`; `there` are those of the drafts that are in a log already, by their
-    ids, and `touched` the commits since the first on which a draft rests. Drafts of one call make
-    no other of it stale. Where an earlier attempt was written in part, or its answer lost, that
-    part is the call's own. Calls that nobody waits for any more are left out.
+    The log ends with `tip`. `there` maps the ids of drafts that are already in a log to their
+    commits; `touched` are the commits since the earliest one that a draft rests on. Drafts of one
+    call do not make each other stale. If an earlier attempt was written in part, or its answer was
+    lost, that part counts as written by the call. Cancelled calls are left out.
     """
     group, end, known, newest = JudgedGroup(), LogEnd(tip), dict(there), list(touched)
     for call in calls:
@@ -169,7 +169,7 @@ def judge_group(
 
 
 def _is_stale(item: Append, others: Sequence[KnownCommit], head: Position) -> bool:
-    """Whether a commit of `others` touches what a draft rests on."""
+    """Return whether a commit of `others` touches a key that a draft rests on."""
     foreseen = item.foreseen
     return _is_touched(item.reads, item.judged_at, others, head) or (
         foreseen is not None and _is_touched(foreseen.over, foreseen.at, others, head)
@@ -187,7 +187,7 @@ def _is_touched(
 
 
 def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
-    """Whether a verdict that read `reads` must be given again."""
+    """Return whether one of the touched keys is among those that a verdict read."""
     if not touched:
         return False
     return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))

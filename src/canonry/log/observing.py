@@ -1,4 +1,4 @@
-"""Fold observations and what scenes play, for those who may know of them."""
+"""Fold observations and scene entries, for the readers who may know of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ from canonry.values.observations import Accumulator, Observation, ObservationDra
 
 
 def seen_also(entity: Entity, observations: Iterable[Observation]) -> Entity:
-    """The entity with these observations of its own beside those that it has."""
+    """Return the entity with these observations of its own added."""
     seen = tuple(observations)
     own, sightings = entity.own, entity.sightings
     for each in _telling(seen):
@@ -53,16 +53,16 @@ def seen_also(entity: Entity, observations: Iterable[Observation]) -> Entity:
 
 
 def sighting_of(observation: Observation) -> Sightings:
-    """One observation, counted."""
+    """Return the count and dates of one observation."""
     when = observation.seen_at
     return Sightings(count=1, first=when, last=when)
 
 
 def _telling(observations: Iterable[Observation]) -> Iterator[Observation]:
-    """The observations with only those fields in which they can win.
+    """Return the observations with only those fields in which they can win.
 
-    Of those with the same weight the last in time wins under every policy that goes by time, so
-    that of many only few fields have to be joined.
+    Under every time-based policy the latest of equally weighted ones wins, so that few fields have
+    to be joined.
     """
     told: set[tuple[str, int, int, float]] = set()
     for each in sorted(observations, key=lambda o: (o.seen_at, o.position, o.id), reverse=True):
@@ -78,19 +78,19 @@ def _telling(observations: Iterable[Observation]) -> Iterator[Observation]:
             yield each if len(fields) == len(each.fields) else replace(each, fields=fields)
 
 
-# Observing: what an observation tells its entity, and whoever answers for that entity today.
+# Observing: how an observation changes its entity and the survivor of that entity.
 #
-# An observation stays with the entity that it was addressed to, whatever merges come and go.
+# An observation stays with the entity that it was addressed to, through merges and unmerges.
 
 BESIDE_ROUNDS: Final = 2
-"""So often `beside` may name more, once what it named is loaded."""
+"""The most rounds in which `beside` can name further items to load."""
 
 
 def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[str]:
-    """What folding observations looks at beside the things that the entries name.
+    """Return the ids that folding observations reads besides those that the entries name.
 
-    It is known once those are `loaded`: who answers for a merged entity, and by which registered
-    schema an observation was read. Some of it is known only once that is loaded too.
+    They depend on `loaded` items: the survivor of a merged entity, and the registered schema of an
+    observation. Some become known only in a second round.
     """
     wanted: set[str] = set()
     made: dict[str, EntityDraft] = {}
@@ -114,7 +114,7 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
 
 
 def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
-    """Of whom something was observed, and who answers for them."""
+    """Return the observed entity and its survivor."""
     if not isinstance(seen, Observation):
         return set()
     entity = loaded.get(seen.entity_id)
@@ -123,7 +123,7 @@ def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
 
 
 def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:
-    """The registered schemas that read what was said of an entity."""
+    """Return the registered schemas that read an entity's observations."""
     if not isinstance(entity, Entity):
         return set()
     found = (_registered(entity, each) for each in said if isinstance(each, Observation))
@@ -131,13 +131,13 @@ def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:
 
 
 def observe(folding: Folding, observation: Observation) -> None:
-    """Let the entity know what was observed of it, and its root if it was merged away."""
+    """Add an observation to its entity, and to the survivor if the entity was merged."""
     folding.put(observation)
     tell(folding, observation)
 
 
 def tell(folding: Folding, observation: Observation) -> None:
-    """Let the entity know what is in the log already."""
+    """Add an observation that is already in the log to its entity."""
     fields, seen = accumulate(observation, policy_of), sighting_of(observation)
     if _known_to_some(folding, observation, fields, seen):
         return
@@ -161,7 +161,7 @@ def tell(folding: Folding, observation: Observation) -> None:
 def _learnt(
     folding: Folding, entity: Entity, observation: Observation, fields: Accumulator
 ) -> dict[str, Any]:
-    """What an observation of these `fields` changes of the entity that it was addressed to."""
+    """Return the changes that an observation with these `fields` makes to its entity."""
     keys = _read_by(folding, entity, observation)
     changes: dict[str, Any] = {
         "own": join(entity.own, fields, policy_of),
@@ -180,7 +180,7 @@ def _learnt(
 
 
 def unsay(folding: Folding, entry: KeysDisowned | EntityRetold) -> None:
-    """Let an entity be less than what was ever said of it."""
+    """Remove disowned keys or withdrawn observations from an entity."""
     match entry:
         case KeysDisowned():
             _disown(folding, entry)
@@ -189,9 +189,9 @@ def unsay(folding: Folding, entry: KeysDisowned | EntityRetold) -> None:
 
 
 def _retell(folding: Folding, entry: EntityRetold) -> None:
-    """Let the entity be what the observations say that stand, and its root with it.
+    """Rebuild the entity and its survivor from the standing observations.
 
-    A key that was taken away stays so, also where an observation that stands has it.
+    A disowned key stays disowned even if a standing observation has it.
     """
     entity = folding.get(entry.entity_id)
     if not isinstance(entity, Entity):
@@ -216,7 +216,7 @@ def _retell(folding: Folding, entry: EntityRetold) -> None:
 
 
 def _disown(folding: Folding, entry: KeysDisowned) -> None:
-    """Let keys lead to the entity no longer, until somebody names it by them again."""
+    """Remove keys from the entity, until a later observation gives them again."""
 
     def forget(entity: Entity) -> Mapping[str, Any]:
         gone = set(entry.keys).intersection(entity.borne)
@@ -229,7 +229,7 @@ def _disown(folding: Folding, entry: KeysDisowned) -> None:
 def _known_to_some(
     folding: Folding, observation: Observation, fields: Accumulator, seen: Sightings
 ) -> bool:
-    """Tell only those of the entity who may know; False: everybody may who knows of it."""
+    """Add an observation to its audience's secret part; False: all readers may know it."""
     audience, entity = observation.audience, folding.get(observation.entity_id)
     if not folding.learn_more(observation.entity_id, audience, own=fields, sightings=seen):
         return False
@@ -240,7 +240,7 @@ def _known_to_some(
 
 
 def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId | None:
-    """The id of the schema that read the observation, unless it came with Canonry."""
+    """Return the id of the registered schema that read the observation; None: built in."""
     version, built_in = observation.schema_version, TRUTH_TYPES.get(entity.entity_type)
     if version is None or (built_in is not None and built_in.version == version):
         return None
@@ -248,7 +248,7 @@ def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId 
 
 
 def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyReader | None:
-    """The keys by the schema that read the observation; None where no schema did."""
+    """Return the key reader of the schema that read the observation; None: no schema did."""
     if observation.schema_version is None:
         return None
     schema_id = _registered(entity, observation)
@@ -262,7 +262,7 @@ def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyR
 
 
 def play(folding: Folding, entry: SceneEntry | SaidAt) -> None:
-    """Let the scene be as the entry says."""
+    """Apply an entry to its scene."""
     match entry:
         case SceneMoved(scene_id=scene_id, status=status):
             now = folding.commit.recorded_at
@@ -304,7 +304,7 @@ def _complete(folding: Folding, entry: SceneCompleted) -> None:
 
 
 def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
-    """Who is in the scene, and who was in it and has left."""
+    """Return the present participants and those who left."""
     present = dict.fromkeys((*scene.participants, *entry.joined))
     departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
     return {
@@ -325,9 +325,9 @@ _PLAYED: Final = ("scene_id", "turn_id")
 def under(
     entries: Iterable[Entry], audience: Audience, known: Mapping[str, Audience] | None = None
 ) -> tuple[Entry, ...]:
-    """The entries as far as `audience` may know of them; `known` says who may see what they name.
+    """Return the entries that `audience` may know; `known` gives the audiences of named items.
 
-    Whoever may not see a thing that they name sees nothing of them either.
+    Readers who may not see a named item do not see the entry either.
     """
     seen = known or {}
     if not audience and not any(seen.values()):
@@ -336,13 +336,13 @@ def under(
 
 
 def names_in(entries: Iterable[Entry], *, evidence: bool = True) -> Iterator[str]:
-    """The ids of things that entries name beside those that they are about."""
+    """Return the ids of items that entries name, besides those that they are about."""
     for entry in entries:
         yield from _names(entry.thing if isinstance(entry, Made) else entry, evidence=evidence)
 
 
 def entry_audience(entry: Entry) -> Audience:
-    """Who may know of an entry, or of what it brings into being."""
+    """Return the audience of an entry, or of the item that it creates."""
     said: Any = entry.thing if isinstance(entry, Made) else entry
     found: Audience = getattr(said, "audience", EVERYBODY)
     return found
@@ -368,7 +368,7 @@ def _names(said: Any, *, evidence: bool) -> Iterator[str]:
         elif value is not None:
             yield from value
     if isinstance(said, ProposalDraft) and _AUDIENCE in said.original:
-        evidence = False  # who proposes it has said who may know, whoever may read the evidence
+        evidence = False  # the proposer has set the audience, which need not read the evidence
     if evidence or isinstance(said, TurnDraft):
         places = (getattr(said, name, None) for name in _PLAYED)
         yield from (one for one in places if one is not None)
@@ -381,7 +381,7 @@ def _names(said: Any, *, evidence: bool) -> Iterator[str]:
 
 
 def ids_in(content: Any) -> Iterator[str]:
-    """The ids of things and of proposals that a content names."""
+    """Return the ids of items and proposals in a content."""
     match content:
         case str():
             named = content.removeprefix(PROPOSAL_PREFIX)
@@ -397,7 +397,7 @@ def ids_in(content: Any) -> Iterator[str]:
 
 
 def reveal(folding: Folding, entry: AudienceChanged) -> None:
-    """Let the thing be for its new audience."""
+    """Give the item its new audience."""
     veiled, thing = _behind_a_veil(folding, entry.thing_id), folding.get(entry.thing_id)
     if hasattr(thing, "audience"):
         folding.change(entry.thing_id, type(thing), audience=entry.audience)
@@ -414,7 +414,7 @@ def _behind_a_veil(folding: Folding, thing_id: str) -> Observation | None:
 
 
 def _lift(folding: Folding, before: Observation) -> None:
-    """Tell the entity anew what only the former audience knew."""
+    """Add an observation to the entity that only its former audience knew."""
     now = folding.get(before.id)
     seen = sighting_of(before)
 
@@ -427,7 +427,7 @@ def _lift(folding: Folding, before: Observation) -> None:
 
 
 def _less(veils: tuple[EntityVeil, ...], audience: Audience, seen: Sightings) -> list[EntityVeil]:
-    """The veils without one that has nothing left to hide; what it says beside stays right."""
+    """Return the secret parts without one that has nothing left to hide; counts stay correct."""
     kept: list[EntityVeil] = []
     for veil in veils:
         if veil.audience != audience:

@@ -1,4 +1,4 @@
-"""How commits are stored: entries encoded, and sealed so that each part can be erased."""
+"""Stored commits: encode entries, and seal commits with parts that can be erased."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -31,24 +31,24 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Actor
 
 ENCODING_VERSION: Final = 3
-"""The version that this Canonry writes."""
+"""The encoding version that this Canonry writes."""
 
 MIN_READER: Final = 3
-"""The oldest Canonry encoding that may still write into a store which this one has written."""
+"""The oldest encoding version whose Canonry may still write into a store of this version."""
 
 Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
-"""(kind, payload of version n) -> payload of version n + 1."""
+"""Maps (kind, payload of version n) to the payload of version n + 1."""
 
 
 def _as_it_is(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Fields that only a later version knows keep their default values."""
+    """Keep the payload; fields of a later version get their defaults."""
     return payload
 
 
-# Version 2 says where in the stories a thing was told; older ones are at no place. Version 3 says
-# who may see a thing; older ones are seen by everybody.
+# Version 2 adds the position in the stories; older items have none. Version 3 adds the audience;
+# older items are visible to everybody.
 UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _as_it_is, 2: _as_it_is}
-"""From which version each step lifts; a golden file in the tests holds every version."""
+"""The step from each version to the next; a golden file in the tests has every version."""
 
 
 def upcast(
@@ -65,17 +65,17 @@ def upcast(
         BrokenInvariant: `encoding.newer`, it was written by a later Canonry.
     """
     if version > target:
-        message = f"a {kind} was written by a later version of Canonry; update this one"
+        message = f"A later Canonry wrote a {kind} in encoding version {version}. Update this one."
         raise BrokenInvariant("encoding.newer", message, kind=kind, version=version)
     for step in range(version, target):
         payload = steps[step](kind, payload)
     return payload
 
 
-# The one stored form of every domain value: JSON, tagged with a kind and an encoding version.
+# The stored form of every domain value: JSON, tagged with a kind and an encoding version.
 #
-# Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION` grows and a pure
-# upcaster in `canonry.log.sealing` lifts the old form as it is read.
+# Stored bytes are never rewritten. If a value's shape changes, increase `ENCODING_VERSION` and add
+# a pure upcaster that lifts the old form when it is read.
 
 _MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.items()}
 _CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
@@ -88,21 +88,21 @@ _FIRST: Final[dict[type, tuple[str, ...]]] = {
     ),
     Turn: ("id", "space", "scene_id", "index"),
 }
-"""The first stored field of a thing that carries a stamp among what its author knows."""
+"""The first stored field of items whose stamped fields stand between others."""
 
 _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 
 
 def kind_of(entry: Entry) -> str:
-    """The stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
+    """Return the stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
     if isinstance(entry, Made):
         return f"{THING_KINDS[STAMPED[type(entry.thing)]]}.made"
     return CHANGE_KINDS[type(entry)]
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """The payload of an entry; its kind and version are stored beside it."""
+    """Return the payload of an entry; its kind and version are stored separately."""
     match entry:
         case Made(thing=draft):
             return _encoder.encode(_briefly(_room(STAMPED[type(draft)]) | spread(draft), draft))
@@ -113,7 +113,7 @@ def encode_entry(entry: Entry) -> bytes:
 
 
 def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
-    """The inverse of `encode_entry`, for every version ever written.
+    """Decode a payload of any version that was ever written, the inverse of `encode_entry`.
 
     Raises:
         BrokenInvariant: `encoding.unknown-kind` or `encoding.unreadable`.
@@ -121,14 +121,14 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
     born = _MADE.get(kind)
     target = born or _CHANGES.get(kind)
     if target is None:
-        message = f"this version of Canonry does not know entries of the kind {kind}"
+        message = f"The log has entries of the kind {kind}. Install a Canonry that knows them."
         raise BrokenInvariant("encoding.unknown-kind", message, kind=kind)
     value = _decode(target, kind, version, payload)
     return Made(thing=value) if born else value
 
 
 def encode_thing(thing: Thing) -> bytes:
-    """A thing as views store it."""
+    """Return an item in the form that views store."""
     kind: Any = type(thing)
     if kind in _FIRST:
         return _encoder.encode(_briefly(_room(kind) | spread(thing), thing))
@@ -136,9 +136,9 @@ def encode_thing(thing: Thing) -> bytes:
 
 
 def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
-    """The fields of a turn or scene without an audience of everybody.
+    """Drop the audience of a turn or scene that everybody may see.
 
-    Turns are the commonest things by far, and are stored as they were before they had one.
+    Turns are by far the most frequent items. They keep the form from before audiences existed.
     """
     if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:
         del said["audience"]
@@ -146,16 +146,16 @@ def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
 
 
 def decode_thing(kind: str, payload: bytes, *, part: type | None = None) -> Any:
-    """The thing of `kind` (see `THING_KINDS`) that `payload` holds.
+    """Return the item of `kind` (see `THING_KINDS`) in `payload`.
 
-    `part` may name a type with some of its fields instead.
+    `part` can name a type with only some of its fields.
     """
     return _decode(part or _KINDS[kind], kind, ENCODING_VERSION, payload)
 
 
 @cache
 def _room(kind: type[Any]) -> dict[str, Any]:
-    """The fields of `kind` in their stored order: zero where the log stamps, else as it begins."""
+    """Return the fields of `kind` in stored order: zero for stamps, else the default."""
     blank = kind(**{each.name: 0 for each in fields(kind) if each.default is each.default_factory})
     return dict.fromkeys(_FIRST.get(kind, ()), 0) | spread(blank)
 
@@ -170,24 +170,24 @@ def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:
         raw = upcast(kind, version, msgspec.json.decode(payload))
         return msgspec.convert(raw, target)
     except msgspec.MsgspecError as error:
-        message = f"a stored {kind} of encoding version {version} cannot be read"
+        message = f"A stored {kind} of encoding version {version} cannot be read. Restore a backup."
         raise BrokenInvariant("encoding.unreadable", message, kind=kind) from error
 
 
-# Sealing: a commit as stored, in a sealed part that is hashed and parts that can be erased.
+# Sealing: a stored commit has a sealed, hashed body and parts that can be erased.
 #
-# The sealed bytes hold ids, kinds, instants and, for each payload, a commitment: the SHA-256 of a
-# salt and the payload. Dropping salt and payload erases what was said; the chain still verifies.
+# The body has ids, kinds, dates and a commitment for each payload: the SHA-256 of a salt and the
+# payload. Deleting salt and payload erases the content, and the chain still verifies.
 
 GENESIS: Final = "0" * 64
-"""What the first commit of a space has as its previous hash."""
+"""The previous hash of the first commit of a space."""
 
 SALT_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasablePart:
-    """What can be erased of one entry."""
+    """The salt and payload of one entry, which can be erased."""
 
     salt: bytes
     payload: bytes
@@ -195,7 +195,7 @@ class ErasablePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """A commit as stored; `parts` has one item an entry, None where it was erased."""
+    """A commit as stored; `parts` has one part an entry, None where it was erased."""
 
     space: SpaceId
     position: Position
@@ -215,9 +215,9 @@ def seal(
     salts: Sequence[bytes],
     payloads: Sequence[bytes] | None = None,
 ) -> Sealed:
-    """Put `draft` at its place in the chain; one salt of `SALT_BYTES` an entry.
+    """Add `draft` to the hash chain, with one salt of `SALT_BYTES` bytes an entry.
 
-    `payloads` are its entries as `encode_entry` gives them, where they are at hand.
+    `payloads` are the results of `encode_entry` for its entries, if they are known already.
     """
     if payloads is None:
         payloads = [encode_entry(entry) for entry in draft.entries]
@@ -252,7 +252,7 @@ def seal(
 
 
 def unseal(sealed: Sealed) -> Commit:
-    """The commit that was sealed; erased entries come back as `Redacted`."""
+    """Return the sealed commit. Erased entries become `Redacted`."""
     body = decode_json(sealed.body)
     agent_id, agent_type, user = body["actor"]
     return Commit(
@@ -272,7 +272,7 @@ def unseal(sealed: Sealed) -> Commit:
 
 
 def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
-    """The commit just sealed from `draft`, without reading it back."""
+    """Return the commit just sealed from `draft`, without decoding it again."""
     return Commit(
         **spread(draft),
         position=sealed.position,
@@ -283,15 +283,15 @@ def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
 
 
 def commitment(part: ErasablePart) -> str:
-    """What the sealed bytes say of a payload without revealing it; lower-case hex."""
+    """Return the commitment to a payload, which does not reveal it, in lower-case hex."""
     return sha256(part.salt + part.payload).hexdigest()
 
 
 def fault_in(sealed: Sealed, *, position: Position, previous: str) -> str | None:
-    """What is wrong with `sealed` at its place in the chain, or None.
+    """Return the fault of `sealed` at its position in the chain; None: it is intact.
 
-    This shows alteration of any stored byte, and gaps. It cannot show that a whole tail was cut
-    off: for that, compare the head with one recorded elsewhere.
+    This detects gaps and any altered byte. It cannot detect a missing tail. Compare the head with
+    one recorded elsewhere for that.
     """
     if fault := _fault_in_header(sealed):
         return fault
@@ -303,7 +303,7 @@ def fault_in(sealed: Sealed, *, position: Position, previous: str) -> str | None
 
 
 def require_unaltered(sealed: Sealed) -> Sealed:
-    """The same commit, if it is what was sealed; how it stands in the chain is not looked at.
+    """Return the commit if its bytes are unaltered; its position in the chain is not checked.
 
     Raises:
         BrokenInvariant: `ledger.altered`.
@@ -314,10 +314,10 @@ def require_unaltered(sealed: Sealed) -> Sealed:
 
 
 def altered() -> BrokenInvariant:
-    """The error for a commit that is not what was written."""
+    """Return the error for a commit whose bytes have changed."""
     message = (
-        "a stored commit is not what was written, so the disk may be failing: "
-        "`canonry verify` names every one, and `canonry restore` puts a backup in place"
+        "A stored commit has changed since it was written; the disk may be failing. "
+        "`canonry verify` lists all damaged commits, and `canonry restore` puts a backup in place."
     )
     return BrokenInvariant("ledger.altered", message)
 

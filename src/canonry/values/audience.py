@@ -1,7 +1,7 @@
-"""Audiences: who may see a thing, who looks, and the compartments that things of one space lie in.
+"""Audiences: the readers of an item, its viewers, and the compartments of a space.
 
-A reader is the game masters together (`gm`), a character or a player. Nobody named: everybody may
-see it. The game masters see everything, so that every audience includes them.
+A reader is the game masters together (`gm`), a character or a player. An empty audience means
+everybody. The game masters see everything and belong to every audience.
 """
 
 import json
@@ -17,7 +17,7 @@ Reader: TypeAlias = str
 """`gm`, `character:<entity id>` or `player:<user>`."""
 
 Audience: TypeAlias = tuple[Reader, ...]
-"""The readers of a thing, sorted; empty: everybody."""
+"""The readers of an item, sorted; empty: everybody."""
 
 EVERYBODY: Final[Audience] = ()
 GAME_MASTERS: Final[Audience] = ("gm",)
@@ -30,14 +30,14 @@ _APART: Final = "\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Somebody who looks: all that any of the `readers` may see, or `together` what each may."""
+    """A viewer: sees what any of `readers` may see, or with `together` what every one may see."""
 
     masters: bool = False
     readers: frozenset[Reader] = frozenset()
     together: bool = False
 
     def sees(self, audience: Audience) -> bool:
-        """Whether a thing with this audience is there for them."""
+        """Return whether an item with this audience exists for the viewer."""
         if not audience or self.masters:
             return True
         if self.together:
@@ -47,28 +47,28 @@ class Viewer:
 
 ALL_SEEING: Final = Viewer(masters=True)
 ANYBODY: Final = Viewer()
-"""Who sees only what everybody may see."""
+"""The viewer that sees only public items."""
 
 
 def viewer_of(audience: Audience) -> Viewer:
-    """Who sees what each reader of `audience` may see: by what they know something is judged."""
+    """Return the viewer of what every reader of `audience` may see; it judges their proposals."""
     if GAME_MASTERS[0] in audience:
         return ALL_SEEING
     return Viewer(readers=frozenset(audience), together=True) if audience else ANYBODY
 
 
 def character(entity_id: str) -> Reader:
-    """The reader that a character is."""
+    """Return the reader for a character."""
     return _CHARACTER + entity_id
 
 
 def player(user: str) -> Reader:
-    """The reader that a player is."""
+    """Return the reader for a player."""
     return _PLAYER + user
 
 
 def narrowest(audiences: Iterable[Audience]) -> Audience:
-    """Who may see all of several things; where that is nobody, the game masters alone."""
+    """Return the audience that may see all of several items; if it is empty, the game masters."""
     common: Audience = EVERYBODY
     for one in audiences:
         if not one:
@@ -79,17 +79,17 @@ def narrowest(audiences: Iterable[Audience]) -> Audience:
 
 
 def covers(wide: Audience, narrow: Audience) -> bool:
-    """Whether all who may see something with the audience `narrow` may also see one of `wide`."""
+    """Return whether every reader of `narrow` may also see an item with the audience `wide`."""
     return viewer_of(narrow).sees(wide)
 
 
 def wide_first(audience: Audience) -> tuple[bool, bool, int, Audience]:
-    """Sorts audiences so that each comes after those whose things it sees; the masters last."""
+    """Sort key of audiences: each comes after those that it includes, the game masters last."""
     return audience == GAME_MASTERS, audience != EVERYBODY, -len(audience), audience
 
 
 def audience_in(value: object, *, path: str = "/audience") -> Audience:
-    """The audience that somebody writes: `everyone`, `gm`, or a list of characters and players.
+    """Read an audience: `everyone`, `gm`, or a list of characters and players.
 
     Raises:
         InvalidInput: `audience.malformed`.
@@ -103,14 +103,14 @@ def audience_in(value: object, *, path: str = "/audience") -> Audience:
             found = sorted(one for one in readers if one is not None)
             return GAME_MASTERS if GAME_MASTERS[0] in found and len(found) == 1 else _named(found)
     message = (
-        f"{path} is who may see it: 'everyone', 'gm' (the game masters alone), or up to "
-        f"{READERS_MAX} of 'character:<entity id>' and 'player:<user>'"
+        f"{path} is not an audience. Give 'everyone', 'gm' (game masters only), or a list of up to "
+        f"{READERS_MAX} readers like 'character:<entity id>' and 'player:<user>'."
     )
     raise InvalidInput("audience.malformed", message, path=path)
 
 
 def _named(readers: Iterable[Reader]) -> Audience:
-    """The game masters see it anyway, so that they are named only where nobody else is."""
+    """Return the readers without the game masters, who see it in any case."""
     return tuple(one for one in readers if one != GAME_MASTERS[0])
 
 
@@ -125,14 +125,14 @@ def _reader(value: object) -> Reader | None:
 
 
 Terms: TypeAlias = Mapping[Audience, bool]
-"""Which audiences a viewer belongs to, and which not."""
+"""Maps audiences to whether a viewer belongs to them."""
 
 
 def compartment(space: SpaceId, terms: Terms) -> SpaceId:
-    """Where a thing lies for the viewers of whom the terms hold: the space, where there are none.
+    """Return the compartment of viewers for whom the terms hold; without terms, the space.
 
-    Lists, totals and figures of words are kept by compartment, so that each viewer's are as if what
-    lies elsewhere did not exist.
+    Lists, totals and word counts are kept by compartment, so that a viewer's results are as if
+    hidden items did not exist.
     """
     held = {audience: inside for audience, inside in terms.items() if audience}
     if not held:
@@ -143,17 +143,17 @@ def compartment(space: SpaceId, terms: Terms) -> SpaceId:
 
 @lru_cache(maxsize=4096)
 def space_of(name: str) -> SpaceId:
-    """The space that a compartment is a part of."""
+    """Return the space of a compartment."""
     return SpaceId(name.partition(_APART)[0])
 
 
 def is_part(name: str) -> bool:
-    """Whether this names a compartment, and not a space."""
+    """Return whether the name is that of a compartment, not of a space."""
     return _APART in name
 
 
 def is_open(name: str, viewer: Viewer) -> bool:
-    """Whether what lies in a compartment is there for a viewer."""
+    """Return whether a viewer may see the items of a compartment."""
     return all(viewer.sees(audience) is inside for inside, audience in _terms(name))
 
 

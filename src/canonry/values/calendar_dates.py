@@ -1,7 +1,7 @@
-"""Calendar dates: days in many notations, by one rule for all that is read.
+"""Calendar dates: days in many notations, read by the same rule everywhere.
 
-What could be two days is told as unclear, and never chosen; who knows how a document writes its
-dates may say so.
+A date that could be two days is reported as unclear, never guessed. If you know the order in a
+document, give it.
 """
 
 import re
@@ -19,7 +19,7 @@ from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 _CENTURY: Final = 100
 _PIVOT: Final = 70
-"""Years of two digits from here on are of the twentieth century."""
+"""Two-digit years from here on are in the twentieth century."""
 
 _ISO: Final = (
     r"(?P<iso>(?P<iy>\d{4})(?P<is>[-/.])(?P<im>\d{1,2})(?P=is)(?P<id>\d{1,2})"
@@ -58,7 +58,7 @@ _LONGEST: Final = 60
 
 
 class DayOrder(StrEnum):
-    """What stands first in a date that is written with numbers alone."""
+    """The first part of a date in numbers."""
 
     DAY = "day"
     MONTH = "month"
@@ -66,7 +66,7 @@ class DayOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenDate:
-    """A date as it was found: `value` in ISO 8601, or None with the reason why it is unclear."""
+    """A date as found: `value` in ISO 8601, or None with the reason why it is unclear."""
 
     value: str | None
     reason: str = ""
@@ -78,23 +78,23 @@ class SeenDate:
 def dates_in(
     text: str, order: DayOrder | None = None, near: date | None = None
 ) -> Iterator[SeenDate]:
-    """Every date in the text; `near` completes a date without a year to the next such day."""
+    """Yield every date in the text; `near` completes a date without a year to the next such day."""
     place = 0
     while found := _ANY.search(text, place):
         seen = _seen(found, order, near)
-        # What is no date may hide the beginning of one: "the 1st of March".
+        # A match that is not a date may hide the start of one: "the 1st of March".
         place = found.start() + 1 if seen is None else found.end()
         if seen is not None:
             yield replace(seen, begin=found.start(), end=found.end())
 
 
 def date_in(text: str, order: DayOrder | None = None, near: date | None = None) -> SeenDate | None:
-    """The first date in the text, if there is one."""
+    """Return the first date in the text; None: there is none."""
     return next(dates_in(text, order, near), None)
 
 
 def order_in(text: str) -> DayOrder | None:
-    """The order that the unmistakable dates of a text share; None where they say nothing."""
+    """Return the order of day and month in a text's unambiguous dates; None: unknown or mixed."""
     orders = {seen.order for seen in dates_in(text) if seen.order is not None}
     return orders.pop() if len(orders) == 1 else None
 
@@ -108,7 +108,7 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
         if len(groups["ny"]) == 2:  # noqa: PLR2004 - digits
             year += _CENTURY * (19 if year >= _PIVOT else 20)
         if groups["ns"] == "." and order is None:
-            order = DayOrder.DAY  # nobody writes the month first with points
+            order = DayOrder.DAY  # points always mean that the day comes first
         return _numeric(int(groups["n1"]), int(groups["n2"]), year, order)
     if groups["s1"]:
         return _yearless(int(groups["s1"]), int(groups["s2"]), order, near)
@@ -126,7 +126,7 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
 
 
 def month_named(name: str) -> int | None:
-    """The number of a month by its name or its usual abbreviation."""
+    """Return the number of a month from its name or usual abbreviation."""
     return months().get(plain_letters(name))
 
 
@@ -172,7 +172,7 @@ def _yearless(
 
 
 def _completed(month: int, day: int, near: date | None) -> SeenDate:
-    """The next such day from `near` on."""
+    """Return the next such day on or after `near`."""
     if near is None:
         return SeenDate(value=None, reason="no year is given")
     for year in range(near.year, near.year + 5):
@@ -191,7 +191,7 @@ def _whole(year: int, month: int, day: int) -> SeenDate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarDate:
-    """What was written, as ISO 8601, and the instant at which it begins (in UTC if it has none)."""
+    """The date in ISO 8601, and the instant at which it begins (UTC if it has no offset)."""
 
     text: str
     instant: Instant
@@ -199,10 +199,10 @@ class CalendarDate:
 
 @lru_cache(maxsize=4096, typed=True)
 def read_date(value: str | int) -> CalendarDate | None:
-    """The date that a text or a number of seconds (or finer) since 1970 says.
+    """Read a date from a text, or from a number of seconds (or smaller units) since 1970.
 
-    None for what is no date, for a day that no calendar has, and for `03/04/2025`, which is one day
-    in one country and another in the next.
+    None if it is not a date, if no such day exists, or if it is ambiguous: `03/04/2025` is one day
+    in one country and another elsewhere.
     """
     try:
         return _from_number(value) if isinstance(value, int) else _from_text(value)
@@ -238,7 +238,7 @@ def _from_text(value: str) -> CalendarDate | None:
 
 
 def _is_all(seen: SeenDate, text: str) -> bool:
-    """Whether a text says the date and nothing else but the day of the week."""
+    """Return whether a text consists of the date, apart from a weekday."""
     before = text[: seen.begin]
     return seen.end == len(text) and (not before or _WEEKDAY.fullmatch(before) is not None)
 

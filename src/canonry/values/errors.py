@@ -1,12 +1,12 @@
-"""What can go wrong, sorted by what the caller may do about it; the code names the broken rule.
+"""Errors, sorted by what a caller can do about them. The code names the broken rule.
 
 CanonryError
-├── InvalidInput      the request is wrong; sending it again will not help
-├── NotAllowed        this caller may not do this
-├── NotFound          the thing named does not exist
-├── Conflict          the canon stands against it; look again before retrying
-├── NotSupported      this backend declares that it cannot do this
-├── Unavailable       something did not answer in time; the same request may be sent again
+├── InvalidInput      the request is wrong; change it, because a retry fails again
+├── NotAllowed        the caller lacks the permission
+├── NotFound          the item does not exist
+├── Conflict          canon contradicts the request; read it again before a retry
+├── NotSupported      the backend cannot do this
+├── Unavailable       a service did not answer in time; retry the same request
 └── BrokenInvariant   a defect of Canonry itself
 """
 
@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 class CanonryError(Exception):
     """Base of every error that Canonry raises on purpose.
 
-    `code` is stable and lower-case with dots (`scene.completed`), `message` is for people and says
-    what to do next, `details` are JSON values that help a program (ids, paths, limits).
+    `code` is stable and lower-case with dots (`scene.completed`), `message` tells a person
+    what to do next, `details` are JSON values for a program (ids, paths, limits).
     """
 
     retryable: ClassVar[bool] = False
@@ -34,30 +34,30 @@ class CanonryError(Exception):
 
 
 class InvalidInput(CanonryError):
-    """The request is wrong; sending it again will not help. `details["path"]` names the spot."""
+    """The request is wrong; a retry fails again. `details["path"]` locates the error."""
 
 
 class NotAllowed(CanonryError):
-    """This caller may not do this."""
+    """The caller lacks the permission."""
 
 
 class NotFound(CanonryError):
-    """The thing named does not exist, or not for this caller."""
+    """The item does not exist, or this caller may not see it."""
 
 
 class Conflict(CanonryError):
-    """The canon stands against the request; `details["conflicts"]` names the ids where known."""
+    """Canon contradicts the request; `details["conflicts"]` has the known ids."""
 
 
 class NotSupported(CanonryError):
-    """This backend declares that it cannot do this."""
+    """The backend does not support the operation."""
 
 
 class Unavailable(CanonryError):
-    """Something did not answer in time; the same request may be sent again."""
+    """A service did not answer in time; you can retry the same request."""
 
     retryable = True
 
 
 class BrokenInvariant(CanonryError):
-    """A defect of Canonry: something that must hold does not."""
+    """A defect of Canonry or of its stored data."""

@@ -12,7 +12,7 @@ from canonry.values.ids import is_uuid
 from canonry.values.moments import Instant, parse_instant
 
 Reference = NewType("Reference", str)
-"""A thing by its id, by `proposal:<id>` of a proposal that makes it, or by a name like `$hero`."""
+"""An item's id, `proposal:<id>` of a proposal that creates it, or a name like `$hero`."""
 
 PROPOSAL_PREFIX: Final = "proposal:"
 LIST_MAX: Final = 200
@@ -20,11 +20,11 @@ _DECLARED: Final = re.compile(r"\$[A-Za-z0-9_.-]{1,64}")
 
 
 ReadTime: TypeAlias = Callable[[str, str], Instant]
-"""When a text says, in a member at a path; raises InvalidInput with a code `time.*`."""
+"""Reads a time from (text, path); raises InvalidInput with a code `time.*`."""
 
 
 def plain_time(text: str, path: str) -> Instant:
-    """What an RFC 3339 date-time says.
+    """Read an RFC 3339 date-time.
 
     Raises:
         InvalidInput: `time.malformed` or `time.out-of-range`.
@@ -33,7 +33,7 @@ def plain_time(text: str, path: str) -> Instant:
 
 
 def is_plain_time(text: str) -> bool:
-    """Whether no calendar is needed to read it."""
+    """Return whether the text can be read without a calendar."""
     try:
         plain_time(text, "")
     except InvalidInput as error:
@@ -43,10 +43,10 @@ def is_plain_time(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """The members of an object; each method takes the names under which a member may come.
+    """The members of an object; each method takes the names that a member may have.
 
-    `aliases` are further names of members, `times` reads what says when. A member that is null
-    counts as missing. All methods raise InvalidInput with the `path`.
+    `aliases` are further names of members, `times` reads times. A member that is null counts as
+    missing. All methods raise InvalidInput with the `path`.
     """
 
     values: Mapping[str, Any]
@@ -55,11 +55,11 @@ class Fields:
     times: ReadTime = plain_time
 
     def at(self, name: str) -> str:
-        """The path of a member."""
+        """Return the path of a member."""
         return f"{self.path}/{name}"
 
     def find(self, *names: str) -> tuple[str, Any]:
-        """The name under which the member came, and its value; None where it is missing.
+        """Return the name and value of a member; the value is None if it is missing.
 
         Raises:
             InvalidInput: `content.repeats`, it came under two names.
@@ -70,12 +70,12 @@ class Fields:
                 if self.values.get(each) is not None and each not in present:
                     present.append(each)
         if len(present) > 1:
-            message = f"{self.at(present[1])} says the same as {self.at(present[0])}; keep one"
+            message = f"{self.at(present[1])} and {self.at(present[0])} mean the same. Keep one."
             raise InvalidInput("content.repeats", message, path=self.at(present[1]))
         return (present[0], self.values[present[0]]) if present else (names[0], None)
 
     def text(self, *names: str, limit: int) -> str:
-        """A text that says something.
+        """Return a text that is not empty.
 
         Raises:
             InvalidInput: `content.missing`, `content.wrong-type`, `text.empty`, `text.too-long`.
@@ -86,22 +86,21 @@ class Fields:
         return found
 
     def optional_text(self, *names: str, limit: int, empty: bool = False) -> str | None:
-        """The same, where it may be missing; `empty` allows a text without words."""
+        """Return a text that may be missing; `empty` also allows an empty one."""
         name, value = self.find(*names)
         if value is None:
             return None
         text: str = typed(value, str, self.at(name), "a text")
         if not empty and not text.strip():
-            raise InvalidInput(
-                "text.empty", f"{self.at(name)} is empty; say something", path=self.at(name)
-            )
+            message = f"{self.at(name)} is empty. Give a text."
+            raise InvalidInput("text.empty", message, path=self.at(name))
         if len(text) > limit:
-            message = f"{self.at(name)} has {len(text)} characters; the limit is {limit}"
+            message = f"{self.at(name)} has {len(text)} characters; the limit is {limit}."
             raise InvalidInput("text.too-long", message, path=self.at(name), limit=limit)
         return text
 
     def reference(self, *names: str) -> Reference:
-        """A reference that must be there.
+        """Return a required reference.
 
         Raises:
             InvalidInput: `content.missing` or `content.reference-malformed`.
@@ -112,18 +111,18 @@ class Fields:
         return found
 
     def optional_reference(self, *names: str) -> Reference | None:
-        """A reference that may be missing."""
+        """Return a reference that may be missing."""
         name, value = self.find(*names)
         return None if value is None else reference_of(value, self.at(name))
 
     def references(self, *names: str) -> tuple[Reference, ...]:
-        """A list of references, each once."""
+        """Return a list of references, each once."""
         name, items = self._list(*names)
         found = [reference_of(one, f"{self.at(name)}/{i}") for i, one in enumerate(items)]
         return tuple(dict.fromkeys(found))
 
     def texts(self, *names: str, limit: int) -> tuple[str, ...]:
-        """A list of short texts, each once and sorted."""
+        """Return a list of short texts, each once and sorted."""
         name, items = self._list(*names)
         found = set()
         for index, item in enumerate(items):
@@ -132,14 +131,14 @@ class Fields:
         return tuple(sorted(found))
 
     def instant(self, *names: str) -> Instant | None:
-        """A time that may be missing."""
+        """Return a time that may be missing."""
         name, value = self.find(*names)
         if value is None:
             return None
         return self.times(typed(value, str, self.at(name), "a time"), self.at(name))
 
     def whole(self, *names: str, low: int, high: int) -> int | None:
-        """A whole number that may be missing.
+        """Return a whole number that may be missing.
 
         Raises:
             InvalidInput: `content.out-of-range`.
@@ -148,19 +147,19 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            message = f"{self.at(name)} is a whole number between {low} and {high}"
+            message = f"{self.at(name)} must be a whole number from {low} to {high}."
             raise InvalidInput("content.out-of-range", message, path=self.at(name))
         return value
 
     def mapping(self, *names: str) -> Mapping[str, Any]:
-        """An object; an empty one where it is missing."""
+        """Return an object; an empty one if it is missing."""
         name, value = self.find(*names)
         if value is None:
             return {}
         return dict(sorted(typed(value, dict, self.at(name), "an object").items()))
 
     def listed(self, *names: str) -> Sequence[Any]:
-        """A list of anything; an empty one where it is missing.
+        """Return a list of any values; an empty one if it is missing.
 
         Raises:
             InvalidInput: `content.wrong-type` or `list.too-long`.
@@ -171,7 +170,7 @@ class Fields:
         name, value = self.find(*names)
         items = typed(value if value is not None else [], list | tuple, self.at(name), "a list")
         if len(items) > LIST_MAX:
-            message = f"{self.at(name)} has {len(items)} items; the limit is {LIST_MAX}"
+            message = f"{self.at(name)} has {len(items)} items; the limit is {LIST_MAX}."
             raise InvalidInput("list.too-long", message, path=self.at(name), limit=LIST_MAX)
         return name, items
 
@@ -188,43 +187,44 @@ def reference_of(value: Any, path: str) -> Reference:
             return Reference(text)
         if is_uuid(text.removeprefix(PROPOSAL_PREFIX)):
             return Reference(text.lower())
-    message = f"{path} names a thing: write its id, proposal:<id> of its proposal, or $name"
+    message = f"{path} must be the id of an item, proposal:<id> of a proposal, or $name."
     raise InvalidInput("content.reference-malformed", message, path=path)
 
 
 def typed(value: Any, kind: Any, path: str, what: str) -> Any:
-    """The value, if it is of that kind.
+    """Return the value if it has that type.
 
     Raises:
         InvalidInput: `content.wrong-type`.
     """
     if not isinstance(value, kind):
-        raise InvalidInput("content.wrong-type", f"{path} is {what}", path=path)
+        raise InvalidInput("content.wrong-type", f"{path} must be {what}.", path=path)
     return value
 
 
 def missing(path: str) -> InvalidInput:
-    """The error for a member that must be there."""
-    return InvalidInput("content.missing", f"{path} is missing; it is required", path=path)
+    """Return the error for a missing required member."""
+    return InvalidInput("content.missing", f"{path} is missing. It is required.", path=path)
 
 
-# Revising: a frozen value with some fields replaced, as `dataclasses.replace` but much cheaper.
+# Revising: a copy of a frozen value with some fields replaced.
 #
-# A fold revises a few things for every entry, so that this is where most of its time goes.
+# This is much cheaper than `dataclasses.replace`. A fold revises a few items for every entry and
+# spends most of its time here.
 
 T = TypeVar("T")
 Put: TypeAlias = Callable[[Any, Any], None]
-"""Fills one slot of a value, whose kind would not let it be filled by its name."""
+"""Sets one slot of a value whose type forbids setting attributes."""
 
 _FEWEST: Final = 2
-"""With fewer names `attrgetter` answers with a value instead of a tuple."""
+"""With fewer names `attrgetter` returns a value instead of a tuple."""
 
 _blank: Final = object.__new__
 _put_named: Final = object.__setattr__
 
 
 def revised(value: T, /, **changes: Any) -> T:
-    """A copy of a frozen, slotted dataclass value in which `changes` are made."""
+    """Return a copy of a frozen, slotted dataclass value with `changes`."""
     kind: Any = type(value)
     _, put, fields_of = _shape(kind)
     made: T = _blank(kind)
@@ -234,20 +234,20 @@ def revised(value: T, /, **changes: Any) -> T:
         for name, changed in changes.items():
             _put_named(made, name, changed)
     except AttributeError as error:
-        message = f"a {kind.__name__} has no such field"
+        message = f"{kind.__name__} has no such field: {name}"
         raise TypeError(message) from error
     return made
 
 
 def spread(value: Any) -> dict[str, Any]:
-    """The fields of such a value by their names."""
+    """Return the fields of such a value by name."""
     kind: Any = type(value)
     names, _, fields_of = _shape(kind)
     return dict(zip(names, fields_of(value), strict=True))
 
 
 def narrowed(kind: type[T], value: T, /, **changes: Any) -> T:
-    """What a `kind` knows of `value`, which knows more, with `changes`."""
+    """Return the fields of `value` that `kind` has, as a `kind`, with `changes`."""
     names, *_ = _shape(kind)  # type: ignore[arg-type] # a type is hashable
     known = {name: getattr(value, name) for name in names}
     return kind(**known | changes)
@@ -262,6 +262,6 @@ def _shape(
         message = f"{kind.__name__} has too few fields to be revised"
         raise TypeError(message)
     if hasattr(kind, "__post_init__"):
-        message = f"{kind.__name__} looks at its fields when it is made, so that it is not copied"
+        message = f"{kind.__name__} has a __post_init__, which a copy would skip"
         raise TypeError(message)
     return names, tuple(getattr(kind, name).__set__ for name in names), attrgetter(*names)

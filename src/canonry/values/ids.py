@@ -28,21 +28,21 @@ SchemaId = NewType("SchemaId", str)
 RunId = NewType("RunId", str)
 
 NewId: TypeAlias = Callable[[str], str]
-"""Gives the id of the thing that a commit makes under a label: the same one in every attempt."""
+"""Returns the id of the item that a commit makes under a label, the same in every attempt."""
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TIME_PREFIX = 13  # the first 48 bits of a version 7 UUID and its hyphen
 
 
 def is_uuid(text: str) -> bool:
-    """Whether `text` is a hyphenated UUID of any version, in either case."""
+    """Return whether `text` is a hyphenated UUID of any version, in either case."""
     return _UUID.fullmatch(text) is not None
 
 
 def derived_id(commit: CommitId, label: str) -> str:
-    """The id of the thing `label` made by `commit`: equal for equal arguments, else different.
+    """Return the id of the item `label` made by `commit`: equal only for equal arguments.
 
-    It keeps the time prefix of the commit's id, so that things made together lie together in an
+    It keeps the time prefix of the commit's id, so that items of one commit are neighbours in an
     index.
     """
     digest = sha256(f"{commit}/{label}".encode()).hexdigest()
@@ -50,26 +50,26 @@ def derived_id(commit: CommitId, label: str) -> str:
 
 
 def keyed_commit_id(space: str, actor: str, tool: str, key: str) -> CommitId:
-    """The commit id of a request that carries an idempotency key: a retry gives the same one."""
+    """Return the commit id for an idempotency key; a retry gets the same one."""
     return CommitId(content_id(space, actor, tool, key))
 
 
 def content_id(*parts: str) -> str:
-    """The id of what these texts say: equal for equal ones, else different."""
+    """Return the id of these texts: equal only for equal texts."""
     digest = sha256("\x1f".join(parts).encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{_variant(digest[15:19])}-{digest[19:31]}"
 
 
 def _variant(digits: str) -> str:
-    """Four hexadecimal digits with the two bits that mark an RFC 9562 UUID."""
+    """Return four hexadecimal digits with the two bits that mark an RFC 9562 UUID."""
     return "89ab"[int(digits[0], 16) % 4] + digits[1:]
 
 
 class SpaceKind(StrEnum):
-    """What a space is to its users.
+    """The purpose of a space.
 
-    A universe is told, a multiverse holds universes, a world is played in; a project is a
-    catalog's, an account is one user's own.
+    A universe has stories, a multiverse has universes, a world is played in, a project belongs to a
+    catalog, and an account to one user.
     """
 
     UNIVERSE = "universe"
@@ -81,7 +81,7 @@ class SpaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceDraft:
-    """A closed world of its own; `parent` is the multiverse that contains a universe."""
+    """An isolated space; `parent` is the multiverse that contains a universe."""
 
     id: SpaceId
     kind: SpaceKind
@@ -92,12 +92,12 @@ class SpaceDraft:
 
     @property
     def space(self) -> SpaceId:
-        """A space lies in itself."""
+        """A space belongs to itself."""
         return self.id
 
     @property
     def told(self) -> bool:
-        """Whether stories can take place in it."""
+        """Return whether it can have stories."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
 
 

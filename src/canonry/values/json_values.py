@@ -10,30 +10,30 @@ import msgspec
 
 from canonry.values.errors import InvalidInput
 
-# JSON as values: one text for equal values, and values of a type read back out of it.
+# JSON values: one text for equal values, and typed values read from it.
 #
-# In canonical JSON keys are sorted, letters composed, and whole numbers written without a fraction.
+# In canonical JSON keys are sorted, letters composed, and whole numbers have no fraction.
 
 T = TypeVar("T")
 
 
 def encode_json(value: Any) -> bytes:
-    """JSON with sorted keys, so that equal values are equal bytes."""
+    """Return JSON with sorted keys, so that equal values are equal bytes."""
     return msgspec.json.encode(value, order="sorted")
 
 
 def decode_json(data: bytes) -> Any:
-    """The inverse of `encode_json`."""
+    """Decode JSON, the inverse of `encode_json`."""
     return msgspec.json.decode(data)
 
 
 def encode_pretty(value: Any) -> bytes:
-    """JSON for people: a line for each field, in the order in which the type declares them."""
+    """Return JSON for people: one line a field, in the order of the type's declaration."""
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
 def canonical_json(value: Any) -> bytes:
-    """The bytes that stand for a JSON value."""
+    """Return the canonical bytes of a JSON value."""
     return encode_json(_canonical(value))
 
 
@@ -52,12 +52,12 @@ def _canonical(value: Any) -> Any:
 
 
 def schema_of(target: type) -> dict[str, Any]:
-    """The JSON Schema of what `read_value` takes for `target`."""
+    """Return the JSON Schema of the values that `read_value` accepts for `target`."""
     return msgspec.json.schema(target)
 
 
 def read_value(value: Any, target: type[T]) -> T:
-    """JSON values that satisfy `schema_of(target)` as a value of this type.
+    """Convert JSON values that satisfy `schema_of(target)` to this type.
 
     Raises:
         InvalidInput: `value.malformed`.
@@ -65,14 +65,14 @@ def read_value(value: Any, target: type[T]) -> T:
     try:
         return msgspec.convert(value, target)
     except msgspec.ValidationError as error:
-        message = f"this is no {target.__name__.lower()}: {error}"
+        message = f"The value is not a valid {target.__name__.lower()}: {error}"
         raise InvalidInput("value.malformed", message, path="") from error
 
 
-# Normal forms: how names, numbers and addresses are written so that equal ones are equal texts.
+# Normal forms of names, numbers and addresses: equal ones are equal texts.
 #
-# Every form is idempotent and does not depend on case or on how Unicode composes a letter; what
-# nothing is left of is kept as it was, so that no two different names become one by being odd.
+# Every form is idempotent and does not depend on case or on how Unicode composes a letter. A text
+# that would become empty is kept as it was, so that different unusual names stay different.
 
 _SPACES: Final = re.compile(r"\s+")
 _IGNORED: Final = re.compile(
@@ -80,14 +80,14 @@ _IGNORED: Final = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""What Unicode calls default ignorable: soft hyphens, joiners, marks of direction and the like."""
+"""The default ignorable characters of Unicode: soft hyphens, joiners, direction marks, ..."""
 
 _APOSTROPHES: Final = (
     "`\u00b4\u02b9\u02bb\u02bc\u02bd\u02c8\u055a\u05f3\u2018\u2019\u201b\u2032\ua78c\uff07\uff40"
 )
 _HYPHENS: Final = "\u02d7\u058a\u05be\u2010\u2011\u2012\u2043\u2212\ufe63\uff0d"
 _SIGNS: Final = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_HYPHENS, "-"))
-"""Other signs that people and programs write for an apostrophe or a hyphen."""
+"""Other characters that people and programs use for an apostrophe or a hyphen."""
 
 _JOINING_DASH: Final = re.compile(r"(?<=\w)\u2013(?=\w)")
 
@@ -100,7 +100,7 @@ _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 LONG: Final = 2_000
-"""A text with more characters is no name or address that others write differently."""
+"""A longer text is no name or address that needs a normal form."""
 
 _TWO_NUMBERS: Final = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 _PHONE_DIGITS: Final = (5, 17)
@@ -131,24 +131,24 @@ _DEGREES: Final = _words(
 )
 _AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
 _TURNED: Final = 2
-"""Parts around the comma of a name that is written with the family's name first."""
+"""The parts around the comma of a name that starts with the family name."""
 
 
 def without_ignored(text: str) -> str:
-    """The text without characters that nobody sees; as it was where nothing else is in it."""
+    """Remove invisible characters, unless the text has no others."""
     seen = _IGNORED.sub("", text)
     return seen if seen.strip() else text
 
 
 def signs_in_place(text: str) -> str:
-    """The text with `'` and `-` for every sign of their kind; each character keeps its place."""
+    """Replace every apostrophe and hyphen by `'` and `-`; each character keeps its position."""
     return text.translate(_SIGNS)
 
 
 def plain_signs(text: str) -> str:
-    """The text with its letters composed, `'` and `-` for their kind, and nothing invisible.
+    """Compose letters, replace apostrophes and hyphens, and remove invisible characters.
 
-    Case, spaces and all other signs stay, so that names are read in it as `folded` compares them.
+    Case, spaces and all other signs stay, so that names in it compare as in `folded`.
     """
     if text.isascii():
         return text.replace("`", "'")
@@ -157,10 +157,10 @@ def plain_signs(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The form in which names are compared.
+    """Return the form in which names are compared.
 
-    It is the compatibility form, case folded, with plain signs, single spaces and nothing
-    invisible.
+    It is the compatibility form, case folded, with plain signs, single spaces and no invisible
+    characters.
     """
     return _folded(text) if len(text) <= LONG else _fold(text)
 
@@ -177,9 +177,9 @@ _folded: Final = lru_cache(maxsize=8192)(_fold)
 
 
 def words_only(text: str) -> str:
-    """The folded text without punctuation; signs that tell names apart (`C++`, `C#`) are kept.
+    """Return the folded text without punctuation, but keep signs as in `C++` and `C#`.
 
-    A long text is kept as it is folded: it is no name, and looking at each of its signs takes long.
+    A long text is only folded: it is no name, and checking each of its characters is slow.
     """
     if len(text) > LONG:
         return folded(text)
@@ -193,7 +193,7 @@ def words_only(text: str) -> str:
 
 
 def company_name(text: str) -> str:
-    """The name without its legal form, however many there are: `ACME Corp, Inc.` is `acme`."""
+    """Return the name without any legal forms: `ACME Corp, Inc.` is `acme`."""
     return folded(text) if len(text) > LONG else _company_name(text)
 
 
@@ -206,7 +206,7 @@ def _company_name(text: str) -> str:
 
 
 def person_name(text: str) -> str:
-    """The name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
+    """Return the name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
     return folded(text) if len(text) > LONG else _person_name(text)
 
 
@@ -223,7 +223,7 @@ def _person_name(text: str) -> str:
 
 
 def email_address(text: str) -> str | None:
-    """The address that the text is or holds alone, folded; None if it is none."""
+    """Return the only address in the text, folded; None: there is none."""
     return None if len(text) > LONG else _email_address(text)
 
 
@@ -234,7 +234,7 @@ def _email_address(text: str) -> str | None:
 
 
 def phone_number(text: str) -> str | None:
-    """The digits, after a `+` where the country is said; without an extension."""
+    """Return the digits without an extension, after `+` if the country is given."""
     return None if len(text) > LONG else _phone_number(text)
 
 
@@ -253,7 +253,7 @@ def _phone_number(text: str) -> str | None:
 
 
 def web_domain(text: str) -> str | None:
-    """The host of an address, without `www.`."""
+    """Return the host of an address, without `www.`."""
     match = _ADDRESS.fullmatch(folded(text))
     if match is None:
         return None
@@ -262,7 +262,7 @@ def web_domain(text: str) -> str | None:
 
 
 def amount(value: Any) -> str | None:
-    """The number without trailing zeros: `1500.50` and `1500.5` are one; None if it is unclear."""
+    """Return the number without trailing zeros: `1500.50` becomes `1500.5`; None if unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
     if isinstance(value, str) and _TWO_NUMBERS.fullmatch(value.strip()):
@@ -279,7 +279,7 @@ def amount(value: Any) -> str | None:
 
 
 def plain_text(value: Any) -> str | None:
-    """The folded text of a text or number; None for what is neither, or empty."""
+    """Return the folded text of a text or number; None for other or empty values."""
     if isinstance(value, bool) or not isinstance(value, _PLAIN):
         return None
     return folded(str(value)) or None
@@ -290,29 +290,29 @@ def _is_letter(character: str) -> bool:
 
 
 _ASCII_SIGNS: Final = {ord(sign): " " for sign in map(chr, range(128)) if not _is_letter(sign)}
-"""What stands between words, where the text is plain."""
+"""Separators between words in an ASCII text."""
 
 
-# Numerals: numbers as several countries write them, by one rule for all that is read.
+# Numerals: numbers in the notations of several countries, read by one rule.
 #
-# What can be read in one way only is a number. One mark with three digits behind it may divide
-# thousands or decimals; who knows how a document writes its numbers may say so.
+# A text with a single reading is a number. One mark before three digits may divide thousands or
+# decimals. If you know the notation of a document, give it.
 
 NUMERAL: Final = (
     r"(?:[0-9]{1,3}(?P<group>[ \xa0\u202f'\u2019.,])[0-9]{3}(?:(?P=group)[0-9]{3})*(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)?)"
 )
-"""What a numeral looks like, without a sign; part of a pattern."""
+"""The pattern of a numeral without a sign, as a part of other patterns."""
 
 _GROUP: Final = 3
 _BLANKS: Final = str.maketrans("", "", " \xa0\u202f'\u2019")
 
 
 def plain_numeral(written: str, mark: str | None = None, group: str | None = None) -> str | None:
-    """A numeral with a point and no thousands; None where it is unclear.
+    """Return a numeral with a decimal point and no group marks; None: it is unclear.
 
-    Where that is so, `mark` is the decimal mark; `group` divides thousands, and says nothing of the
-    other mark.
+    `mark` is the decimal mark that decides unclear cases; `group` divides thousands and leaves the
+    other mark open.
     """
     plain = written.translate(_BLANKS)
     marks = [char for char in plain if char in ".,"]

@@ -1,4 +1,4 @@
-"""Merge policies: how the observations of a field become one value."""
+"""Merge policies: how a field's observations become one value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from canonry.values.provenance import remembered
 
 PROPERTY: Final = "properties."
 FRAGMENT: Final = "fragments."
-"""Before the name of a field that the schema did not know, or whose value it could not take."""
+"""The prefix of fields that the schema did not know or whose value it rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePolicy:
-    """`split` gives the elements of an observed value, `show` the inverse for what has won.
+    """`split` returns the elements of an observed value, `show` the value of the winners.
 
-    `join` gives the elements of the observations of both; it is associative, commutative and
-    idempotent. `credit` names the observations that the shown value comes from, by the part of the
-    value (`""`: the whole), each part's newest first. One that is `timed` keeps every element of
-    every observation, with its moment.
+    `join` combines the elements of two sets of observations; it is associative, commutative and
+    idempotent. `credit` maps parts of the shown value (`""`: the whole) to the observations that
+    they come from, newest first. A `timed` policy keeps every element of every observation, with
+    its moment.
     """
 
     name: str
@@ -46,7 +46,7 @@ class MergePolicy:
 
 
 def by_winner(name: str, slot: str) -> MergePolicy:
-    """The policy by which the winner in the order of `slot` stands, see `domain.winners`."""
+    """Return the policy that shows the winner in the order of `slot`; see Winners."""
     return MergePolicy(
         name=name,
         split=winners.split,
@@ -57,11 +57,11 @@ def by_winner(name: str, slot: str) -> MergePolicy:
 
 
 PolicyOf: TypeAlias = Callable[[str], MergePolicy]
-"""Gives the merge policy of a field."""
+"""Returns the merge policy of a field."""
 
 
 def accumulate(observation: Observation, policy_of: PolicyOf) -> Accumulator:
-    """What one observation alone says."""
+    """Return the accumulator of a single observation."""
     rank = (
         int(observation.correction),
         observation.priority,
@@ -102,7 +102,7 @@ def _fragments(observation: Observation) -> Mapping[str, Any]:
 
 
 def join(left: Accumulator, right: Accumulator, policy_of: PolicyOf) -> Accumulator:
-    """The accumulator of all observations of both."""
+    """Return the accumulator of all observations of both."""
     if not left or not right:
         return left or right
     joined = {**left, **right}
@@ -112,7 +112,7 @@ def join(left: Accumulator, right: Accumulator, policy_of: PolicyOf) -> Accumula
 
 
 def join_all(parts: Iterable[Accumulator], policy_of: PolicyOf) -> Accumulator:
-    """The accumulator of all observations of all parts."""
+    """Return the accumulator of all observations of all parts."""
     whole: Accumulator = {}
     for part in parts:
         whole = join(whole, part, policy_of)
@@ -120,7 +120,7 @@ def join_all(parts: Iterable[Accumulator], policy_of: PolicyOf) -> Accumulator:
 
 
 def latest_of_each(left: Elements, right: Elements) -> Elements:
-    """For each element the one that the log puts last."""
+    """Keep the last of each element in log order."""
     merged = dict(left)
     for element, held in right.items():
         standing = merged.get(element)
@@ -130,13 +130,13 @@ def latest_of_each(left: Elements, right: Elements) -> Elements:
 
 
 LAST_WRITE: Final[MergePolicy] = by_winner("last_write", LAST)
-"""The observation that was seen last stands, unless a schema says otherwise."""
+"""The observation seen last wins, unless a schema sets another policy."""
 
 HIGHEST_PRIORITY: Final[MergePolicy] = by_winner("highest_priority", PRIORITY)
-"""Of what has the highest priority, the observation seen last stands."""
+"""The highest priority wins, then the observation seen last."""
 
 MOST_SPECIFIC: Final[MergePolicy] = by_winner("most_specific", SPECIFIC)
-"""The most specific observation stands, then that of the highest priority."""
+"""The most specific observation wins, then the highest priority."""
 
 LATEST: Final = MergePolicy(
     name="latest",
@@ -145,7 +145,7 @@ LATEST: Final = MergePolicy(
     show=lambda elements: elements[""].value,
     credit=lambda elements: {"": (elements[""].observation,)},
 )
-"""The observation recorded last stands; log order, since worlds mix their times."""
+"""The observation recorded last wins. It uses log order, since worlds mix their times."""
 
 
 def _array(elements: Elements) -> Any:
@@ -164,7 +164,7 @@ def _array_credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]
 
 
 def _array_leader(elements: Elements) -> Held:
-    """What was seen last of the highest priority; a correction says the whole array."""
+    """Return the last observation of the highest priority; a correction replaces them all."""
     last = elements[LAST]
     return last if last.corrected else pick(elements, PRIORITY)
 
@@ -177,7 +177,7 @@ MERGE_ARRAY: Final = MergePolicy(
 
 @remembered
 def told_names(elements: Elements) -> tuple[str, ...]:
-    """All names, the one told last first."""
+    """Return all names, the newest first."""
     if len(elements) == 1:
         return tuple([str(held.value) for held in elements.values()])
     told = sorted(elements.values(), key=by_log, reverse=True)
@@ -195,7 +195,7 @@ NAMES: Final = MergePolicy(
     show=lambda elements: _last(elements).value,
     credit=lambda elements: {"": (_last(elements).observation,)},
 )
-"""The name told last stands; every name that was ever told is kept beside it."""
+"""The newest name wins; all others are kept as aliases."""
 
 
 _APART: Final = "@"
@@ -206,7 +206,7 @@ _CORRECTED: Final = attrgetter("corrected")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagChange:
-    """That a tag began to hold, or ceased to."""
+    """The start or end of a tag."""
 
     tag: str
     holds: bool
@@ -217,14 +217,14 @@ class TagChange:
 
 @remembered  # one verdict asks for the same history a dozen times
 def changes_in(elements: Elements) -> Sequence[TagChange]:
-    """All changes of tags, in the order of the stories; corrections come after all others."""
+    """Return all changes of tags in story order, corrections last."""
     return tuple(in_turn(_changes(elements)))
 
 
 def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
-    """The changes in the order of the stories; corrections come after all others.
+    """Sort changes in story order, corrections last.
 
-    One that was taken back at its very moment never was, and nor was what took it back.
+    A change and its reversal at the very same moment cancel each other.
     """
     told: dict[tuple[object, ...], list[TagChange]] = {}
     for change in sorted(changes, key=_RECORDED):
@@ -254,14 +254,14 @@ def _changes(elements: Elements) -> list[TagChange]:
 
 def _moment_of(held: Held) -> Moment:
     if held.moment is None:
-        message = "a change of a tag has no moment"
+        message = "A tag change has no moment."
         raise TypeError(message)
     return held.moment
 
 
 @remembered
 def last_of_each(elements: Elements) -> dict[str, TagChange]:
-    """The change by which each tag holds now, or does not."""
+    """Return the last change of each tag, which decides whether it holds."""
     return {change.tag: change for change in changes_in(elements)}
 
 
@@ -283,12 +283,12 @@ TAG_SET: Final = MergePolicy(
     credit=_tags_credit,
     timed=True,
 )
-"""Each tag holds or not by the change of it that comes last in the stories.
+"""Each tag's last change in story order decides whether it holds.
 
-All changes are kept, since an earlier one may come to light later and make no difference.
+All changes are kept, because an earlier one may be recorded later and must not win.
 """
 
 CHOICES: Final[Mapping[str, MergePolicy]] = {
     each.name: each for each in (LAST_WRITE, HIGHEST_PRIORITY, MOST_SPECIFIC, MERGE_ARRAY)
 }
-"""The policies that a schema may choose for a field, by name; they share their elements."""
+"""The policies that a schema may choose for a field; they share their elements."""

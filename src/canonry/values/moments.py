@@ -1,4 +1,4 @@
-"""Instants, moments and their texts."""
+"""Instants, moments, and their texts."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -8,9 +8,9 @@ from typing import Final, NewType, TypeVar
 
 from canonry.values.errors import InvalidInput
 
-# Instants: whole microseconds since 1970-01-01T00:00:00Z, parsed from and shown as RFC 3339.
+# Instants: whole microseconds since 1970-01-01T00:00:00Z, written as RFC 3339.
 #
-# A year beyond 0001 to 9999 has a sign and six digits, as ISO 8601 expands it: `-000043` is 44 BC.
+# A year outside 0001 to 9999 has a sign and six digits, as in ISO 8601: `-000043` is 44 BC.
 
 Instant = NewType("Instant", int)
 """Microseconds since the Unix epoch, UTC; negative before it."""
@@ -24,15 +24,14 @@ _RFC3339 = re.compile(
 _EXPANDED = re.compile(r"([+-]\d{6})(-\d\d-\d\d[Tt].+)", re.ASCII)
 YEAR_MIN: Final = -290_000
 YEAR_MAX: Final = 70_000
-"""As far as 64 bits of microseconds reach, and as `moments` sorts what has a time before what has
-none."""
+"""The range of 64-bit microseconds, minus the values that sort undated items."""
 
 CYCLE: Final = 400
-"""After so many years the Gregorian calendar repeats itself to the day."""
+"""The Gregorian calendar repeats itself to the day after this many years."""
 _CYCLE_MICROSECONDS: Final = 146_097 * DAY
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_IN_UTC = _EPOCH.replace(tzinfo=None)
-"""Without its offset, which takes half as long to write."""
+"""Without an offset, which halves the time to write it."""
 _MICROSECOND = timedelta(microseconds=1)
 _DIGITS = 6
 _YEAR_DIGITS = 4
@@ -49,19 +48,19 @@ def parse_instant(text: str, *, path: str = "") -> Instant:
         return _expanded(int(expanded[1]), expanded[2], path)
     match = _RFC3339.fullmatch(text)
     if match is None:
-        raise _malformed(path, "write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z")
+        raise _malformed(path, "Write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z.")
     fraction, offset = match.groups()
     micro = int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) if fraction else 0
     try:
         instant = datetime.fromisoformat(text[:_SECONDS]).replace(tzinfo=UTC) - _offset(offset)
     except (ValueError, OverflowError):
-        advice = "no such instant exists in the years 0001 to 9999; others have a sign and 6 digits"
+        advice = "No such time exists in years 0001 to 9999; other years have a sign and 6 digits."
         raise _malformed(path, advice) from None
     return Instant((instant - _EPOCH) // _MICROSECOND + micro)
 
 
 def render_instant(instant: Instant) -> str:
-    """The instant as RFC 3339 in UTC; microseconds only where there are any."""
+    """Return the instant as RFC 3339 in UTC, with microseconds only if there are any."""
     try:
         moment = _EPOCH_IN_UTC + timedelta(0, 0, instant)
     except OverflowError:
@@ -70,22 +69,22 @@ def render_instant(instant: Instant) -> str:
 
 
 def checked_year(year: int, *, path: str = "") -> int:
-    """The year, 0 being 1 BC, if instants reach so far.
+    """Return the year (0 is 1 BC) if instants reach it.
 
     Raises:
         InvalidInput: `time.out-of-range`.
     """
     if not YEAR_MIN <= year <= YEAR_MAX:
         message = (
-            f"times reach from the year {YEAR_MIN} to {YEAR_MAX}; what lies beyond is told in "
-            "words, without a time"
+            f"The year {year} lies outside {YEAR_MIN} to {YEAR_MAX}. Describe it in the text and "
+            "leave out the time."
         )
         raise InvalidInput("time.out-of-range", message, path=path)
     return year
 
 
 def _expanded(year: int, rest: str, path: str) -> Instant:
-    """As in the year at the same place of the cycle, which lies among those that are known."""
+    """Read the same date in a nearby cycle of years, and move it by whole cycles."""
     cycles = (checked_year(year, path=path) - 1_600) // CYCLE
     near = parse_instant(f"{year - cycles * CYCLE:04}{rest}", path=path)
     return Instant(near + cycles * _CYCLE_MICROSECONDS)
@@ -109,20 +108,21 @@ def _offset(text: str) -> timedelta:
 
 
 def _malformed(path: str, advice: str) -> InvalidInput:
-    return InvalidInput("time.malformed", f"this is not a date-time: {advice}", path=path)
+    message = f"{path or 'The text'} is not a date-time. {advice}"
+    return InvalidInput("time.malformed", message, path=path)
 
 
-# Moments: when something begins to hold, by its place in the stories and by the world's time.
+# Moments: when a statement begins to hold, by story position and story time.
 #
-# There is one order of everything that happens, whoever was canonized first. Its places are those
-# of the stories (story, scene, turn); what was written outside of all scenes comes after whatever
-# had been told by then. The world's time, where it is known, goes before the place; what has none
-# happens in the present of its place, which is the latest time that was reached until there.
+# All items have one order, whatever the order of canonization. Story positions are sorted by story,
+# scene and turn. Items written outside of scenes follow everything proposed before them. A known
+# story time takes precedence over the position. An item without one happens at the latest time that
+# was reached before its position.
 
 T = TypeVar("T")
 
 AFTER_ALL: Final = 2**62
-"""The turn of what was proposed beside the turns, and the log's place of what is written now."""
+"""The turn of a proposal without a turn, and the log position of a direct write."""
 
 
 _UNDATED: Final = 2**61
@@ -133,12 +133,11 @@ _TELLINGS: Final = 2**42
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryPlace:
-    """Where in the stories something was told.
+    """The story position of a statement.
 
-    `story` and `scene` are the places in the log at which they began, and 0 outside of them;
-    `order` is the scene's in its story, `turn` the turn's in its scene. `told` is the place in the
-    log at which it was proposed, or written directly. `dated`: it was told with a time of its own,
-    and has not just that of its scene.
+    `story` and `scene` are the log positions at which they began, 0 outside of them; `order` is the
+    scene's in its story, `turn` the turn's in its scene. `told` is the log position at which it was
+    proposed, or written directly. `dated` means a time of its own, not only that of its scene.
     """
 
     story: int = 0
@@ -151,9 +150,9 @@ class StoryPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """`at` is the time in the world, where one is known.
+    """`at` is the story time, if it is known.
 
-    Of what was told at one place, what is `recorded` later in the log comes later.
+    Items at the same story position are ordered by `recorded`, their log position.
     """
 
     at: Instant | None
@@ -162,28 +161,28 @@ class Moment:
 
 
 NOW: Final = Moment(at=None, place=StoryPlace(told=AFTER_ALL))
-"""The moment of what is written directly, without a time."""
+"""The moment of a direct write without a time."""
 
 
 def rank_in_stories(place: StoryPlace) -> tuple[int, int]:
-    """Two numbers that a column holds, which sort places by story, scene and turn."""
+    """Return two numbers for columns that sort positions by story, scene and turn."""
     scene = min(max(place.order, 0), _ORDERS - 1)
     turn = min(place.turn, _TURNS - 1)
     return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
 
 
 def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Moment:
-    """The moment of something; without a `place` of its own it was written directly."""
+    """Return the moment of an item; without a `place` it was written directly."""
     return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
 
 
 def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
-    """The items in the one order of everything that happens."""
+    """Return the items in story order."""
     return [item for _at, item in dated(items, when)]
 
 
 def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
-    """The items in order, each with its time in the world; None: before any time is known."""
+    """Return the items in story order, each with its story time; None: before any known time."""
     return _dated([(when(item), item) for item in items])
 
 
@@ -206,7 +205,7 @@ def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
 
 
 def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
-    """By the stories; what was written outside of them follows what had been told by then."""
+    """Sort by story; items outside of stories follow those that were proposed before them."""
     rows = [
         (p.story, p.order, p.scene, p.turn, p.told, each[0].recorded, number, each)
         for number, each in enumerate(told)
@@ -233,7 +232,7 @@ def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
 def split_at(
     moment: Moment, items: Iterable[T], when: Callable[[T], Moment]
 ) -> tuple[list[T], list[T]]:
-    """The items before `moment` and those after it, each in order."""
+    """Return the items before `moment` and those after it, each in order."""
     told: list[tuple[Moment, T | None]] = [(when(item), item) for item in items]
     ordered = [item for _at, item in _dated([*told, (moment, None)])]
     place = [item is None for item in ordered].index(True)
@@ -241,18 +240,18 @@ def split_at(
 
 
 def comes_after(new: Moment, old: Moment) -> bool:
-    """Whether `new` is later than `old`; where nothing tells, what is judged now is later."""
+    """Return whether `new` is later than `old`; without evidence, the newly judged one is later."""
     return bool(split_at(new, (old,), lambda one: one)[0])
 
 
 def at_once(new: Moment, old: Moment) -> bool:
-    """Whether neither follows the other: told with one and the same time, or proposed together."""
+    """Return whether neither follows the other: equal own times, or proposed together."""
     dated = new.place.dated and old.place.dated
     return new.at == old.at and ((dated and new.at is not None) or new.place == old.place)
 
 
 def same_scene(new: Moment, old: Moment) -> bool:
-    """Whether both were told in one scene."""
+    """Return whether both belong to the same scene."""
     return new.place.scene != 0 and new.place.scene == old.place.scene
 
 
@@ -262,7 +261,7 @@ def overlaps(
     old_from: Instant | None,
     old_to: Instant | None,
 ) -> bool:
-    """Whether two half-open intervals share an instant; a missing bound is endless."""
+    """Return whether two half-open intervals share an instant; a missing bound is endless."""
     begins = new_from is None or old_to is None or new_from < old_to
     ends = old_from is None or new_to is None or old_from < new_to
     return begins and ends

@@ -1,4 +1,4 @@
-"""Observations, which of several wins, and snapshots."""
+"""Observations, the order in which they win, and snapshots."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,10 +13,10 @@ from canonry.values.moments import Instant, Moment, StoryPlace, moment_of
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 PRIORITY_STRUCTURED: Final = 100
-"""Records that somebody handed over as such."""
+"""The priority of structured records."""
 
 PRIORITY_INTERPRETED: Final = 0
-"""What an interpreter read out of a document."""
+"""The priority of values that an interpreter read from a document."""
 
 PRIORITY_CORRECTION: Final = 1000
 
@@ -29,7 +29,7 @@ SPECIFICITY_INTERPRETED: Final = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """A value that the schema of its time had no place for, and why; it is kept as it came."""
+    """A value without a field in the schema of its time, and the reason; it is kept as given."""
 
     value: Any
     reason: str
@@ -37,9 +37,9 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dated:
-    """What happens at the date that a field says, as the schema of its time put it.
+    """An event at the date in a field, by the schema of its time.
 
-    `policy` is the merge policy of the field, which decides whether the date still stands.
+    `policy` is the field's merge policy, which decides whether the date is current.
     """
 
     event_type: str
@@ -49,16 +49,15 @@ class Dated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationDraft:
-    """Fields seen together.
+    """Fields of an entity that were observed together.
 
-    `fields` maps a field's name to its value: `name`, `description`, `properties.<key>`; the field
-    `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
-    time, where one was given, `place` its place in the stories. A correction outranks every
-    observation that is none.
+    `fields` maps names to values: `name`, `description`, `properties.<key>`; the field `state_tags`
+    maps each tag to whether it holds. `observed_at` is the story time, if given, and `place` the
+    story position. A correction outranks all ordinary observations.
 
-    One that was read by a schema names the schema's version. `priority` and `specificity` are what
-    merge policies weigh, `fragments` what the schema did not know (by the bare name of the field),
-    `dates` what the entity's date fields say (by the bare name too).
+    An observation read by a schema has the schema's version. Merge policies weigh `priority` and
+    `specificity`. `fragments` are values that the schema did not know, and `dates` the events of
+    date fields, both by bare field names.
     """
 
     id: ObservationId
@@ -82,7 +81,7 @@ class ObservationDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation(ObservationDraft):
-    """An observation in the log; `recorded_at` is the instant of the commit."""
+    """An observation in the log; `recorded_at` is the date of its commit."""
 
     recorded_at: Instant
     position: int
@@ -90,29 +89,30 @@ class Observation(ObservationDraft):
 
     @property
     def moment(self) -> Moment:
-        """When what it says begins to hold."""
+        """The moment at which its values begin to hold."""
         return moment_of(self.observed_at, self.place, self.position)
 
     @property
     def effective_at(self) -> Instant:
-        """When it holds from: the world's time if known, else the time of recording."""
+        """The instant from which it holds: the story time if known, else the recording date."""
         return self.recorded_at if self.observed_at is None else self.observed_at
 
     @property
     def seen_at(self) -> Instant:
-        """What decides which of two came last.
+        """The instant that decides which of two observations is later.
 
-        Where a schema read it, its own instant; else the log's, because worlds mix their times.
+        It is the observation's own if a schema read it, else the log's, because worlds mix their
+        times.
         """
         return self.recorded_at if self.schema_version is None else self.effective_at
 
     @property
     def likeness(self) -> str | None:
-        """Equal for observations of which only the last one seen and the last one told count.
+        """A key of observations of which only the last seen and the last recorded one count.
 
-        They say the same fields with the same weight, so that no merge policy lets another of them
-        win, and the same name, because every name that was ever told is kept. None where values
-        have parts that count for themselves: lists, and tags.
+        They have the same fields with the same weight, so that no merge policy lets another one
+        win, and the same name, because every name is kept. None for values whose parts count
+        separately: lists and tags.
         """
         for value in self.fields.values():
             if isinstance(value, _NESTED):
@@ -137,12 +137,11 @@ def _likeness(weight: tuple[Any, ...], said: tuple[str, ...]) -> str:
     return blake2b(repr((weight, names)).encode(), digest_size=_LIKENESS_BYTES).hexdigest()
 
 
-# Snapshots: fields folded from observations, each value with the observation that it came from.
+# Snapshots: fields folded from observations, each value with its observation.
 #
-# An accumulator maps field -> element -> `Held`. What the elements are and how those of two
-# accumulators join is for the field's merge policy to say; joining is always associative,
-# commutative and idempotent, so that observations may arrive in any order, twice, or through a
-# merge of entities.
+# An accumulator maps field -> element -> `Held`. The field's merge policy defines the elements and
+# how two accumulators join. Joining is associative, commutative and idempotent, so that
+# observations may arrive in any order, twice, or through a merge of entities.
 
 Rank: TypeAlias = tuple[int, int, float, int, int]
 """(correction, priority, specificity, seen at, position) of an observation."""
@@ -150,10 +149,9 @@ Rank: TypeAlias = tuple[int, int, float, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A value that stands until something of a higher rank says otherwise.
+    """A value that holds until one of a higher rank replaces it.
 
-    `date` is there where the value is one, with the `source` that said it, and `moment` where the
-    merge policy goes by the order of the stories.
+    `date` is set for a date, with its `source`, and `moment` if the merge policy uses story order.
     """
 
     value: Any
@@ -165,7 +163,7 @@ class Held:
 
     @property
     def corrected(self) -> bool:
-        """Whether a correction said it."""
+        """Return whether it comes from a correction."""
         return self.rank[0] > 0
 
 
@@ -174,35 +172,34 @@ Accumulator: TypeAlias = Mapping[str, Elements]
 
 
 def by_log(held: Held) -> tuple[int, int, str]:
-    """The order of the log: corrections before all, then what was recorded later."""
+    """Log order: corrections outrank all, then the later recorded one."""
     return held.rank[0], held.rank[4], held.observation
 
 
 def by_time(held: Held) -> tuple[int, int, int, str]:
-    """The order of time: corrections before all, then what was seen later."""
+    """Time order: corrections outrank all, then the later seen one."""
     return held.rank[0], held.rank[3], held.rank[4], held.observation
 
 
 def by_priority(held: Held) -> tuple[int, int, int, int, str]:
-    """Corrections before all, then what has the higher priority, then the order of time."""
+    """Corrections outrank all, then the higher priority, then time order."""
     return held.rank[0], held.rank[1], held.rank[3], held.rank[4], held.observation
 
 
 def by_specificity(held: Held) -> tuple[int, float, int, int, int, str]:
-    """Corrections before all, then what is more specific, then the order of priority."""
+    """Corrections outrank all, then the more specific one, then priority."""
     correction, priority, specificity, seen, position = held.rank
     return correction, specificity, priority, seen, position, held.observation
 
 
-# Winners: the observations of a field that stand under at least one merge policy.
+# Winners: the observations of a field that win under at least one merge policy.
 #
-# They do not depend on the policy that is asked for, so that a schema may change its policy without
-# anything being folded again. Usually one observation wins in every order, and is the only element.
+# They do not depend on the current policy, so that a schema may change its policy without a new
+# fold. Usually a single observation wins in every order and is the only element.
 #
-# The element `""` is the last in time; `priority` and `specific` are there where another
-# observation wins in those orders. The items of arrays are elements of their own, as far as they
-# are of the highest priority present; corrections are never mixed with others, so that they keep no
-# items.
+# The element `""` is the last in time; `priority` and `specific` exist if another observation wins
+# in those orders. The items of arrays are elements of their own if they have the highest priority
+# present. Corrections are never mixed with others and keep no items.
 
 LAST: Final = ""
 PRIORITY: Final = "priority"
@@ -217,14 +214,14 @@ _HASH_BYTES: Final = 12
 
 
 def split(value: Any) -> dict[str, Any]:
-    """The elements of one observed value."""
+    """Return the elements of one observed value."""
     if not isinstance(value, list | tuple):
         return {LAST: value}
     return {LAST: value, **{ITEM + _digest(item): item for item in value}}
 
 
 def join(left: Elements, right: Elements) -> Elements:
-    """The winners of all observations of both; the inputs are not changed."""
+    """Return the winners of all observations of both, as a new mapping."""
     one, other = left[LAST], right[LAST]
     if one == other and left == right:
         return left
@@ -238,12 +235,12 @@ def join(left: Elements, right: Elements) -> Elements:
 
 
 def pick(elements: Elements, slot: str) -> Held:
-    """The winner in the order of `slot`."""
+    """Return the winner in the order of `slot`."""
     return elements.get(slot) or elements[LAST]
 
 
 def items(elements: Elements) -> tuple[Held, ...]:
-    """The items of arrays that stand, those seen last first."""
+    """Return the current items of arrays, the last seen first."""
     found = [(name, held) for name, held in elements.items() if name.startswith(ITEM)]
     found.sort(key=lambda pair: pair[0])
     found.sort(key=lambda pair: by_time(pair[1])[:-1], reverse=True)
@@ -251,7 +248,7 @@ def items(elements: Elements) -> tuple[Held, ...]:
 
 
 def _items(left: Elements, right: Elements, leader: Held) -> Elements:
-    """The items of both that are of the priority of `leader`, each by whom said it last."""
+    """Return the items of both with the priority of `leader`, each from its last observation."""
     if len(left) == 1 and len(right) == 1:
         return {}
     kept: dict[str, Held] = {}

@@ -1,4 +1,4 @@
-"""Policy: every number and choice that decides what becomes canon and how much is answered."""
+"""Policy: the numbers and choices that decide what becomes canon and how much is returned."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,11 @@ QUERY_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strengths:
-    """How much each signal counts, for one class of query; keywords are the measure and count 1.
+    """The weight of each signal for one class of query; keywords have the weight 1.
 
-    `possible` is the share of the best keyword score that any passage could have in the scale that
-    keywords are measured by; the rest is the best score found. Measured by what is possible, a
-    question whose words hardly occur leaves the order to its meaning; but then whatever is
-    somewhat like it comes before a passage that has all of its words that anybody uses.
+    `possible` mixes two scales for keyword scores: the best score that any passage could have, and
+    the best score found. On the first scale, a question with rare matches is ranked by meaning; but
+    similar passages then outrank one that has all of its common words.
     """
 
     keywords_alone: float
@@ -36,7 +35,7 @@ class Strengths:
 POINTED: Final = Strengths(
     keywords_alone=0.5, meaning=1.0, meaning_alone=1.0, named=0.12, dated=0.3, possible=0.5
 )
-"""For a short question: few turns answer it, and who said it matters."""
+"""For a short question: few turns answer it, and the speaker matters."""
 
 BROAD: Final = Strengths(
     keywords_alone=0.75, meaning=0.8, meaning_alone=0.0, named=0.1, dated=0.3, possible=0.0
@@ -46,10 +45,10 @@ BROAD: Final = Strengths(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """The formula's figures; `bench/recall` states what they were chosen on.
+    """The numbers of the ranking formula; `bench/recall` has the data that they were tuned on.
 
-    `reach` is what remains of a signal one place on. A query of at most `few` terms is pointed,
-    one of at least `many` is broad, and between them the strengths change evenly.
+    `reach` is the share of a signal that a neighbouring passage gets. A query of at most `few`
+    terms is pointed, one of at least `many` is broad, and weights are interpolated in between.
     """
 
     pointed: Strengths = POINTED
@@ -58,7 +57,7 @@ class RankingWeights:
     many: int = 14
     reach: float = 0.93
     unrelated: float = 0.2
-    """A similarity up to this says nothing."""
+    """A similarity up to this counts as none."""
     pool: int = 128
     """Passages that keywords and meaning each find for a pointed query; twice that for a broad."""
 
@@ -80,7 +79,7 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """A proposal's score is confidence x weight of its authority x evidence factor."""
+    """A proposal's score: confidence x weight of its authority x evidence factor."""
 
     weights: Mapping[Authority, float] = field(
         default_factory=lambda: {
@@ -98,7 +97,7 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLimits:
-    """How much a scene's context holds."""
+    """The size of a scene's context."""
 
     tokens: int = 4_000
     facts: int = 50
@@ -110,7 +109,7 @@ class ContextLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallWeights:
-    """How a memory's score is made up; recency halves every `half_life` microseconds."""
+    """The parts of a memory's score; recency halves every `half_life` microseconds."""
 
     meaning: float = 0.4
     importance: float = 0.3
@@ -120,7 +119,7 @@ class RecallWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """After how many days what was brought is withdrawn, and what was withdrawn is erased.
+    """Days until sources are withdrawn, and until withdrawn ones are erased.
 
     None: never.
     """
@@ -131,7 +130,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthPolicy:
-    """How much a user may ask of interpreters: so many runs in 30 days; None: no limit."""
+    """The number of interpretation runs of a user in 30 days; None: no limit."""
 
     interpretations: int | None = None
     retention: Retention = field(default_factory=Retention)
@@ -139,7 +138,7 @@ class TruthPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionLimits:
-    """How many proposals a world admits, and how many tokens of models a player's may cost."""
+    """The number of proposals that a world admits, and the model tokens of a player's proposals."""
 
     player_a_minute: int = 30
     world_a_minute: int = 600
@@ -147,14 +146,14 @@ class AdmissionLimits:
 
 
 STAGED_MAX: Final = 500
-"""So many proposals of a universe are looked back at, the newest, and none older than a day."""
+"""The most recent proposals of a universe that the gates look at, none older than a day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingGates:
-    """Which gates of the kit a proposal of the narrative passes before it is staged: none of these.
+    """The gates that a narrative proposal passes before it is staged; by default none.
 
-    The contract knows no such refusals, so that an operator says so. A rate of 0 is none.
+    The contract has no such refusals, so that an operator must enable them. A rate of 0 is none.
     """
 
     safety: bool = False
@@ -164,16 +163,17 @@ class StagingGates:
 
     @property
     def opened(self) -> bool:
-        """Whether any of them judges."""
+        """Return whether any of them is enabled."""
         return self != StagingGates()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTiers:
-    """Which model is asked for what, what it costs, and how many tools one task may call.
+    """The models by task, their prices, and the tool calls that one task may make.
 
-    Prices are of a thousand tokens asked and answered, in the operator's currency. An hour in
-    which a model costs more than `hourly_budget`, in its millionths, is told of once; 0: no hour.
+    Prices are for a thousand tokens asked and answered, in the operator's currency.
+    `hourly_budget`, in its millionths, is the cost of a model in an hour above which one warning is
+    written; 0: none.
     """
 
     cheap: str = ""
@@ -187,7 +187,7 @@ class ModelTiers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """All of them together; the settings make one."""
+    """All policies; the settings make one."""
 
     limits: TextLimits = field(default_factory=TextLimits)
     scoring: Scoring = field(default_factory=Scoring)
@@ -201,7 +201,7 @@ class Policy:
     memories_open: bool = False
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()
-    """Groups of state tags beside the built-in ones, of which at most one may hold."""
+    """Groups of state tags besides the built-in ones, of which at most one may hold."""
 
     @property
     def exclusive_tags(self) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from canonry.values.ids import is_uuid
 
 
 class Authority(StrEnum):
-    """Whose word a statement is."""
+    """The rank of a statement's author."""
 
     SOURCE = "source"
     GM = "gm"
@@ -24,26 +24,26 @@ AUTHORITY_RANK: Final = {
     Authority.PLAYER: 1,
     Authority.SYSTEM: 0,
 }
-"""Higher outranks lower."""
+"""A higher number outranks a lower one."""
 
 
 def outranks(new: Authority, old: Authority) -> bool:
-    """Whether the word `new` retcons what rests on `old`; the game master's always does."""
+    """Return whether `new` may retcon a statement of `old`; the game master always may."""
     return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
 
 
 def may_end(new: Authority, old: Authority) -> bool:
-    """Whether the word `new` ends what was established by `old`; the game master's always does."""
+    """Return whether `new` may end a statement of `old`; the game master always may."""
     return new is Authority.GM or AUTHORITY_RANK[new] >= AUTHORITY_RANK[old]
 
 
 def strongest(authorities: Iterable[Authority]) -> Authority:
-    """The highest of these; none: the lowest there is."""
+    """Return the highest authority; without any, the lowest one."""
     return max(authorities, key=AUTHORITY_RANK.__getitem__, default=Authority.SYSTEM)
 
 
 class CanonLevel(StrEnum):
-    """How far a thing is true: waiting, true, no longer true; a source may be authoritative."""
+    """The state of a statement: proposed, canon or retconned; a source may be authoritative."""
 
     PROPOSED = "proposed"
     CANON = "canon"
@@ -52,7 +52,7 @@ class CanonLevel(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """What may support a statement; `rule` refers to an axiom, `proposal` to one of a world."""
+    """The kinds of support; `rule` refers to an axiom, `proposal` to one in a world."""
 
     SOURCE = "source"
     TURN = "turn"
@@ -64,13 +64,13 @@ class EvidenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A reference to what supports a statement."""
+    """A reference to the support of a statement."""
 
     kind: EvidenceKind
     ref: str
 
     def __str__(self) -> str:
-        return self.kind + ":" + self.ref  # every listed thing writes some: half an f-string's time
+        return self.kind + ":" + self.ref  # listed with every item; an f-string is slower
 
 
 def parse_evidence(text: str, *, path: str = "") -> Evidence:
@@ -82,7 +82,7 @@ def parse_evidence(text: str, *, path: str = "") -> Evidence:
     kind, _, ref = text.partition(":")
     if kind not in list(EvidenceKind) or not is_uuid(ref):
         kinds = ", ".join(EvidenceKind)
-        message = f"evidence is written kind:uuid, where kind is one of {kinds}"
+        message = f"{path or 'The text'} is not evidence. Write kind:uuid; kind is one of {kinds}."
         raise InvalidInput("evidence.malformed", message, path=path)
     return Evidence(kind=EvidenceKind(kind), ref=ref.lower())
 
@@ -100,11 +100,11 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 _MOST: Final = 512
-"""So many values are kept; then all are forgotten."""
+"""The most values that are kept; then the cache is cleared."""
 
 
 def remembered(work: Callable[[K], R]) -> Callable[[K], R]:
-    """`work`, done once for the very same value while it is remembered; equal ones are others."""
+    """Cache `work` by the identity of its argument; equal but different values do not share."""
     kept: dict[int, tuple[K, R]] = {}
 
     def found(value: K) -> R:

@@ -1,4 +1,4 @@
-"""The state tags that exclude each other, and those that keep somebody from acting; as data."""
+"""Data of state tags: those that exclude each other, and those that prevent actions."""
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -25,28 +25,28 @@ EXCLUSIVE_GROUPS: Final[tuple[tuple[str, ...], ...]] = (
     ("locked", "unlocked"),
     ("intact", "destroyed"),
 )
-"""Of the tags of a group at most one holds at a time."""
+"""At most one tag of each group holds at a time."""
 
 EXCLUSIVE_PREFIXES: Final = ("at_",)
-"""Of all tags that begin so at most one holds at a time: nobody is at two places."""
+"""At most one tag with each prefix holds at a time: nobody is in two locations."""
 
 DEAD: Final = frozenset({"dead", "deceased", "destroyed"})
-"""Whoever bears one of these does nothing any more."""
+"""An entity with one of these tags no longer acts."""
 
 
 @lru_cache(maxsize=4096)
 def normal_tag(tag: str) -> str:
-    """The tag as it is written and looked for: case and spaces around or beside spaces are one."""
+    """Return the tag's normal form: case is ignored and spaces become one."""
     return " ".join(tag.split()).casefold()
 
 
 def normal_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """The tags in normal form, each once and sorted."""
+    """Return the tags in normal form, each once and sorted."""
     return tuple(sorted(set(map(normal_tag, tags))))
 
 
 def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]) -> list[str]:
-    """Which of the tags `held` cannot hold together with `tag`, sorted; case does not count."""
+    """Return the tags in `held` that cannot hold together with `tag`, sorted; case is ignored."""
     word = tag.casefold()
     rivals = {one.casefold() for group in groups for one in group if word in _folded(group)}
     prefixes = tuple([prefix for prefix in EXCLUSIVE_PREFIXES if word.startswith(prefix)])

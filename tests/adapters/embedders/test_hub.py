@@ -105,7 +105,7 @@ async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "fastembed", None)
     embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2)
 
-    assert "install the package fastembed" in (await refusal(embedder)).message
+    assert "Install the package fastembed" in (await refusal(embedder)).message
 
 
 async def test_a_model_that_cannot_be_fetched_is_unavailable() -> None:

@@ -127,9 +127,7 @@ async def test_a_former_form_of_the_model_is_asked_under_its_own_name(
 
 
 async def test_a_folder_without_the_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        Unavailable, match=r"there is no model\.onnx in .*recall\.model_folder"
-    ) as no:
+    with pytest.raises(Unavailable, match=r"has no model\.onnx\. .*recall\.model_folder") as no:
         await OnnxEmbedder(folder=tmp_path).embed([FOOD], Purpose.QUERY)
 
     assert no.value.code == "embedder.unavailable"
@@ -138,7 +136,7 @@ async def test_a_folder_without_the_model_is_named(tmp_path: Path) -> None:
 async def test_a_model_that_is_not_installed_is_named_as_it_is_installed() -> None:
     absent = replace(MINILM, package="a_package_that_nobody_has")
 
-    with pytest.raises(Unavailable, match="install a-package-that-nobody-has, or set another"):
+    with pytest.raises(Unavailable, match="Install a-package-that-nobody-has, or set"):
         await OnnxEmbedder(model=absent).embed([FOOD], Purpose.QUERY)
 
 
@@ -147,7 +145,7 @@ async def test_a_file_that_was_not_measured_is_never_opened(tmp_path: Path) -> N
     changed[-1] ^= 1
     (tmp_path / FILE).write_bytes(changed)
 
-    with pytest.raises(Unavailable, match="is not the measured all-MiniLM-L6-v2") as caught:
+    with pytest.raises(Unavailable, match="is not the tested all-MiniLM-L6-v2") as caught:
         await OnnxEmbedder(folder=tmp_path).embed([FOOD], Purpose.QUERY)
 
     assert caught.value.code == "embedder.unavailable"

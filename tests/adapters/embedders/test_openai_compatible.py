@@ -93,7 +93,7 @@ async def test_attempts_are_bounded(server: Said) -> None:
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize(("status", "advice"), [(401, "key"), (400, "refuses to serve")])
+@pytest.mark.parametrize(("status", "advice"), [(401, "key"), (400, "HTTP 400")])
 async def test_a_refusal_is_not_repeated(server: Said, status: int, advice: str) -> None:
     server.statuses = [status]
 

@@ -169,7 +169,7 @@ async def test_as_of_reads_take_words() -> None:
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [("3 Frostmon 1402 AE", "did you mean Frostmoon"), ("whenever", "write it like")],
+    [("3 Frostmon 1402 AE", "Did you mean Frostmoon"), ("whenever", "Write it like")],
 )
 async def test_an_error_names_the_months_and_the_path(said: str, words: str) -> None:
     stage = await in_aldmoor()

@@ -1,4 +1,4 @@
-"""Entities, and how they get their names."""
+"""Entities, their names, and what each reader may know of them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,26 +30,26 @@ _PLAIN: Final = (str, int, float)
 
 
 class EntityClass(StrEnum):
-    """Whether an entity is a kind of thing or one thing."""
+    """Whether an entity is a kind (archetype) or one individual (instance)."""
 
     ARCHETYPE = "EntityArchetype"
     INSTANCE = "EntityInstance"
 
 
 _ITS_OWN: Final = (NAME, DESCRIPTION)
-"""What a merge leaves to an entity as it says it of itself."""
+"""The fields that an entity keeps for itself when others are merged into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sightings:
-    """How many observations there are, and when the first and last of them were made."""
+    """The number of observations, and the dates of the first and the last one."""
 
     count: int = 0
     first: Instant | None = None
     last: Instant | None = None
 
     def __add__(self, other: "Sightings") -> "Sightings":
-        if not self.count or not other.count:  # those that count none have no instants either
+        if not self.count or not other.count:  # without observations there are no dates either
             return self if self.count else other
         firsts = [each for each in (self.first, other.first) if each is not None]
         lasts = [each for each in (self.last, other.last) if each is not None]
@@ -65,16 +65,16 @@ NEVER_SEEN: Final = Sightings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """Which fields make a display name: the first group of which something is said.
+    """The fields that make a display name: the first group of which one has a value.
 
-    `otherwise` is the name of whoever says nothing of the kind.
+    `otherwise` is the name if none has.
     """
 
     groups: tuple[tuple[str, ...], ...]
     otherwise: str
 
     def label(self, *sides: Callable[[str], Any]) -> str:
-        """The name by the values of the fields; of one group the first side that says it."""
+        """Return the name from the fields' values; in a group, the first side with one."""
         for group in self.groups:
             for said in sides:
                 words = [str(value) for name in group if says(value := said(name))]
@@ -84,15 +84,15 @@ class Naming:
 
 
 def says(value: Any) -> bool:
-    """Whether a value can be part of a name."""
+    """Return whether a value can be part of a name."""
     return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDraft:
-    """An entity as somebody declares it.
+    """An entity as its author declares it.
 
-    `entity_type` never changes; which types there are is for each vocabulary to say.
+    `entity_type` never changes. Each vocabulary decides which types exist.
     """
 
     id: EntityId
@@ -109,9 +109,9 @@ class EntityDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityVeil:
-    """What only an audience knows of an entity: what was observed for it alone.
+    """A secret part of an entity: the observations that only one audience knows.
 
-    It came last `at` a position of the log; others know of no change since `before`.
+    The latest was made `at` a position of the log. Other readers know of no change since `before`.
     """
 
     audience: Audience
@@ -129,12 +129,11 @@ class Entity(EntityDraft):
     """An entity with its current snapshot.
 
     `own` folds this entity's observations, `absorbed` those of `members`, the entities merged into
-    it; `sightings` and `absorbed_sightings` count them likewise. `merged_into` names the root
-    where this one was merged away: readers follow it. `brought` are those whom it answered for
-    then, so that they go along when the merge is taken back.
-    `borne` is everything under which its own observations have ever named it, see
-    `canonry.log.schemas.identity_keys`. `naming` is there where its name follows from its fields.
-    `veils` are what only some may see; see `canonry.log.items.veils`.
+    it; `sightings` and `absorbed_sightings` count them. `merged_into` is the survivor if this one
+    was merged; readers follow it. `brought` are its members at that time, which an unmerge returns.
+    `borne` are all identifiers from its own observations, see `canonry.log.schemas.identity_keys`.
+    `naming` is set if its name derives from fields. `veils` are the secret parts, see
+    `canonry.log.items.veils`.
     """
 
     own: Accumulator = field(default_factory=dict)
@@ -155,7 +154,7 @@ class Entity(EntityDraft):
 
     @property
     def snapshot(self) -> Accumulator:
-        """What all observations of it and of its members make; name and description are its own."""
+        """Return the fields from all observations; name and description are the entity's own."""
         if not self.absorbed:
             return self.own
         kept = {name: self.own[name] for name in _ITS_OWN if self._says(name)}
@@ -163,15 +162,14 @@ class Entity(EntityDraft):
 
     @property
     def observed(self) -> Sightings:
-        """The observations of it and of its members."""
+        """Return the count of its own observations and those of its members."""
         return self.sightings + self.absorbed_sightings
 
     @property
     def name(self) -> str:
-        """The current name.
+        """The current name of the entity itself.
 
-        It is the entity's own, whoever was merged into it. Where it follows from fields it is the
-        same in whatever order things were told.
+        A name that derives from fields does not depend on the order of the observations.
         """
         if self.naming is None:
             return next(iter(self.names), "")
@@ -180,14 +178,14 @@ class Entity(EntityDraft):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name that it was told by: its own, the last first, then those of its members."""
+        """All its names: its own from newest to oldest, then those of its members."""
         own = told_names(self.own[NAME]) if NAME in self.own else ()
         absorbed = told_names(self.absorbed[NAME]) if NAME in self.absorbed else ()
         return tuple(dict.fromkeys((*own, *absorbed)))
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The names that it has beside its current one, or had before."""
+        """Its names apart from the current one, former ones included."""
         return tuple(name for name in self.names if name != self.name)
 
     @property
@@ -197,19 +195,19 @@ class Entity(EntityDraft):
 
     @property
     def searched(self) -> str:
-        """What a pattern of a name is looked for in: the normal form of each, a line each."""
+        """The text that a name pattern searches: the normal form of each name, one a line."""
         return "\n".join(self.known_as)
 
     @property
     def description(self) -> str:
-        """The current description: its own, or else that of whoever was merged into it."""
+        """The current description: its own, else that of a member."""
         if self._says(DESCRIPTION):
             return str(policy_of(DESCRIPTION).show(self.own[DESCRIPTION]))
         return str(self._shown(DESCRIPTION, ""))
 
     @property
     def state_tags(self) -> tuple[str, ...]:
-        """The tags that hold, sorted."""
+        """The current state tags, sorted."""
         tags: tuple[str, ...] = self._shown(STATE_TAGS, ())
         return tags
 
@@ -225,7 +223,7 @@ class Entity(EntityDraft):
 
     @property
     def provenance(self) -> Mapping[str, ObservationId]:
-        """Field (or `state_tags.<tag>`) -> the observation that its value comes from."""
+        """Map each field (or `state_tags.<tag>`) to the observation that its value comes from."""
         found: dict[str, ObservationId] = {}
         for name, elements in self.snapshot.items():
             if name.startswith(FRAGMENT_PREFIX):
@@ -235,7 +233,7 @@ class Entity(EntityDraft):
         return found
 
     def _says(self, name: str) -> bool:
-        """Whether its own observations say something of a field."""
+        """Return whether its own observations have a value for a field."""
         return name in self.own and bool(policy_of(name).show(self.own[name]))
 
     def _shown(self, name: str, default: Any) -> Any:
@@ -245,7 +243,7 @@ class Entity(EntityDraft):
 
 
 def said_in(fields: Accumulator) -> Callable[[str], Any]:
-    """Gives the values that names go by: those of the highest priority, as people set them."""
+    """Return the function that gets a name's value: that of the highest priority, as written."""
 
     def said(name: str) -> Any:
         elements = fields.get(PROPERTY_PREFIX + name)
@@ -260,7 +258,7 @@ def _known_as(entity: Entity) -> tuple[str, ...]:
 
 
 def alone(entity: Entity) -> Entity:
-    """The entity without those that were merged into it."""
+    """Return the entity without its merged members."""
     if not entity.members:
         return entity
     nothing: Accumulator = {}
@@ -268,20 +266,20 @@ def alone(entity: Entity) -> Entity:
 
 
 def family_of(entity: Entity) -> frozenset[EntityId]:
-    """The ids under which the canon may speak of `entity`: its own and those merged into it."""
+    """Return all ids of `entity`: its own and those merged into it."""
     return frozenset((entity.id, *entity.members))
 
 
 def normalised_name(name: str) -> str:
-    """The form under which two names count as the same: folded case, accents kept, one space.
+    """Return the form in which equal names are equal: folded case, accents kept, single spaces.
 
-    Characters that nobody sees make no other name.
+    Invisible characters are removed.
     """
     return folded(name)
 
 
 REVIEWED: Final = "review:game-master"
-"""The rule that a verdict names to those who may not know what it rests on."""
+"""The rule that a verdict shows to callers that may not know its grounds."""
 
 _WAITS: Final = "needs review by the game master"
 _ONE: Final = {
@@ -294,7 +292,7 @@ _ONE: Final = {
     Relation: ("replaced_by", "superseded_by", "proposal_id", "scene_id"),
     Proposal: ("scene_id", "turn_id"),
 }
-"""The fields of each kind that name one thing, or none."""
+"""The fields of each kind that hold one id, or none."""
 
 _MANY: Final = {
     Scene: ("participants", "departed", "outcomes"),
@@ -307,7 +305,7 @@ _BACKED: Final = (Entity, Fact, Event, Relation, Axiom, Proposal)
 
 
 def named_in(thing: Any) -> Iterator[str]:
-    """The ids that a thing names, where others than its readers might be meant."""
+    """Return the ids in an item that some of its readers may not be allowed to see."""
     kind = type(thing)
     for name in _ONE.get(kind, ()):
         if (one := getattr(thing, name)) is not None:
@@ -324,7 +322,7 @@ def named_in(thing: Any) -> Iterator[str]:
 
 
 def without(thing: Any, hidden: Collection[str]) -> Any:
-    """The thing as if what has these ids were not there."""
+    """Return the item without its references to hidden ids."""
     kind = type(thing)
     changes: dict[str, Any] = {
         name: None for name in _ONE.get(kind, ()) if getattr(thing, name) in hidden
@@ -343,7 +341,7 @@ def without(thing: Any, hidden: Collection[str]) -> Any:
 
 
 def ruled_for(proposal: Proposal, viewer: Viewer) -> Proposal:
-    """The proposal with no more of how it was judged than a viewer may know."""
+    """Return the proposal with only that part of its verdict that a viewer may know."""
     changes: dict[str, Any] = {}
     for name in ("decision", "review"):
         ruling = getattr(proposal, name)
@@ -358,12 +356,12 @@ def ruled_for(proposal: Proposal, viewer: Viewer) -> Proposal:
 
 
 def hidden_free(ids: Collection[str], hidden: Collection[str]) -> bool:
-    """Whether none of `ids` is hidden."""
+    """Return whether none of `ids` is hidden."""
     return not any(one in hidden for one in ids)
 
 
 def _ruled(ruling: Decision, hidden: Collection[str]) -> Decision:
-    """A ruling that rests on what is hidden says no more than who decides."""
+    """Reduce a ruling that rests on hidden items to the fact that a game master must decide."""
     rests_on = [one.id for one in ruling.all_conflicts]
     if hidden_free((*rests_on, *ruling.made), hidden):
         return ruling

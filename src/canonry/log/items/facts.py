@@ -22,7 +22,7 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidAgain:
-    """That a relation was told once more: when, where and by whose word."""
+    """A repetition of a relation: its time, its position in the stories and its authority."""
 
     at: Instant | None
     place: StoryPlace
@@ -35,10 +35,10 @@ class SaidAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Veil:
-    """What became of a relation, fact or event as only an audience knows; None: the same.
+    """A secret part of a relation, fact or event, for one audience; None means no difference.
 
-    Where `ended` is not None, `until` and `superseded_by` are its end too. It came last `at` a
-    position of the log; others know of no change since `before`.
+    If `ended` is set, `until` and `superseded_by` belong to that end. The latest change came `at` a
+    position of the log. Other readers know of no change since `before`.
     """
 
     audience: Audience
@@ -57,10 +57,10 @@ class Veil:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationDraft:
-    """An edge; `until` is set when a later one superseded it or it was withdrawn.
+    """A relation; `until` is set once it was superseded or withdrawn.
 
-    One that is said again grows: `told` counts how often something new was said, `told_at` is when
-    that was last, and `origins` name what brought each property that came later.
+    A repeated relation gains details: `told` counts repetitions with new details, `told_at` is the
+    date of the last, and `origins` gives the source of each property that was added later.
     """
 
     id: RelationId
@@ -84,7 +84,7 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation(RelationDraft):
-    """A relation in the log, with what became of it, and when it was said `again`."""
+    """A relation in the log, with its current state; `again` lists its repetitions."""
 
     again: tuple[SaidAgain, ...] = ()
     replaced_by: RelationId | None = None
@@ -100,17 +100,17 @@ class Relation(RelationDraft):
 
     @property
     def moment(self) -> Moment:
-        """When it begins to hold."""
+        """The moment at which it begins to hold."""
         return moment_of(self.since, self.place, self.position)
 
     @property
     def current(self) -> bool:
-        """Whether it is canon and nothing has ended it."""
+        """Return whether it is canon and has not ended."""
         return self.level is CanonLevel.CANON and not self.ended
 
 
 class FactType(StrEnum):
-    """What a fact is about."""
+    """The subject matter of a fact."""
 
     STATE = "state"
     RELATIONSHIP = "relationship"
@@ -120,11 +120,11 @@ class FactType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactDraft:
-    """A statement that holds over an interval of the world's time.
+    """A statement that holds over an interval of story time.
 
-    It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
-    past `until`, where the later fact `superseded_by` took over. One that was superseded without
-    `until` ended at a time that nobody knows. `time_words` are those by which its time was told.
+    It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but at most
+    until `until`, when `superseded_by` took over. If it was superseded without `until`, its end is
+    unknown. `time_words` are the words in which its time was given.
     """
 
     id: FactId
@@ -150,7 +150,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact(FactDraft):
-    """A fact in the log, with what became of it."""
+    """A fact in the log, with its current state."""
 
     replaced_by: FactId | None = None
     superseded_by: FactId | None = None
@@ -162,12 +162,12 @@ class Fact(FactDraft):
 
     @property
     def moment(self) -> Moment:
-        """When it begins to hold."""
+        """The moment at which it begins to hold."""
         return moment_of(self.time_ref, self.place, self.position)
 
     @property
     def superseded(self) -> bool:
-        """Whether another fact took over from it."""
+        """Return whether another fact superseded it."""
         return self.superseded_by is not None or self.until is not None
 
     @property
@@ -181,9 +181,9 @@ class Fact(FactDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventDraft:
-    """Something that happened; `causes` are the events that it brought about.
+    """An occurrence; `causes` are the events that it caused.
 
-    `time_words` are those by which its time was told.
+    `time_words` are the words in which its time was given.
     """
 
     id: EventId
@@ -208,7 +208,7 @@ class EventDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(EventDraft):
-    """An event in the log, with what became of it."""
+    """An event in the log, with its current state."""
 
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
@@ -219,12 +219,12 @@ class Event(EventDraft):
 
     @property
     def moment(self) -> Moment:
-        """When it happened."""
+        """The moment at which it happened."""
         return moment_of(self.time_ref, self.place, self.position)
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Its place in lists: by its time; what was told without one follows in story order."""
+        """Its sort key in lists: by time; events without a time follow in story order."""
         if self.time_ref is not None:
             return self.time_ref, 0
         return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
@@ -243,7 +243,7 @@ class AxiomDomain(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """What an axiom forbids: tags together, or relations, or tags, on entities of a type.
+    """The state that an axiom forbids: tags together, a tag or a relation for a type.
 
     `kind` is `forbidden_tag` (value: a tag), `exclusive_tags` (values: tags of which at most one
     may hold) or `forbidden_relation` (value: a relation type). `entity_type` None means any.

@@ -1,4 +1,4 @@
-"""Proposals, and what somebody asks of who decides; only the gates turn one into canon."""
+"""Proposals and their decisions. Only the gates turn a proposal into canon."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from canonry.values.provenance import Authority, Evidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merging:
-    """Two entities are one: `kept` answers for `merged`."""
+    """Two entities are one; `kept` replaces `merged`."""
 
     kept: str
     merged: str
@@ -21,14 +21,14 @@ class Merging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retconning:
-    """A thing never was."""
+    """An item never existed or was never true."""
 
     thing: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correcting:
-    """A field of an entity is otherwise: its name, its description or a property."""
+    """A field of an entity has another value: its name, description or a property."""
 
     entity: str
     field: str
@@ -39,7 +39,7 @@ UpkeepAct: TypeAlias = Merging | Retconning | Correcting
 
 
 def ids_of(asked: UpkeepAct) -> tuple[str, ...]:
-    """The things that it is about."""
+    """Return the items that the maintenance request is about."""
     match asked:
         case Merging():
             return (asked.kept, asked.merged)
@@ -50,7 +50,7 @@ def ids_of(asked: UpkeepAct) -> tuple[str, ...]:
 
 
 def render_upkeep(asked: UpkeepAct, reason: str) -> dict[str, Any]:
-    """The content of a proposal that asks for it; `reason` is why, in words."""
+    """Return the content of a proposal for a maintenance request; `reason` is its justification."""
     does: dict[str, Any]
     match asked:
         case Merging():
@@ -64,7 +64,7 @@ def render_upkeep(asked: UpkeepAct, reason: str) -> dict[str, Any]:
 
 
 def read_upkeep(content: Mapping[str, Any]) -> UpkeepAct:
-    """What the content of a proposal asks for."""
+    """Read the maintenance request from the content of a proposal."""
     match content:
         case {"does": "merge", "from_entity_id": merged, "to_entity_id": kept}:
             return Merging(kept=kept, merged=merged)
@@ -77,10 +77,10 @@ def read_upkeep(content: Mapping[str, Any]) -> UpkeepAct:
 
 
 class ProposalType(StrEnum):
-    """What a proposal would add.
+    """The kind of change that a proposal would make.
 
-    `world`: actions in a world, which pass gates of their own. `upkeep`: a merge, a retcon or a
-    correction, which only who decides can carry out.
+    `world`: actions in a world, judged by gates of their own. `upkeep`: a merge, retcon or
+    correction that only a reviewer can carry out.
     """
 
     FACT = "fact"
@@ -95,11 +95,11 @@ class ProposalType(StrEnum):
 NARRATED: Final = tuple(
     each for each in ProposalType if each not in {ProposalType.WORLD, ProposalType.UPKEEP}
 )
-"""What scenes and sources propose, and the canon's gates judge."""
+"""The types that scenes and sources propose and that the canon's gates judge."""
 
 
 class ProposalStatus(StrEnum):
-    """Whether it has been decided, and how."""
+    """Whether a proposal was decided, and how."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -107,7 +107,7 @@ class ProposalStatus(StrEnum):
 
 
 class Grade(StrEnum):
-    """How sure it is that two things do not go together."""
+    """How certain a conflict is."""
 
     CONTRADICTION = "contradiction"
     POSSIBLE = "possible"
@@ -115,7 +115,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedConflict:
-    """A thing that a proposal does not go with, or perhaps not, and why."""
+    """An item that certainly or possibly conflicts with a proposal, and the reason."""
 
     id: str
     grade: Grade
@@ -124,10 +124,10 @@ class GradedConflict:
 
 
 class Ask(StrEnum):
-    """What a proposal asks somebody to look at.
+    """The kind of review that a proposal needs.
 
-    `NEEDS_REVIEW`: it was judged and waits for a decision. `PENDING`: nobody has judged it yet.
-    `POSSIBLE`: it is or may become canon beside something that it perhaps conflicts with.
+    `NEEDS_REVIEW`: it was judged and a person must decide. `PENDING`: it was not judged yet.
+    `POSSIBLE`: it is or may become canon and has a possible conflict.
     """
 
     NEEDS_REVIEW = "needs_review"
@@ -137,12 +137,12 @@ class Ask(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionDraft:
-    """How a proposal was decided, or why it waits for somebody who does.
+    """The decision on a proposal, or the reason why it waits for one.
 
-    `rule` is the id of the rule that decided, `conflicts` the ids that contradict it, `graded`
-    these and those that perhaps do, with the reasons; `audience` are those who may know why.
-    `canonical_id` is the thing that it became, `made` everything that came with it; `details` say
-    more where the rule's room has more to say.
+    `rule` is the id of the deciding rule and `conflicts` are the ids that contradict the proposal.
+    `graded` also has the possible conflicts, with reasons; `audience` may know the reasons.
+    `canonical_id` is the item that the proposal became, `made` all items that came with it;
+    `details` are further data of the rule.
     """
 
     status: ProposalStatus
@@ -159,7 +159,7 @@ class DecisionDraft:
 
     @property
     def all_conflicts(self) -> tuple[GradedConflict, ...]:
-        """The graded conflicts; of what was decided before they had grades, all contradict."""
+        """The graded conflicts. Decisions without grades count all conflicts as certain."""
         known = {one.id for one in self.graded}
         return self.graded + tuple(
             GradedConflict(id=one, grade=Grade.CONTRADICTION, reason=self.rationale)
@@ -177,10 +177,10 @@ class Decision(DecisionDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDraft:
-    """A staged change; `content` is normalised, `original` as it came.
+    """A proposed change; `content` is normalised, `original` is as received.
 
     A proposal from ingestion has no scene. `turn_index` is the position within the scene, which
-    dates the proposal where its content has no time.
+    dates the proposal if its content has no time.
     """
 
     id: ProposalId
@@ -201,10 +201,10 @@ class ProposalDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(ProposalDraft):
-    """A proposal in the log, with how it was decided.
+    """A proposal in the log, with its decision.
 
-    `review` says why it was not decided when it was judged last, and `waived` are the things that
-    it perhaps conflicts with and is meant to.
+    `review` is the reason why the last judgement left it undecided. `waived` are the possible
+    conflicts that a reviewer accepted.
     """
 
     decision: Decision | None = None
@@ -216,7 +216,7 @@ class Proposal(ProposalDraft):
 
     @property
     def doubts(self) -> tuple[GradedConflict, ...]:
-        """The possible conflicts that nobody has waived, of those that everybody may know of."""
+        """The possible conflicts that are not waived and that every reader may know of."""
         ruling = self.decision or self.review
         found = () if ruling is None else ruling.all_conflicts
         return tuple(
@@ -229,7 +229,7 @@ class Proposal(ProposalDraft):
 
     @property
     def asks(self) -> tuple[Ask, ...]:
-        """What it asks somebody to look at."""
+        """The reviews that it needs."""
         found: list[Ask] = []
         if self.status is ProposalStatus.PENDING:
             found.append(Ask.PENDING if self.review is None else Ask.NEEDS_REVIEW)

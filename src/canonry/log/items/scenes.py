@@ -18,7 +18,7 @@ from canonry.values.moments import AFTER_ALL, Instant, StoryPlace
 
 
 class StoryType(StrEnum):
-    """How large a story is."""
+    """The size of a story."""
 
     CAMPAIGN = "campaign"
     ARC = "arc"
@@ -27,7 +27,7 @@ class StoryType(StrEnum):
 
 
 class StoryStatus(StrEnum):
-    """How far a story has come."""
+    """The progress of a story."""
 
     PLANNED = "planned"
     ACTIVE = "active"
@@ -52,7 +52,7 @@ class StoryDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story(StoryDraft):
-    """A story in the log, with what the scenes in it make of it that everybody may see."""
+    """A story in the log, with the values that it gains from its public scenes."""
 
     scene_count: int = 0
     last_order: int = 0
@@ -62,7 +62,7 @@ class Story(StoryDraft):
 
 
 class SceneStatus(StrEnum):
-    """active takes turns; finalizing is being canonized; completed never changes again."""
+    """`active` takes turns, `finalizing` is being canonized, `completed` never changes again."""
 
     ACTIVE = "active"
     FINALIZING = "finalizing"
@@ -71,11 +71,10 @@ class SceneStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneDraft:
-    """A stretch of play with its participants; its turns and proposals are kept beside it.
+    """A stretch of play with its participants; turns and proposals are stored separately.
 
-    `time_words` are those by which its time was told. That is a time of the world; `said_at` is
-    when it was played, or when it was said at all. `source_id` is the document that it was read
-    from, where it was not written as it was played.
+    `time_words` are the words in which its story time was given. `said_at` is the real date of the
+    session. `source_id` is the document that an imported scene was read from.
     """
 
     id: SceneId
@@ -97,10 +96,10 @@ class SceneDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene(SceneDraft):
-    """A scene in the log, with what was told in it and came of it.
+    """A scene in the log, with its turns and outcomes counted.
 
-    `story_place` is the place in the log at which its story began; `departed` are those who took
-    part and left.
+    `story_place` is the log position at which its story began; `departed` are participants who
+    left.
     """
 
     story_place: int = 0
@@ -117,7 +116,7 @@ class Scene(SceneDraft):
 
 
 def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> StoryPlace:
-    """The place of what was proposed in `scene` at `turn`, or outside of all scenes."""
+    """Return the story position of a proposal in `scene` at `turn`, or outside of all scenes."""
     if scene is None:
         return StoryPlace(told=told, dated=dated)
     return StoryPlace(
@@ -131,7 +130,7 @@ def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -
 
 
 class Speaker(StrEnum):
-    """Who speaks in a turn."""
+    """The kind of speaker of a turn."""
 
     USER = "user"
     GM = "gm"
@@ -139,13 +138,13 @@ class Speaker(StrEnum):
 
     @property
     def called(self) -> str:
-        """What a person calls whoever speaks, where it is nobody with a name."""
+        """The display name of a speaker without an entity."""
         return "game master" if self is Speaker.GM else self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDraft:
-    """One utterance; `said_at` is when, where that is known better than for its scene."""
+    """One utterance; `said_at` is its real date if it is more exact than the scene's."""
 
     id: TurnId
     space: SpaceId
@@ -170,7 +169,7 @@ class Turn(TurnDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft:
-    """A subjective recollection of one character; `said_at` is when it was told."""
+    """A subjective memory of one character; `said_at` is the date on which it was told."""
 
     id: MemoryId
     space: SpaceId

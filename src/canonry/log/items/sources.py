@@ -23,7 +23,7 @@ from canonry.values.provenance import CanonLevel
 
 
 class SourceType(StrEnum):
-    """What kind of document a source is."""
+    """The kind of document that a source is."""
 
     MANUAL = "manual"
     RULEBOOK = "rulebook"
@@ -36,11 +36,11 @@ class SourceType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDraft:
-    """A document by its title and edition; `doc_id` is the caller's own name for it.
+    """A document with its title and edition; `doc_id` is the caller's own name for it.
 
-    What came as bytes has their hash and says where they are kept: `files` are storage keys, the
-    first that of the source itself. What came as values has them as JSON in `content`.
-    `said_at` is when it was written.
+    A document that came as bytes has their hash and the storage keys `files`, the source's own
+    first. One that came as values has them as JSON in `content`. `said_at` is the date on which it
+    was written.
     """
 
     id: SourceId
@@ -73,7 +73,7 @@ class Source(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetDraft:
-    """An excerpt of a source, small enough to cite; `index` is its place among the excerpts."""
+    """An excerpt of a source, short enough to cite; `index` is its number among the excerpts."""
 
     id: SnippetId
     space: SpaceId
@@ -95,7 +95,7 @@ class Snippet(SnippetDraft):
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
+    """The outcome of a run."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -103,9 +103,9 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDraft:
-    """One reading of one source; it is recorded when it has ended, also when it failed.
+    """One reading of one source, recorded when it ends, also when it failed.
 
-    `config` is all that decides the outcome; `error` is the stable code of what went wrong.
+    `config` is all that determines the outcome; `error` is a stable code.
     """
 
     id: RunId
@@ -131,16 +131,16 @@ class InterpretationRun(RunDraft):
     changed_at: int
 
 
-# Accounts: a person's own canon; every id in it follows from the user and from what was said.
+# Accounts: a person's own canon. Ids derive from the user and the content.
 #
-# The same document, record or edge of the same user has the same id on every machine, and never the
-# id of another user's.
+# The same document, record or relation of a user has the same id on every machine, and never the id
+# of another user's.
 
 NAMESPACE: Final = "6f2f0a3e-3d0f-5d0c-9d3a-8f5d1c0a7b42"
-"""The name space of the name-based UUIDs (version 5 of RFC 9562) that are made here."""
+"""The namespace of the name-based UUIDs (version 5 of RFC 9562) below."""
 
 DEFAULT_USER: Final = "00000000-0000-0000-0000-000000000000"
-"""The user of a local server that was told of no other."""
+"""The user of a local server that was started without one."""
 
 ALIAS_PREFIX: Final = "ent_"
 _ALIAS_DIGITS: Final = 24
@@ -149,42 +149,42 @@ _NAMESPACE: Final = bytes.fromhex(NAMESPACE.replace("-", ""))
 
 
 def user_id_of(user: str | None) -> str:
-    """The id of an authenticated user, who may be named otherwise than by a UUID."""
+    """Return the id of an authenticated user, whose name need not be a UUID."""
     if user is None:
         return DEFAULT_USER
     return user.lower() if is_uuid(user) else _derived("user", user)
 
 
 def account_space(user_id: str) -> SpaceId:
-    """The space of a user's own canon."""
+    """Return the space of a user's own canon."""
     return SpaceId(_derived("account", user_id))
 
 
 def source_id_of(user_id: str, content_hash: str) -> SourceId:
-    """The id of a document by its bytes."""
+    """Return the id of a document from the hash of its bytes."""
     return SourceId(_name_based(f"{user_id}:{content_hash}"))
 
 
 def run_id_of(source_id: str, config: Mapping[str, Any]) -> str:
-    """The id of an interpretation of a source: equal for equal configurations."""
+    """Return the id of an interpretation of a source. Equal configurations have equal ids."""
     return _derived("run", source_id, encode_json(config).decode())
 
 
 def relation_id_of(user_id: str, rel_type: str, from_id: str, to_id: str) -> RelationId:
-    """The id of the edge of a type between two entities."""
+    """Return the id of the relation of a type between two entities."""
     return RelationId(_derived("relation", user_id, rel_type, from_id, to_id))
 
 
 def correction_id_of(entity_id: str, field: str, value: Any, before: str) -> ObservationId:
-    """The id of a correction; `before` is the correction that it follows, or nothing."""
+    """Return the id of a correction; `before` is the id of the correction that it follows."""
     said = encode_json(value).decode()
     return ObservationId(_derived("correction", entity_id, field, said, before))
 
 
 def entity_id_of(user_id: str, entity_type: str, key: str) -> EntityId:
-    """The id of the entity of a type with an identity key.
+    """Return the id of the entity of a type with an identity key.
 
-    The last eight digits follow from the others, so that the short alias leads to the id.
+    The last eight digits derive from the others, so that the short alias determines the id.
     """
     digits = sha256(_APART.join((user_id, entity_type, key)).encode()).hexdigest()
     variant = "89ab"[int(digits[16], 16) % 4]
@@ -192,13 +192,13 @@ def entity_id_of(user_id: str, entity_type: str, key: str) -> EntityId:
 
 
 def alias_of(entity_id: str) -> str | None:
-    """The short alias `ent_<24 hexadecimal digits>` of an id that `entity_id_of` made."""
+    """Return the short alias `ent_<24 hexadecimal digits>` of an id from `entity_id_of`."""
     head = entity_id.replace("-", "")[:_ALIAS_DIGITS]
     return ALIAS_PREFIX + head if _completed(head) == entity_id else None
 
 
 def entity_id_behind(alias: str) -> EntityId | None:
-    """The id that an alias stands for, if it is one."""
+    """Return the id that an alias stands for; None: it is not an alias."""
     head = alias.removeprefix(ALIAS_PREFIX).lower()
     digits = frozenset("0123456789abcdef")
     if not alias.startswith(ALIAS_PREFIX) or len(head) != _ALIAS_DIGITS or set(head) - digits:
@@ -219,6 +219,6 @@ def _derived(*parts: str) -> str:
 def _name_based(name: str) -> str:
     digits = sha1(
         _NAMESPACE + name.encode(), usedforsecurity=False
-    ).hexdigest()  # as the RFC has it
+    ).hexdigest()  # as the RFC prescribes
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"

@@ -1,7 +1,7 @@
-"""Veils: what a thing is to each viewer, and in which compartments its variants lie.
+"""Secret parts: an item as each viewer sees it, and the compartments of its variants.
 
-What only an audience knows of a thing that others see too lies beside it as a veil. Without its
-veils a thing is as if what they say had never been told.
+A secret part (in code: veil) is information about a visible item that only one audience knows. An
+item without its secret parts is as if nobody had recorded them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,8 +27,9 @@ from canonry.values.observations import Observation
 
 T = TypeVar("T")
 VEILS_MAX: Final = 4
-"""What further audiences would know of one thing the game masters alone know, so that no thing has
-too many variants to list."""
+"""The most secret parts of one item, so that it never has too many variants to list.
+
+Those of further audiences are kept for the game masters alone."""
 
 _ENDING: Final = ("ended", "until", "superseded_by")
 _AS_OTHERS: Final = dict.fromkeys(_ENDING)
@@ -37,19 +38,19 @@ _VEILED: Final = (Entity, Fact, Event, Relation)
 
 
 def audience_of(thing: object) -> Audience:
-    """Who may see a thing; things that have no audience are everybody's."""
+    """Return the audience of an item; items without one are visible to everybody."""
     found: Audience = getattr(thing, "audience", ())
     return found
 
 
 def audiences_in(thing: object) -> frozenset[Audience]:
-    """Who knows of a thing, and who knows more of it."""
+    """Return the audiences of an item and of its secret parts."""
     veils = thing.veils if isinstance(thing, _VEILED) else ()
     return frozenset((audience_of(thing), *(veil.audience for veil in veils)))
 
 
 def as_seen(thing: T, viewer: Viewer) -> T | None:
-    """The thing as it is to a viewer; None where to them it does not exist."""
+    """Return the item as a viewer sees it; None: it does not exist for the viewer."""
     if not viewer.sees(audience_of(thing)):
         return None
     if not isinstance(thing, _VEILED) or not thing.veils:
@@ -59,17 +60,17 @@ def as_seen(thing: T, viewer: Viewer) -> T | None:
 
 
 def tells_of(observation: Observation, entity: Entity) -> bool:
-    """Whether all who may see an entity may know what was observed of it."""
+    """Return whether every reader of an entity may know an observation of it."""
     return covers(observation.audience, entity.audience)
 
 
 def is_veiled(thing: object) -> bool:
-    """Whether it is not the same to everybody."""
+    """Return whether viewers see different variants of it."""
     return bool(getattr(thing, "audience", ()) or getattr(thing, "veils", ()))
 
 
 def homed(thing: T) -> T:
-    """The thing without its veils, in the compartment of those who may see it."""
+    """Return the item without its secret parts, in the compartment of its readers."""
     return _home(thing) if is_veiled(thing) else thing
 
 
@@ -81,7 +82,7 @@ def _home(thing: Any) -> Any:
 
 
 def variants(thing: T) -> Iterator[T]:
-    """The thing as each kind of viewer sees it, each in the compartment of those viewers."""
+    """Return the item as each kind of viewer sees it, each in the compartment of those viewers."""
     if not is_veiled(thing):
         yield thing
         return
@@ -96,14 +97,14 @@ def variants(thing: T) -> Iterator[T]:
 
 
 def veiled(thing: Any, audience: Audience, at: int, **changes: Any) -> tuple[Any, ...]:
-    """The veils of a thing once an audience knows this of it too, from the position `at` on."""
+    """Return an item's secret parts after `audience` learns these changes at position `at`."""
     kind: Any = EntityVeil if isinstance(thing, Entity) else Veil
     if len({veil.audience for veil in thing.veils} - {audience}) >= VEILS_MAX:
         audience = GAME_MASTERS
     before = next((veil for veil in thing.veils if veil.audience == audience), None)
     known = before or kind(audience=audience)
     last = known if known.at == thing.changed_at else None
-    for veil in thing.veils if at == thing.changed_at else ():  # others were told in this commit
+    for veil in thing.veils if at == thing.changed_at else ():  # other secret parts of this commit
         last = last or (veil if veil.at == at else None)
     since = thing.changed_at if last is None else last.before
     grown = revised(_joined(known, changes), at=at, before=since)
@@ -112,7 +113,7 @@ def veiled(thing: Any, audience: Audience, at: int, **changes: Any) -> tuple[Any
 
 
 def _lifted(thing: Any, shown: Any) -> Any:
-    """The thing with what the shown veils say, and none left."""
+    """Apply the shown secret parts to the item and remove all of them."""
     changed_at = thing.changed_at
     shown = tuple(shown)
     news = {veil.at for veil in shown}
@@ -130,9 +131,9 @@ def _lifted(thing: Any, shown: Any) -> Any:
 
 
 def ended(thing: Any, audience: Audience, at: int, **end: Any) -> Mapping[str, Any]:
-    """What changes of a thing that ends so, or holds on, as far as an audience knows of it.
+    """Return the changes of an item that ends or continues, as far as an audience knows of it.
 
-    What only some know of its end counts no longer where all know the same.
+    Secret parts about its end are dropped once all readers know the same.
     """
     if not covers(audience, thing.audience):
         return {"veils": veiled(thing, audience, at, **end)}
@@ -142,9 +143,9 @@ def ended(thing: Any, audience: Audience, at: int, **end: Any) -> Mapping[str, A
 
 
 def resumed(thing: Any, audience: Audience, at: int, fallen: str | None) -> Mapping[str, Any]:
-    """What changes of a thing that had ended by what has `fallen` for an audience.
+    """Return the changes of an item whose end by `fallen` is undone for an audience.
 
-    Where they alone knew of that end, it has ended for them as it has for others, if it has.
+    If only they knew of that end, the end that others know of, if any, applies to them again.
     """
     own = next((veil for veil in thing.veils if veil.audience == audience), None)
     if fallen is not None and own is not None and own.superseded_by == fallen:
@@ -160,12 +161,12 @@ def _end_in(veil: Veil) -> dict[str, Any]:
 
 
 def _end(thing: Any, end: dict[str, Any]) -> dict[str, Any]:
-    """An end in the fields that the thing has for it."""
+    """Return an end in the fields that the item has for it."""
     return {name: value for name, value in end.items() if hasattr(thing, name)}
 
 
 def _joined(base: Any, changes: dict[str, Any]) -> Any:
-    """What is said of a whole replaces it; what is said of parts comes beside the others."""
+    """Join secret values to the base: single values replace, collections add."""
     joined: dict[str, Any] = {}
     for name, value in changes.items():
         now = getattr(base, name)

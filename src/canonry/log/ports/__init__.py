@@ -1,1 +1,1 @@
-"""What the log asks of an engine: the ledger, blobs, sealing, time and ids."""
+"""Ports of the log: ledger, blobs, sealing, time and ids."""

@@ -1,4 +1,4 @@
-"""The ledger, the bytes beside it, and the sealer of its commits."""
+"""The ledger, its blobs, and the sealer of its commits."""
 
 import asyncio
 from abc import abstractmethod
@@ -17,11 +17,11 @@ from canonry.values.moments import Instant
 
 
 class Blobs(Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `blobs:*`."""
+    """Stores bytes under their hash; see `blobs:*` in `canonry.testing.conformance`."""
 
     @abstractmethod
     async def put(self, data: bytes) -> str:
-        """Store `data` durably; its lower-case hex SHA-256, the same for the same bytes.
+        """Store `data` durably; return its lower-case hex SHA-256, which names equal bytes.
 
         Raises:
             Unavailable: `blobs.full`, nothing was stored.
@@ -29,7 +29,7 @@ class Blobs(Protocol):
 
     @abstractmethod
     async def get(self, digest: str) -> bytes:
-        """The bytes under `digest`.
+        """Return the bytes under `digest`.
 
         Raises:
             NotFound: `blobs.unknown`.
@@ -38,24 +38,24 @@ class Blobs(Protocol):
 
     @abstractmethod
     async def delete(self, digest: str) -> None:
-        """Forget the bytes; nothing happens where there are none."""
+        """Delete the bytes, if there are any."""
 
     @abstractmethod
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
-        """Up to `limit` digests past `after`, in order."""
+        """Return up to `limit` digests after `after`, in order."""
 
 
 def genuine(data: bytes | None, digest: str) -> bytes:
-    """The bytes that were found under `digest`, None where none were.
+    """Return the bytes if they match `digest`; None means that none were found.
 
     Raises:
         NotFound: `blobs.unknown`.
         BrokenInvariant: `blobs.altered`.
     """
     if data is None:
-        raise NotFound("blobs.unknown", "there are no bytes under this digest", digest=digest)
+        raise NotFound("blobs.unknown", "No bytes are stored under this digest.", digest=digest)
     if sha256(data).hexdigest() != digest:
-        message = "a stored blob was altered: run `canonry verify` and restore a backup"
+        message = "A stored blob was altered. Run `canonry verify`, then restore a backup."
         raise BrokenInvariant("blobs.altered", message, digest=digest)
     return data
 
@@ -69,14 +69,14 @@ class LocalFile:
 
 
 class LocalFiles(Protocol):
-    """Reads below the folders that an operator allowed; everything else does not exist."""
+    """Reads files below the folders that an operator allowed, and no others."""
 
     @abstractmethod
     async def read(self, path: str, *, most: int) -> LocalFile:
-        """The file at `path`, absolute or below the first allowed folder.
+        """Return the file at `path`, absolute or relative to the first allowed folder.
 
-        Links are not followed, so that nothing below the folder leads out of it. What is outside,
-        what is missing and what is no regular file are told alike.
+        Links are not followed, so that no path leads out of a folder. Files that are outside,
+        missing or not regular raise the same error.
 
         Raises:
             NotFound: `file.unknown`.
@@ -88,10 +88,10 @@ class LocalFiles(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What was touched, up to a cursor above 0.
+    """The touched keys up to a cursor above 0.
 
-    `keys` are `key_hash` values; None: anything may have been touched. `reached` says up to where
-    the log of each space was seen that was written to; None: the ledger did not look.
+    `keys` are `key_hash` values; None: any key may have been touched. `reached` is the position
+    seen in the log of each changed space; None: the ledger did not check.
     """
 
     cursor: int
@@ -101,7 +101,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where a space's log stands."""
+    """The position of a space's newest commit."""
 
     space: SpaceId
     position: Position
@@ -110,29 +110,29 @@ class Head:
 
 
 class Ledger(Protocol):
-    """The behaviour is stated in `canonry.testing.conformance` under `ledger:*`."""
+    """The event log; see `ledger:*` in `canonry.testing.conformance`."""
 
     @abstractmethod
     async def head(self, space: SpaceId) -> Position:
-        """The position of the newest commit of `space`, `ORIGIN` if there is none."""
+        """Return the position of the newest commit of `space`, or `ORIGIN`."""
 
     @abstractmethod
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        """The heads of up to `limit` spaces past `after`, in order of their ids."""
+        """Return the heads of up to `limit` spaces after `after`, ordered by id."""
 
     @abstractmethod
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Append drafts of one space, at least one, in order; durable on return.
+        """Append drafts of one space (at least one) in order; they are durable on return.
 
-        A ledger that keeps views in its own transaction folds each draft itself, and shows it there
-        on return. A ledger without any views is joined to some that follow it, and is always told
-        by `foreseen` what a draft touches.
+        A ledger with views in its own transaction folds each draft, and the views show it on
+        return. A ledger without views is combined with views that follow it, and needs `foreseen`
+        for every draft.
 
-        Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
-        `judged_at`, and not of this batch, touches one of its `reads`, or one after its
-        foreseeing touches what that was `over`; it and all that follow it in the batch are then
-        not written. A draft whose id is in the log already is `Appended` there, `replayed`, and
-        writes nothing. `recorded_at` grows strictly within a space.
+        Each draft becomes one commit, whole or not at all. A draft is `Stale` if a commit after its
+        `judged_at` touches one of its `reads`, or a commit after its prediction touches a key of
+        `over`; commits of the same batch do not count. That draft and all later ones of the batch
+        are then not written. A draft whose id is already in the log returns `Appended` with
+        `replayed` and writes nothing. `recorded_at` increases strictly within a space.
 
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
@@ -140,36 +140,36 @@ class Ledger(Protocol):
         """
 
     def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
-        """Let `take` have what this process appends from now on, in order, once it is durable.
+        """Pass the durable commits of this process to `take` from now on, in order.
 
-        Nothing rests on it: whatever is not handed over is there to be read.
+        This is only an optimisation: commits that are not passed can still be read.
         """
         del take
 
     @abstractmethod
     async def find(self, commit_id: CommitId) -> Commit | None:
-        """The commit of that id, of any space; any text may be asked for."""
+        """Return the commit of that id in any space; the id may be any text."""
 
     @abstractmethod
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        """The last position of `space` recorded at or before `instant`."""
+        """Return the last position of `space` recorded at or before `instant`."""
 
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        """Up to `limit` commits of `space` past `after`, oldest first."""
+        """Return up to `limit` commits of `space` after `after`, oldest first."""
         return [unseal(each) for each in await self.read_sealed(space, after=after, limit=limit)]
 
     @abstractmethod
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        """The same as stored, for export and verification."""
+        """Return the same commits as stored, for export and verification."""
 
     @abstractmethod
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        """Append commits exactly as they were exported, all or none, and fold them into own views.
+        """Append exported commits unchanged, all or none, and fold them into own views.
 
-        They may be of several spaces, and each must pass `canonry.log.sealing.fault_in`.
-        `touched`, one set for each, says what they touch to a ledger without views.
+        They may belong to several spaces, and each must pass `canonry.log.sealing.fault_in`.
+        `touched` has the touched keys of each commit, for a ledger without views.
 
         Raises:
             Conflict: `ledger.chain-broken`, one does not follow the head of its space.
@@ -177,32 +177,32 @@ class Ledger(Protocol):
 
     @abstractmethod
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        """The keys touched by any process since `cursor`, for caches.
+        """Return the keys touched by any process since `cursor`, for caches.
 
-        Whoever has no cursor yet asks with 0, and is told None with the cursor of now.
-        Cheap where nothing happened. `keys` is None after more than `limit` commits.
+        Cursor 0 returns None as keys, with the current cursor. The call is cheap if nothing
+        happened. `keys` is None after more than `limit` commits.
         """
 
     async def await_news(self, seconds: float) -> None:
-        """Wait for `seconds`, or less where it is told that some process has written meanwhile.
+        """Wait for `seconds`, or less if another process reports a write.
 
-        Nothing rests on being told: whoever wants to know asks `touched_since` in any case.
+        Reports can be lost: call `touched_since` in any case.
         """
         await asyncio.sleep(seconds)
 
     @abstractmethod
     def exclusive(self) -> AbstractAsyncContextManager[None]:
-        """Nobody else appends, in any process, until the block ends; the block's own task may.
+        """Keep all other tasks and processes from appending until the block ends.
 
-        For a caller whose verdicts were stale again and again; the block must be short.
+        Use it for a caller whose verdicts were stale repeatedly, with a short block.
         """
 
 
 class Sealer:
-    """What every ledger makes commits of drafts with."""
+    """Makes commits of drafts for every ledger."""
 
     def __init__(self, clock: Clock, identities: Identities) -> None:
-        """Date by `clock`."""
+        """Date commits by `clock` and salt them by `identities`."""
         self._clock = clock
         self._identities = identities
         self._dating = Dating(clock.now(), clock.monotonic())
@@ -216,7 +216,7 @@ class Sealer:
         previous: str,
         payloads: Sequence[bytes] | None = None,
     ) -> Sealed:
-        """The draft as the commit that follows the one at `after`, which is of `newest`.
+        """Return the draft as the commit after position `after`, which is dated `newest`.
 
         Raises:
             Unavailable: what `canonry.log.commits` says of a clock that is off.

@@ -20,44 +20,44 @@ class Clock(Protocol):
 
     @abstractmethod
     def now(self) -> Instant:
-        """The current instant; it may stand still or jump, but is never far off."""
+        """Return the current instant; it may stand still or jump, but is never far off."""
 
     @abstractmethod
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Return the seconds since an arbitrary start; they never decrease."""
 
 
 class Identities(Protocol):
-    """Makes what must not be guessed or repeated."""
+    """Makes unique ids and unpredictable bytes."""
 
     @abstractmethod
     def fresh(self) -> str:
-        """A new UUID; later ones sort after earlier ones, nearly always."""
+        """Return a new UUID; later ones nearly always sort after earlier ones."""
 
     @abstractmethod
     def salt(self) -> bytes:
-        """`canonry.log.sealing.SALT_BYTES` unpredictable bytes."""
+        """Return `canonry.log.sealing.SALT_BYTES` unpredictable bytes."""
 
 
-# The call under way, for engines that are far away: when it ends, and what it has been told.
+# The current call, for remote engines: its deadline and the answers it has received.
 #
-# An engine may stop by itself what runs longer, and remember what it has learned within the call.
+# An engine may stop work that exceeds the deadline, and cache answers within the call.
 
 
 @dataclass(slots=True)
 class ToldAnswers:
-    """What a call, and all calls that it is made of, were told."""
+    """The answers that a call and its nested calls received."""
 
     answers: dict[Hashable, Any] = field(default_factory=dict)
     is_up: bool = False
-    """Whether views that follow a log show what was in it when the call began, or later."""
+    """Whether the views show all that was in the log when the call began."""
 
 
 @dataclass(slots=True)
 class CallScope:
-    """A call: `ends` is a time of its event loop; what it leaves behind has no `is_open` scope.
+    """A call; `ends` is a time of its event loop. `is_open` is False after its end.
 
-    Whether it `writes` says whoever knows; an engine may then ask ahead for what a write needs.
+    `writes` is set by the caller; an engine may then prefetch what a write needs.
     """
 
     ends: float
@@ -71,18 +71,18 @@ _SCOPE: Final[ContextVar[CallScope | None]] = ContextVar("call_scope", default=N
 
 
 def scope() -> CallScope | None:
-    """The call under way, if this is part of one."""
+    """Return the scope of the current call; None outside of a call."""
     found = _SCOPE.get()
     return found if found is not None and found.is_open else None
 
 
 class entered:  # noqa: N801 - a context manager, and four times as quick as one made of a generator
-    """Be a call, or a part of one, that ends at a time of the event loop."""
+    """Enter a call, or a nested one, with a deadline in the event loop's time."""
 
     __slots__ = ("_scope", "_token")
 
     def __init__(self, ends: float, *, writes: bool = False) -> None:
-        """A part ends with the whole at the latest, and is told what that is told."""
+        """Use the outer deadline if it is earlier, and share the outer answers."""
         outer = scope()
         if outer is None:
             self._scope = CallScope(ends, writes)
@@ -90,36 +90,36 @@ class entered:  # noqa: N801 - a context manager, and four times as quick as one
             self._scope = CallScope(min(ends, outer.ends), writes, is_part=True, told=outer.told)
 
     def __enter__(self) -> CallScope:
-        """Begin."""
+        """Begin the call."""
         self._token = _SCOPE.set(self._scope)
         return self._scope
 
     def __exit__(self, *_: object) -> None:
-        """End; tasks that go on are no part of it any more."""
+        """End the call; tasks that still run no longer belong to it."""
         self._scope.is_open = False
         _SCOPE.reset(self._token)
 
 
 def answers() -> dict[Hashable, Any]:
-    """What the call under way was told; empty, and kept by nobody, where this is part of none."""
+    """Return the answers of the current call; outside of a call, an empty throw-away dict."""
     found = scope()
     return {} if found is None else found.told.answers
 
 
-# Turns: what one process appends to one space while others write there is written together.
+# Group commits: while one group of a space is written, the next appends form a new group.
 #
-# Each space has its own groups: whoever asks while one is written is in the next one. Nobody waits
-# for a group to fill, so that a lone write goes at once. How a group is written is the engine's.
+# No append waits for a group to fill, so that a lone write starts at once. The engine decides how
+# it writes a group.
 
 ENTRIES_MAX: Final = 500
-"""A group takes no further call after so many entries: their payloads are in memory at once."""
+"""A group takes no further call after this many entries, whose payloads are all in memory."""
 
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """Drafts that one caller appends; `tried` are the hashes of what was written of them.
+    """Drafts that one caller appends; `tried` are the hashes of the commits already sent.
 
-    Where the answer of an attempt was lost, the next one knows by these what is the caller's own.
+    If the answer of an attempt was lost, the next attempt recognises its commits by them.
     """
 
     batch: Sequence[Append]
@@ -130,7 +130,7 @@ class Call:
 
     @property
     def weight(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return sum(len(item.draft.entries) for item in self.batch)
 
 
@@ -140,7 +140,7 @@ WriteGroup: TypeAlias = Callable[[Sequence[Call]], Awaitable[Sequence[Sequence[O
 
 @dataclass(eq=False, slots=True)
 class _Turn:
-    """One space: who waits, who is written now, and the task that does it."""
+    """One space: waiting calls, the group being written, and the task that writes."""
 
     waiting: deque[Call] = field(default_factory=deque)
     group: Sequence[Call] = ()
@@ -149,24 +149,24 @@ class _Turn:
 
 
 class Turns:
-    """The appends of this process that wait, by their space."""
+    """The waiting appends of this process, by space."""
 
     def __init__(self, write: WriteGroup) -> None:
-        """Write groups by `write`."""
+        """Write groups with `write`."""
         self._write = write
         self._spaces: dict[SpaceId, _Turn] = {}
 
     async def append(self, call: Call) -> Sequence[Outcome]:
-        """Append what a call asks for in its turn.
+        """Append the drafts of a call with the next group of its space.
 
-        Whoever is cancelled is left out of a group that has not begun; a group that nobody waits
-        for any more is stopped.
+        A cancelled call is left out of a group that has not started. A group is stopped if all its
+        calls are cancelled.
         """
         space = call.batch[0].draft.space
         turn = self._spaces.setdefault(space, _Turn())
         turn.waiting.append(call)
         if turn.running is None:
-            # What the first caller is bound by, such as its deadline, binds none of the others.
+            # An empty context: the deadline of the first caller does not bind the others.
             turn.running = asyncio.create_task(self._run(space, turn), context=Context())
         try:
             return await call.answer
@@ -182,7 +182,7 @@ class Turns:
         del self._spaces[space]
 
     async def _answered(self, group: Sequence[Call]) -> None:
-        """Write a group and answer each; where one cannot be written, each has one of its own."""
+        """Write a group and answer each call. If that fails, write each call by itself."""
         try:
             outcomes = await self._write(group)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
@@ -201,7 +201,7 @@ class Turns:
 
 
 def _group_of(waiting: deque[Call]) -> list[Call]:
-    """The next calls of which somebody still wants to hear, at least one where there is any."""
+    """Take the next calls that are not cancelled, at least one if there is any."""
     group, weight = list[Call](), 0
     while waiting:
         call = waiting[0]
@@ -215,15 +215,15 @@ def _group_of(waiting: deque[Call]) -> list[Call]:
 
 
 def closed() -> Unavailable:
-    """The error of whoever asks after the end."""
-    return Unavailable("ledger.closed", "the store is closed; open it again")
+    """Return the error for a call after the store was closed."""
+    return Unavailable("ledger.closed", "The store is closed. Open it again.")
 
 
 class WorkUnderWay:
-    """What of an engine is under way, so that whoever closes it can wait."""
+    """Counts the running work of an engine, so that closing it can wait."""
 
     def __init__(self) -> None:
-        """Nothing is under way."""
+        """Start without work."""
         self.is_closed = False
         self._count = 0
         self._idle = asyncio.Event()
@@ -231,7 +231,7 @@ class WorkUnderWay:
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Let whoever closes wait for the block.
+        """Count the block as work; refuse it once the engine closes.
 
         Raises:
             Unavailable: `ledger.closed`.
@@ -243,7 +243,7 @@ class WorkUnderWay:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """The same, also while somebody closes."""
+        """Count the block as work, even while the engine closes."""
         self._count += 1
         self._idle.clear()
         try:
@@ -254,7 +254,7 @@ class WorkUnderWay:
                 self._idle.set()
 
     async def end(self, seconds: float | None) -> None:
-        """Let nothing begin any more, and wait for what has begun; None: however long it takes."""
+        """Refuse new work, and wait at most `seconds` for running work; None: without limit."""
         self.is_closed = True
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), seconds)

@@ -1,1 +1,1 @@
-"""Built-in schemas, identity keys and identifiers: they decide what the fold stores."""
+"""Built-in schemas, identity keys and identifiers, which determine what the fold stores."""

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-# The words of a catalog: kinds of items, their states, and which relation may join which kinds.
+# The vocabulary of a catalog: kinds of items, their states, and the relations between kinds.
 #
-# A word here is stored and published as it stands; none is ever taken away.
+# The words are stored and published as they are; never remove one.
 
 CONTENT_KINDS: Final = ("guide", "concept", "project", "news")
-"""Kinds of entity: they share one range of ids within a project, and agents see them."""
+"""Kinds of entities. They share one range of ids within a project, and agents see them."""
 
 SOURCE_ITEM: Final = "sourceItem"
 DISTRIBUTION_EVENT: Final = "distributionEvent"
 VIDEO: Final = "video"
 ITEM_KINDS: Final = (*CONTENT_KINDS, SOURCE_ITEM, DISTRIBUTION_EVENT, VIDEO)
-"""Every kind that a relation can touch."""
+"""Every kind that a relation can join."""
 
 DRAFT: Final = "draft"
 PUBLISH_REQUESTED: Final = "publish_requested"
@@ -45,7 +45,7 @@ PLATFORMS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """Which kinds a relation leads from and to."""
+    """The kinds that a relation leads from and to."""
 
     source: str
     target: str
@@ -72,7 +72,7 @@ RELATIONS: Final[Mapping[str, Joint]] = {
     "VIDEO_EXPLAINS_PROJECT": Joint(source=VIDEO, target="project"),
     "VIDEO_EXPLAINS_NEWS": Joint(source=VIDEO, target="news"),
 }
-"""The nineteen types of relation; each leads from items of one kind to items of one kind."""
+"""The nineteen relation types; each joins items of one kind with items of one kind."""
 
 LINKS: Final = tuple(
     name
@@ -82,10 +82,10 @@ LINKS: Final = tuple(
 """The types that join two entities, which are the edges of an entity's graph."""
 
 
-# The tables of a catalog file: which fields a row has, of which type, and what is left out.
+# The tables of a catalog file: the fields of a row, their types and defaults.
 #
-# An import checks rows by these, an export writes them in this order, and the tools of an operator
-# publish their schemas from them.
+# Imports check rows against them, exports write fields in this order, and the operator's tools
+# derive their schemas from them.
 
 NAME_MAX: Final = 1_000
 TEXT_MAX: Final = 20_000
@@ -94,7 +94,7 @@ UPDATED_AT: Final = "updatedAt"
 
 
 class Form(StrEnum):
-    """What a field holds."""
+    """The type of a field."""
 
     TEXT = "text"
     ADDRESS = "address"
@@ -107,10 +107,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One field of a row; an ADDRESS is a text that somebody may follow.
+    """One field of a row; ADDRESS is a URL that a reader may open.
 
-    `words` are all that a WORD may be. A field that is not `required` may be null or missing, and
-    is `default` then. `empty` allows a text without a character.
+    `words` are the allowed values of a WORD. A field that is not `required` may be null or missing,
+    and then has its `default`. `empty` allows an empty text.
     """
 
     name: str
@@ -126,8 +126,8 @@ class Column:
 class CatalogTable:
     """The rows of one array of a catalog file.
 
-    `title` is the field that names an item, `told` the one that describes it, and `unique` the
-    one that no two items of a kind and project share; `kind` is None where a field says it.
+    `title` is the field with an item's name, `told` the one with its description. `unique` is the
+    field that no two items of a kind and project share. `kind` is None if a field gives it.
     """
 
     array: str
@@ -140,11 +140,11 @@ class CatalogTable:
     names: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Note the names of the columns."""
+        """Index the columns by name."""
         object.__setattr__(self, "names", frozenset(column.name for column in self.columns))
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """Return the column of that name."""
         return next(column for column in self.columns if column.name == name)
 
 
@@ -236,7 +236,7 @@ SOURCE_ITEMS: Final = CatalogTable(
 
 
 def _outlet(array: str, noun: str, kind: str) -> CatalogTable:
-    """A table of what was published elsewhere about one entity."""
+    """Return a table of publications elsewhere about one entity."""
     return CatalogTable(
         array=array,
         noun=noun,
@@ -278,4 +278,4 @@ TABLES: Final[Mapping[str, CatalogTable]] = {
     table.array: table
     for table in (PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS)
 }
-"""The arrays of a catalog file, in the order in which their rows may refer to each other."""
+"""The arrays of a catalog file, ordered so that rows refer only to earlier ones."""

@@ -1,4 +1,4 @@
-"""Identity keys and identifiers: by what records are found to be one."""
+"""Identity keys and identifiers, by which records are recognised as one entity."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,10 +31,10 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
-# Identity keys: what makes two records one entity, by the explicit rules of their schema.
+# Identity keys make two records one entity, by the explicit rules of their schema.
 #
-# A key is never a guess: where no rule fits, the record's whole content is its identity, so that
-# two different records stay two entities.
+# A key is never a guess. If no rule fits, the record's whole content is its identity, so that two
+# different records stay two entities.
 
 CONTENT: Final = "content"
 """The rule of a record that no other rule fits."""
@@ -66,7 +66,7 @@ _Form: TypeAlias = Callable[[Any], str | None]
 class Identity:
     """The key of a record under one rule, in normal form.
 
-    `apart` are the details that tell it from another with the same key, by their names.
+    `apart` maps fields to values that distinguish records with the same key.
     """
 
     rule: str
@@ -75,59 +75,60 @@ class Identity:
 
     @property
     def full_key(self) -> str:
-        """The key of a second entity under the same key."""
+        """The key of a second entity with the same key."""
         return f"{self.key}{BETWEEN}{_joined(self.apart)}" if self.apart else self.key
 
     def differs_from(self, other: "Identity") -> bool:
-        """Whether both say something of a detail, and not the same; what one leaves out is none."""
+        """Return whether both have a distinguishing field with different values."""
         theirs = dict(other.apart)
         return any(theirs.get(name, value) != value for name, value in self.apart)
 
 
 def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
-    """The identities by all rules that fit, the strongest first."""
+    """Return the identities under all rules that fit, the strongest first."""
     return KeyReader(schema).identities(fields)
 
 
 _Part: TypeAlias = tuple[str, str]
-"""The name in keys of a field, and its value in normal form."""
+"""The name of a field in keys, and its value in normal form."""
 
 _Asked: TypeAlias = tuple[str, ...]
-"""What a rule asks for, each a field or several, see `IdentityRule`."""
+"""The inputs of a rule, each one or several fields; see `IdentityRule`."""
 
 _Parts: TypeAlias = dict[str, tuple[_Part, ...]]
-"""What is said of each: one value, or for `a&b` every one."""
+"""The values of each input: one value, or every one for `a&b`."""
 
 
 def label_of(asked: str) -> str:
-    """The name in keys of what a rule asks for: that of the first of several fields."""
+    """Return the name of an input in keys: that of the first of several fields."""
     return fields_asked(asked)[0]
 
 
 def fields_asked(asked: str) -> list[str]:
-    """The fields that a rule's `a|b` or `a&b` names."""
+    """Return the fields in a rule's `a|b` or `a&b`."""
     return asked.replace("&", "|").split("|")
 
 
 @dataclass(slots=True)
 class KeyReader:
-    """Reads the keys of records by one schema; made once for many records."""
+    """Reads the keys of many records by one schema."""
 
     schema: EntitySchema
     _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...], bool]] = field(init=False)
-    """What rules ask for -> its name in keys, the fields with their normal forms, whether all."""
+    """Input of a rule -> its name in keys, the fields with their normal forms, whether all count.
+    """
 
     _rules: tuple[tuple[_Asked, _Asked, _Asked], ...] = field(init=False)
-    """Of each rule what it needs, what it takes beside that, and what tells its entities apart."""
+    """Each rule's required inputs, optional inputs and distinguishing fields."""
 
     def __post_init__(self) -> None:
-        """Look at the schema once."""
+        """Prepare the schema's rules."""
         self._rules = tuple((r.fields, r.optional, r.told_apart_by) for r in self.schema.identity)
         asked = dict.fromkeys(names for rule in self._rules for part in rule for names in part)
         self._forms = {names: self._forms_of(names) for names in asked}
 
     def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
-        """The identities by all rules that fit, the strongest first."""
+        """Return the identities under all rules that fit, the strongest first."""
         parts = self._parts(fields)
         return tuple(
             [
@@ -141,11 +142,11 @@ class KeyReader:
         )
 
     def keys(self, fields: Mapping[str, Any]) -> list[str]:
-        """The keys of the identities alone."""
+        """Return only the keys of the identities."""
         return [_joined(used) for used, _ in self._fitting(self._parts(fields))]
 
     def _parts(self, fields: Mapping[str, Any]) -> _Parts:
-        """What is said of what the rules ask for."""
+        """Return the values of the rules' inputs."""
         parts: _Parts = {}
         for names, (label, forms, every) in self._forms.items():
             for name, form in forms:
@@ -162,7 +163,7 @@ class KeyReader:
         return parts
 
     def _fitting(self, parts: _Parts) -> Iterator[tuple[list[_Part], _Asked]]:
-        """Of each rule that fits what its keys are made of, and what tells its entities apart."""
+        """Return the parts of the keys and the distinguishing fields of each rule that fits."""
         for needed, optional, apart in self._rules:
             used = [parts[names][0] for names in needed if parts.get(names)]
             if len(used) == len(needed):
@@ -179,7 +180,7 @@ class KeyReader:
         return first, forms, "&" in names
 
     def _form(self, name: str, like: str) -> _Form:
-        """The normal form of a field that stands for `like`: a shop is a shop in either."""
+        """Return the normal form of a field that replaces `like`: a shop in either."""
         spec, entity_type = self.schema.field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
         if field_type is FieldType.NUMBER:
@@ -187,7 +188,7 @@ class KeyReader:
         plain = _form_of(entity_type, like) is None and field_type is not FieldType.DATE
 
         def normal(given: Any) -> str | None:
-            if plain and type(given) is str:  # the commonest case
+            if plain and type(given) is str:  # the most frequent case
                 return folded(given) or None
             return normal_value(entity_type, like, given, field_type)
 
@@ -195,13 +196,13 @@ class KeyReader:
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
-    """The identity of a record that has no key."""
+    """Return the identity of a record without a key."""
     content = {name: _canonical(value) for name, value in fields.items() if value is not None}
     return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(content)).hexdigest()}")
 
 
 def bounded(key: str) -> str:
-    """The key as entities bear it: what a very long one says is hashed, part by part."""
+    """Return the key as entities store it; the parts of a very long one are hashed."""
     if len(key) <= KEY_MAX:
         return key
     parts = (part.partition(":") for part in key.split(BETWEEN))
@@ -213,7 +214,7 @@ def _hashed(text: str) -> str:
 
 
 def rule_of(key: str) -> str:
-    """The rule that gave a key."""
+    """Return the rule of a key."""
     if BETWEEN not in key:
         return key.partition(":")[0]
     return "+".join(part.partition(":")[0] for part in key.split(BETWEEN))
@@ -226,7 +227,7 @@ def _joined(parts: Iterable[tuple[str, str]]) -> str:
 def normal_value(
     entity_type: str, name: str, value: Any, field_type: FieldType | None = None
 ) -> str | None:
-    """The normal form of a field's value, as keys and comparisons use it; None: no use."""
+    """Return a field's value in the normal form of keys and comparisons; None: unusable."""
     if value is None or isinstance(value, bool):
         return None
     if field_type is FieldType.NUMBER:
@@ -248,7 +249,7 @@ def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
 
 
 def _canonical(value: Any) -> Any:
-    """The value without differences that mean nothing: order of keys, case, forms of letters."""
+    """Return the value without meaningless differences: order of keys, case, forms of letters."""
     match value:
         case str():
             return folded(value)
@@ -260,20 +261,20 @@ def _canonical(value: Any) -> Any:
             return value
 
 
-# Identifiers: under which texts an entity is found, and which texts a question means.
+# Identifiers: the texts that find an entity, and the texts that a question may mean.
 #
-# An entity is found under everything that it was ever called: nothing that an observation said of
-# it is taken back by a later one, and what a merge brings together is not lost by it.
+# An entity is found under everything that it was ever called. Neither a later observation nor a
+# merge removes an identifier.
 
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 KEY_MARK: Final = "\x1e"
-"""Before an identity key: no text that somebody looks for begins so."""
+"""Starts an identity key. No searched text starts with it."""
 
 LOOK_MARK: Final = "\x1d"
-"""Before what a name looks like."""
+"""Starts the confusable skeleton of a name."""
 
 PART_MARK: Final = "\x1c"
-"""Before a word of somebody's name."""
+"""Starts a word of a person's name."""
 
 _CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
@@ -293,7 +294,7 @@ _NUMBER: Final = "_number"
 
 
 class IdentifierRow(NamedTuple):
-    """That an entity is found under a text; `root` answers for it today."""
+    """One text that finds an entity; `root` is the entity's survivor today."""
 
     space: SpaceId
     key: str
@@ -305,7 +306,7 @@ class IdentifierRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bearer:
-    """Who bears a text, as far as it takes to tell whether a record can be about it."""
+    """An owner of a text, with the data that decides whether a record can be about it."""
 
     id: EntityId
     entity_type: str
@@ -314,9 +315,9 @@ class Bearer:
 
 
 def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
-    """Under which texts an entity is found, each once; none where it is no canon.
+    """Return the texts that find an entity, each once; none if it is not canon.
 
-    An entity that was merged away leads to the one that answers for it.
+    A merged entity leads to its survivor.
     """
     if entity.level not in _STANDING:
         return
@@ -331,12 +332,12 @@ def borne_by(
     keys: KeyReader | None,
     standing: Mapping[str, Any],
 ) -> frozenset[str]:
-    """Everything under which an observation names its entity.
+    """Return all identifiers that an observation gives its entity.
 
-    Keys of several fields may need those that are `standing` beside what is said.
+    Keys of several fields may need the `standing` values besides the observed ones.
 
-    These are the normal forms of names, numbers and addresses, the keys by the rules of the schema
-    that read it, and what names look like.
+    The identifiers are the normal forms of names, numbers and addresses, the keys by the schema
+    that read the observation, and the skeletons of names.
     """
     return texts_in(entity_type, fields_said(observation, keys), keys, standing)
 
@@ -347,7 +348,7 @@ def texts_in(
     keys: KeyReader | None,
     standing: Mapping[str, Any] | None = None,
 ) -> frozenset[str]:
-    """Everything under which an entity of a type is named by the values of its fields."""
+    """Return all identifiers in the values of an entity's fields."""
     known = {name: value for name, value in fields.items() if _is_known(entity_type, name)}
     found: set[str] = set()
     for name, value in known.items():
@@ -364,7 +365,7 @@ def texts_in(
 
 
 def keys_of(borne: Iterable[str]) -> dict[str, set[str]]:
-    """The identity keys among all that an entity ever bore, by their rules."""
+    """Return the identity keys among an entity's identifiers, by rule."""
     found: dict[str, set[str]] = {}
     for text in borne:
         if text.startswith(KEY_MARK):
@@ -373,25 +374,25 @@ def keys_of(borne: Iterable[str]) -> dict[str, set[str]]:
 
 
 def bears_any(borne: Iterable[str], rule: str) -> bool:
-    """Whether there is a key by the rule among all that an entity ever bore."""
+    """Return whether an entity's identifiers have a key by the rule."""
     begins = KEY_MARK + rule.partition("+")[0]
     return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in borne)
 
 
 def look_mark(entity_type: str, name: str) -> str:
-    """What a name looks like, whatever letters and accents it has, as its entity bears it."""
+    """Return the skeleton of a name as an identifier: names that look the same share it."""
     form = _NAME_FORMS.get(entity_type, words_only)
     look = unaccented(skeleton(form(without_sightless(name))))
     return LOOK_MARK + look[:KEY_MAX]
 
 
 def looks_of(borne: Iterable[str]) -> set[str]:
-    """What all names that an entity ever bore look like."""
+    """Return the skeletons of all names among an entity's identifiers."""
     return {text for text in borne if text.startswith(LOOK_MARK)}
 
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
-    """What the names that a record gives look like, as `looks_of` tells it."""
+    """Return the skeletons of the names in a record, as `looks_of` does."""
     given = [fields[name] for name in _CALLED if name in fields]
     if not given:
         return _NOTHING
@@ -401,7 +402,7 @@ def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
 
 
 def part_mark(form: str) -> str:
-    """A part of a name as its entity bears it: the last of its words."""
+    """Return a part of a name, its last word, as an identifier."""
     return PART_MARK + form.rpartition(" ")[2][:KEY_MAX]
 
 
@@ -409,12 +410,12 @@ _NOTHING: Final = frozenset[str]()
 
 
 def key_mark(key: str) -> str:
-    """An identity key as its entity bears it."""
+    """Return an identity key as an identifier."""
     return KEY_MARK + bounded(key)
 
 
 def fields_said(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
-    """The values by the fields' own names; also those that the schema had no place for."""
+    """Return the values by the schema's field names, including those without a field."""
     fields = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
     start = len(PROPERTY)
     fields |= {n[start:]: v for n, v in observation.fields.items() if n.startswith(PROPERTY)}
@@ -434,7 +435,7 @@ def _is_known(entity_type: str, field: str) -> bool:
 
 
 def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
-    """What the observation calls the entity by fields that are no identifiers otherwise."""
+    """Return the display name of the observation if it comes from fields that are not names."""
     for group in keys.schema.names:
         words = [str(fields[name]) for name in group if says(fields.get(name))]
         if words:
@@ -457,7 +458,7 @@ def _texts(entity_type: str, field: str, value: Any) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
-    """Asked for the same when a record is read, when it is matched and when it is folded."""
+    """Return the identifiers in one value; cached, as reading, matching and folding ask."""
     text = plain_text(one)
     if text is None:
         return _NOTHING
@@ -470,9 +471,9 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
 
 
 def found_under(borne: str) -> str:
-    """The text under which those are found who bear what `borne` says.
+    """Return the searchable text of an identifier.
 
-    A key of one field is found under its value, as people write it; others are not typed in.
+    A key of one field is found under its value as people write it. Other keys are not typed in.
     """
     if borne.startswith(KEY_MARK) and BETWEEN not in borne:
         return borne.partition(":")[2] or borne
@@ -480,7 +481,7 @@ def found_under(borne: str) -> str:
 
 
 def meant_by(text: str) -> tuple[str, ...]:
-    """The normal forms that a question may mean, the most literal first, each once."""
+    """Return the normal forms that a question may mean, the most literal first, each once."""
     forms = (
         folded(text),
         email_address(text),
@@ -493,12 +494,12 @@ def meant_by(text: str) -> tuple[str, ...]:
 
 
 def other_form(entity_type: str, name: str) -> str | None:
-    """The form of a name without titles or legal form, where its type has one."""
+    """Return the name without titles or legal form, if its type has such a form."""
     return _special_form(entity_type, NAME, name)
 
 
 def _special_form(entity_type: str, field: str, given: str) -> str | None:
-    """The normal form of a kind of address, or of the names of a type, if there is one."""
+    """Return the normal form of an address or of a typed name, if there is one."""
     if field not in _NAMES:
         address = _ADDRESS_FORMS.get(field)
         return None if address is None else address(given)

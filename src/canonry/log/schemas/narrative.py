@@ -19,7 +19,7 @@ _OWN: Final = {NAME: NAME_POLICY, DESCRIPTION: LATEST, STATE_TAGS: TAG_SET}
 
 
 def policy_of(field: str) -> MergePolicy:
-    """The merge policy of `field`; a schema may show a property by another one of `CHOICES`."""
+    """Return the merge policy of `field`; a schema may use another one of `CHOICES` for display."""
     return _OWN.get(field, LAST_WRITE)
 
 
@@ -28,11 +28,11 @@ _FORM: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationType:
-    """What a relation type implies.
+    """The logic of a relation type.
 
-    `symmetric`: it holds both ways. `one_target`: an entity has at most one at a time (a place).
-    `one_origin`: a target has at most one at a time (an owner). `excludes`: types that cannot hold
-    on the same pair at the same time.
+    `symmetric`: it holds in both directions. `one_target`: an entity has at most one at a time (a
+    location). `one_origin`: a target has at most one at a time (an owner). `excludes`: types that
+    cannot hold for the same pair at the same time.
     """
 
     name: str
@@ -74,21 +74,21 @@ ALIASES: Final = {
 
 
 def relation_type(name: str, *, path: str = "/rel_type") -> RelationType:
-    """The type of that name in any case; a name that is not listed is a plain directed type.
+    """Return the type of that name in any case; an unlisted name is a plain directed type.
 
     Raises:
         InvalidInput: `relation.type-malformed`.
     """
     upper = name.strip().upper().replace("-", "_").replace(" ", "_")
     if not _FORM.fullmatch(upper):
-        message = "a relation type is a word of letters, digits and underscores, like LOCATED_IN"
+        message = f"{path} must be letters, digits and underscores, like LOCATED_IN."
         raise InvalidInput("relation.type-malformed", message, path=path)
     upper = ALIASES.get(upper, upper)
     return RELATION_TYPES.get(upper) or RelationType(name=upper)
 
 
 class EntityType(StrEnum):
-    """What a narrative entity is; it never changes."""
+    """The type of a narrative entity, which never changes."""
 
     CHARACTER = "character"
     FACTION = "faction"
@@ -111,18 +111,18 @@ _NARRATIVE: Final = {each.value: each for each in EntityType}
 
 
 def narrative_type(entity_type: str) -> EntityType:
-    """The nearest of the six: a person is a character; what nothing else fits is a concept."""
+    """Return the nearest of the six types: a person is a character, an unknown type a concept."""
     return _NARRATIVE.get(entity_type) or _NEAREST.get(entity_type, EntityType.CONCEPT)
 
 
 NAMES: Final = ("name", "title")
-"""What an entity is called; the first that it has is its name."""
+"""The fields that name an entity; the first one that it has is its name."""
 
 OTHER_NAMES: Final = ("aliases", "alias", "also_known_as")
-"""What else it is called: one name, or a list of them."""
+"""The fields with its other names: one name, or a list of them."""
 
 PROSE: Final = ("description", "summary", "text", "content")
-"""What is written about it in sentences, in the order in which it is told."""
+"""The fields with sentences about it, in display order."""
 
 SILENT: Final = frozenset(
     {
@@ -137,7 +137,7 @@ SILENT: Final = frozenset(
         "version",
     }
 )
-"""What nobody looks for; names that begin with an underscore are silent as well."""
+"""Fields that search leaves out, like all names that begin with an underscore."""
 
 LORE_TYPES: Final = frozenset({"lore", "lore_fact"})
-"""The types of entities that tell of the world rather than being somebody in it."""
+"""The types of entities that describe the world instead of being part of it."""

@@ -8,19 +8,19 @@ from canonry.values.ids import SchemaId, SpaceId
 from canonry.values.merge import CHOICES, LAST_WRITE, MergePolicy
 from canonry.values.moments import Instant
 
-# Entity schemas: what fields a type of entity has, how they merge, and what tells two apart.
+# Entity schemas: the fields of a type, their merge policies, and the rules of identity.
 #
-# A schema is never changed; a newer version takes over from the instant at which it was registered.
+# A schema is never changed. A newer version applies from the date of its registration.
 
 BUILT_IN: Final = SpaceId("")
-"""The space of the schemas that come with Canonry: they are in every account and in no log."""
+"""The space of the schemas that come with Canonry. Every account has them, no log does."""
 
 CUSTOM_VERSION: Final = "1.0"
 """The version of a schema that was derived from the first record of an unknown type."""
 
 
 class FieldType(StrEnum):
-    """What kind of value a field holds."""
+    """The type of a field's value."""
 
     STRING = "string"
     NUMBER = "number"
@@ -32,11 +32,11 @@ class FieldType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSpec:
-    """One field: `aliases` are other names under which it is taken.
+    """One field; `aliases` are other names for it.
 
-    `policy` names one of the merge policies that a schema may choose; `event_type` is what happens
-    at the date that the field says; a value outside `choices`, or one that does not match the
-    `pattern` of this name in `log/schemas/typed_records.py`, is kept as a fragment.
+    `policy` is one of the merge policies that a schema may choose. `event_type` is the event at the
+    date in the field. A value outside `choices`, or one that does not match the `pattern` of this
+    name in `log/schemas/typed_records.py`, is kept as a fragment.
     """
 
     name: str
@@ -51,11 +51,11 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRule:
-    """A key: all of `fields` must be there, `optional` ones take part where they are.
+    """A key: all of `fields` are required, `optional` ones take part if they have a value.
 
-    `a|b` stands for whichever is there, and `a&b`, alone, for every value of either: each is a key
-    of its own. Two with the same key are still two if both say something
-    different of a field of `told_apart_by`.
+    `a|b` means the first field with a value; `a&b`, alone, makes a key of every value of both. Two
+    records with the same key are still two entities if both have a field of `told_apart_by` with
+    different values.
     """
 
     fields: tuple[str, ...]
@@ -64,7 +64,7 @@ class IdentityRule:
 
     @property
     def name(self) -> str:
-        """The rule as replies name it, such as `project_id+title`."""
+        """The rule's name in replies, such as `project_id+title`."""
         return "+".join(self.fields)
 
 
@@ -72,9 +72,9 @@ class IdentityRule:
 class EntitySchema:
     """The fields and rules of a type in one version.
 
-    `identity` is tried in order; `names` are the fields whose values make the display name, the
-    first group of which something is there. `type_aliases` are other names of the type, and of each
-    pair of dates in `order` the second is not before the first.
+    `identity` is tried in order. `names` are groups of fields for the display name; the first group
+    with a value is used. `type_aliases` are other names of the type. In each pair of dates in
+    `order`, the second must not precede the first.
     """
 
     id: SchemaId
@@ -90,24 +90,24 @@ class EntitySchema:
     order: tuple[tuple[str, str], ...] = ()
 
     def field(self, name: str) -> FieldSpec | None:
-        """The field of exactly this name."""
+        """Return the field of exactly this name."""
         return next((spec for spec in self.fields if spec.name == name), None)
 
     def canonical(self, name: str) -> str | None:
-        """The field that is meant by a name or alias."""
+        """Return the field with a name or alias."""
         if self.field(name) is not None:
             return name
         return next((spec.name for spec in self.fields if name in spec.aliases), None)
 
     def policy(self, name: str) -> MergePolicy:
-        """How a field is merged."""
+        """Return the merge policy of a field."""
         spec = self.field(name)
         return LAST_WRITE if spec is None else CHOICES[spec.policy]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredSchema(EntitySchema):
-    """A schema in the log; those that come with Canonry are in none."""
+    """A schema in the log; the built-in ones are in no log."""
 
     created_at: Instant
     position: int
@@ -115,7 +115,7 @@ class RegisteredSchema(EntitySchema):
 
 
 class TruthRelation(StrEnum):
-    """How one entity stands to another; an edge points from the part, the later, the needy one."""
+    """A relation between two entities; it points from the part, the later or the dependent one."""
 
     PART_OF = "PART_OF"
     CORRECTS = "CORRECTS"
@@ -134,4 +134,4 @@ ACYCLIC: Final = frozenset(
         TruthRelation.CORRECTS,
     )
 )
-"""Each of these is acyclic for itself; an edge of another type closes no cycle."""
+"""Types without cycles. Each is checked separately; edges of other types do not count."""

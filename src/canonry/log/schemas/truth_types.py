@@ -1,4 +1,4 @@
-"""The sixteen types of entity that come with Canonry, and how a type's name is read."""
+"""The sixteen built-in entity types, and the reading of type names."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ def text(
     choices: str = "",
     pattern: str = "",
 ) -> FieldSpec:
-    """A field that holds a text."""
+    """Return a field with a text."""
     return FieldSpec(
         name=name,
         aliases=aliases,
@@ -33,17 +33,17 @@ def text(
 
 
 def texts(names: str) -> tuple[FieldSpec, ...]:
-    """Fields that hold texts and nothing more is to say of."""
+    """Return plain text fields."""
     return tuple(FieldSpec(name=name) for name in names.split())
 
 
 def number(name: str, *aliases: str, required: bool = False) -> FieldSpec:
-    """A field that holds a number."""
+    """Return a field with a number."""
     return FieldSpec(name=name, type=FieldType.NUMBER, aliases=aliases, required=required)
 
 
 def date(name: str, *aliases: str, required: bool = False, event: str | None = None) -> FieldSpec:
-    """A field that holds a date, at which `event` happens."""
+    """Return a field with a date, at which `event` happens."""
     return FieldSpec(
         name=name, type=FieldType.DATE, aliases=aliases, required=required, event_type=event
     )
@@ -52,19 +52,19 @@ def date(name: str, *aliases: str, required: bool = False, event: str | None = N
 def array(
     name: str, *aliases: str, required: bool = False, policy: str = "last_write"
 ) -> FieldSpec:
-    """A field that holds a list; a single value is a list of one."""
+    """Return a field with a list; a single value becomes a list of one."""
     return FieldSpec(
         name=name, type=FieldType.ARRAY, aliases=aliases, required=required, policy=policy
     )
 
 
 def mapping(name: str, *aliases: str) -> FieldSpec:
-    """A field that holds an object."""
+    """Return a field with an object."""
     return FieldSpec(name=name, type=FieldType.OBJECT, aliases=aliases)
 
 
 def key(fields: str, *, optional: str = "", apart: str = "") -> IdentityRule:
-    """A rule of identity."""
+    """Return an identity rule."""
     return IdentityRule(
         fields=tuple(fields.split()),
         optional=tuple(optional.split()),
@@ -83,7 +83,7 @@ def built_in(
     version: str = "1.0",
     order: tuple[tuple[str, str], ...] = (),
 ) -> EntitySchema:
-    """A schema that comes with Canonry."""
+    """Return a built-in schema."""
     return EntitySchema(
         id=SchemaId(f"built-in:{entity_type}"),
         space=BUILT_IN,
@@ -154,7 +154,7 @@ _SEVERAL: Final = (
     array("phones", "phone_numbers", policy=ARRAY),
     array("aliases", "also_known_as", policy=ARRAY),
 )
-"""What somebody has several of: each is a key like the one that stands alone."""
+"""Fields of which an entity can have several values; each value is a key like a single one."""
 
 _PERSON_KEYS: Final = (
     key("email&emails"),
@@ -239,7 +239,7 @@ CONTACT: Final = built_in(
 )
 
 PLURALS: Final = {"email": "emails", "phone": "phones", "name": "aliases"}
-"""The fields that hold all of what was given as a list where one value is asked for."""
+"""The fields that hold all values if a list is given for a single one."""
 
 
 INVOICE: Final = built_in(
@@ -521,9 +521,9 @@ _BETWEEN: Final = re.compile(r"[\s\-]+")
 
 @lru_cache(maxsize=1024)
 def type_named(name: str) -> str:
-    """The type that is meant: `Bill` is an invoice, and so are `Invoices`.
+    """Return the type that a name means: `Bill` and `Invoices` are invoices.
 
-    A name that nobody knows is a type itself, in singular or plural as it stands.
+    An unknown name is a type itself, in the singular or plural as given.
     """
     plain = _BETWEEN.sub("_", folded(name))
     singulars = (
@@ -536,7 +536,7 @@ def type_named(name: str) -> str:
 
 
 def types_alike(entity_type: str) -> frozenset[str]:
-    """The types that describe the same kind of thing, so that two of them may be one."""
+    """Return the types of the same kind of item: two entities of them may be one."""
     return _ALIKE if entity_type in _ALIKE else _alone(entity_type)
 
 

@@ -1,4 +1,4 @@
-"""Records by their types: derived schemas, and converting values to their fields."""
+"""Typed records: derived schemas, and conversion of values to their fields."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,10 +22,10 @@ from canonry.values.json_values import NUMERAL, folded, plain_numeral
 from canonry.values.moments import Instant
 from canonry.values.observations import Dated, Fragment
 
-# Converting: a value as somebody gave it becomes one of its field's type, or stays a fragment.
+# Conversion: a value takes its field's type, or stays a fragment.
 #
-# Nothing is rounded, rolled over or guessed: what cannot be taken exactly is kept as it came, with
-# the reason.
+# Nothing is rounded, rolled over or guessed. A value that cannot be converted exactly is kept as
+# given, with the reason.
 
 _TRUE: Final = frozenset({"true", "yes", "y", "1"})
 _FALSE: Final = frozenset({"false", "no", "n", "0"})
@@ -48,14 +48,14 @@ PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
     "ten_characters": _TEN_CHARACTERS,
     "two_characters": _TWO_CHARACTERS,
 }
-"""What the whole of a text has to match, by the name that a schema's field gives."""
+"""The patterns that a whole text must match, by their names in schemas."""
 
 _DIGITS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """The value as the field holds it; `instant` is there where it is a date."""
+    """The value in its field's type; `instant` is set for a date."""
 
     value: Any
     instant: Instant | None = None
@@ -63,7 +63,7 @@ class Converted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unconvertible:
-    """Why the value cannot be one of the field."""
+    """The reason why a value cannot be converted."""
 
     reason: str
 
@@ -72,7 +72,7 @@ Conversion: TypeAlias = Converted | Unconvertible
 
 
 def convert(value: Any, spec: FieldSpec) -> Conversion:
-    """`value` for the field `spec`; it is not null."""
+    """Convert `value`, which is not null, to the type of `spec`."""
     converted = _CONVERTERS[spec.type](value)
     if spec.choices and isinstance(converted, Converted):
         folded_choices = {folded(choice): choice for choice in spec.choices}
@@ -89,7 +89,7 @@ def convert(value: Any, spec: FieldSpec) -> Conversion:
 def out_of_order(
     order: Iterable[tuple[str, str]], said: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """The later fields that are before those that they follow, each with why: `before_<field>`."""
+    """Return later fields that precede the earlier ones, each with the reason `before_<field>`."""
     for earlier, later in order:
         dates = [read_date(said[name]) for name in (earlier, later) if said.get(name) is not None]
         read = [each.instant for each in dates if each is not None]
@@ -140,7 +140,7 @@ def _exactly(number: Decimal) -> Conversion:
 
 
 def _bare(text: str) -> tuple[int, str]:
-    """The sign of a number, and its text without that and without a currency around it."""
+    """Return the sign of a number, and its text without sign and currency."""
     plain = folded(text)
     if len(plain) > _DIGITS_MAX:
         return 1, ""
@@ -208,9 +208,9 @@ RESERVED: Final = frozenset({"entity_type", "schema_version"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedRecord:
-    """The fields by their canonical names, and beside them what the schema has no place for.
+    """The fields by their canonical names, and the fragments that the schema has no place for.
 
-    `missing` are required fields that nobody gave; they are no error.
+    `missing` are required fields without a value; they are no error.
     """
 
     fields: Mapping[str, Any]
@@ -220,13 +220,13 @@ class TypedRecord:
 
     @property
     def everything(self) -> Mapping[str, Any]:
-        """Fields and the values of fragments: what an identity may rest on."""
+        """Fields and values of fragments, on which an identity may rest."""
         return {name: each.value for name, each in self.fragments.items()} | dict(self.fields)
 
 
 @dataclass(slots=True)
 class RecordReader:
-    """Reads records by one schema; made once for many records."""
+    """Reads many records by one schema."""
 
     schema: EntitySchema
     _specs: dict[str, FieldSpec] = field(init=False)
@@ -247,7 +247,7 @@ class RecordReader:
         self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
 
     def read(self, record: Mapping[str, Any]) -> TypedRecord:
-        """The record by the schema; null says nothing."""
+        """Read the record by the schema; null counts as missing."""
         taken: dict[str, Converted] = {}
         several: dict[str, list[Any]] = {}
         fragments: dict[str, Fragment] = {}
@@ -285,7 +285,7 @@ class RecordReader:
         )
 
     def _in_turn(self, record: Mapping[str, Any]) -> Iterator[str]:
-        """A field's own name goes before its aliases, whatever the order of the record."""
+        """Return a field's own name before its aliases, in any order of the record."""
         own = self._own
         names = sorted(record)
         yield from (name for name in names if name in own)
@@ -300,13 +300,13 @@ class RecordReader:
 
 
 def _texts(value: Iterable[Any]) -> list[str]:
-    """The texts of a list that holds nothing else."""
+    """Return the texts of a list if it has nothing else."""
     given = list(value)
     return given if all(isinstance(each, str) and each.strip() for each in given) else []
 
 
 def naming_of(schema: EntitySchema) -> Naming:
-    """How the entities of a type are called."""
+    """Return the naming rule of a type."""
     return Naming(groups=schema.names, otherwise=schema.label)
 
 
@@ -328,22 +328,22 @@ _PROGRESS: Final = _words(
     shipped received paid returned archived published reviewed approved last actual
     """
 )
-"""Words of dates that say how far a thing has come: the thing is the same before and after."""
+"""Words in the names of dates of progress, which do not distinguish items."""
 
 
 def schema_id_of(space: SpaceId, entity_type: str, version: str) -> SchemaId:
-    """The id of a version of a type's schema in a space."""
+    """Return the id of a version of a type's schema in a space."""
     return SchemaId(content_id("schema", space, entity_type, version))
 
 
 def derive_schema(
     space: SpaceId, entity_type: str, records: Iterable[Mapping[str, Any]]
 ) -> EntitySchema:
-    """The schema that fits these records.
+    """Return a schema that fits these records.
 
-    Records are one entity if an id that they bear is the same, or their names are, and the dates
-    that they bear; a habit on two days is two entities. Where records say when a thing was created,
-    two of different days are two, and a date of progress such as a delivery's makes no other of it.
+    Records are one entity if they share an id, or else a name and their dates; the same habit on
+    two days is two entities. If records have a creation date, different days make different
+    entities, and dates of progress, such as a delivery, do not.
     """
     types: dict[str, FieldType] = {}
     for record in records:
@@ -352,7 +352,7 @@ def derive_schema(
 
 
 def learn_types(types: dict[str, FieldType], record: Mapping[str, Any]) -> None:
-    """Let the types of fields fit one more record."""
+    """Adapt the types of fields to one more record."""
     for name, value in record.items():
         if name not in RESERVED and value is not None:
             seen = _type_of(value)
@@ -362,7 +362,7 @@ def learn_types(types: dict[str, FieldType], record: Mapping[str, Any]) -> None:
 def schema_of_types(
     space: SpaceId, entity_type: str, types: Mapping[str, FieldType]
 ) -> EntitySchema:
-    """The schema of these fields, as `derive_schema` says."""
+    """Return the schema of these fields, as `derive_schema` does."""
     fields = tuple(_spec(name, types[name]) for name in sorted(types))
     keys = _keys(entity_type)
     return EntitySchema(
@@ -379,7 +379,7 @@ def schema_of_types(
 
 
 def identity_by(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[IdentityRule, ...]:
-    """The rules of identity of a derived type that has these fields."""
+    """Return the identity rules of a derived type with these fields."""
     dates = {spec.name: _words(spec.name) for spec in fields if spec.type is FieldType.DATE}
     made = tuple(name for name, words in dates.items() if words & _MADE)
     silent = _MADE | _BOOKKEEPING | (_PROGRESS if made else frozenset())
@@ -399,7 +399,7 @@ def _names(entity_type: str) -> tuple[str, ...]:
 
 
 def event_type_of(field: str) -> str:
-    """What happens at a date that nobody named otherwise: `signed_date` is `SignedDate`."""
+    """Return the default event of a date field: `signed_date` is `SignedDate`."""
     return "".join(word[:1].upper() + word[1:] for word in _WORD.findall(field)) or field
 
 

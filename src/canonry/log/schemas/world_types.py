@@ -1,11 +1,11 @@
-"""The types of entities and relations that a world is made of, and the words of its fields."""
+"""The entity and relation types of a world, and the values of its fields."""
 
 from enum import StrEnum
 from typing import Final
 
 
 class WorldType(StrEnum):
-    """What an entity of a world is."""
+    """The type of an entity of a world."""
 
     WORLD = "world"
     LOCATION = "location"
@@ -18,10 +18,10 @@ class WorldType(StrEnum):
 
 
 MOVERS: Final = (WorldType.PLAYER, WorldType.CHARACTER)
-"""Those who are somewhere and go elsewhere."""
+"""The types of entities that can change location."""
 
 HOLDERS: Final = (*MOVERS, WorldType.LOCATION)
-"""Who or what an item can be with."""
+"""The types of entities that can hold an item."""
 
 EXIT: Final = "EXIT"
 """From a location to the next; its `kind` is the direction."""
@@ -34,7 +34,7 @@ WITHIN: Final = "WITHIN"
 LAYER_OF: Final = "LAYER_OF"
 """From a layer to the location or realm that it lies upon; its `kind` is the layer's type."""
 TIED_TO: Final = "TIED_TO"
-"""From a realm to another; its `kind` is the tie. Few, so that they are read from both ends."""
+"""From a realm to another; its `kind` is the tie. There are few, so both ends are indexed."""
 BELONGS_TO: Final = "BELONGS_TO"
 """From a location or realm to a realm that it is a member of; its `kind` is that tie."""
 ON_ROUTE: Final = "ON_ROUTE"
@@ -43,14 +43,14 @@ ON_ROUTE: Final = "ON_ROUTE"
 WORLD_RELATIONS: Final = frozenset(
     {EXIT, LOCATED_IN, HELD_BY, WITHIN, LAYER_OF, TIED_TO, BELONGS_TO, ON_ROUTE}
 )
-"""The relations that are indexed by the time over which they hold."""
+"""The relations that are indexed by the ticks in which they hold."""
 
 KIND: Final = "kind"
-"""The property of such a relation by which it can be chosen."""
+"""The property by which a query can select such relations."""
 
 
 class TerrainType(StrEnum):
-    """What the ground of a location is like."""
+    """The terrain of a location."""
 
     OPEN_PLAIN = "open-plain"
     DENSE_FOREST = "dense-forest"
@@ -60,7 +60,7 @@ class TerrainType(StrEnum):
 
 
 class RealmType(StrEnum):
-    """What a realm is."""
+    """The type of a realm."""
 
     WORLD = "WORLD"
     CONTINENT = "CONTINENT"
@@ -83,11 +83,11 @@ REALM_GROUPS: Final = {
     "weather": frozenset({RealmType.WEATHER_ZONE}),
     "functional": frozenset({RealmType.TRADE_NETWORK, RealmType.ALLIANCE, RealmType.DUNGEON}),
 }
-"""Under which heading a context names a realm."""
+"""The heading under which a context names a realm."""
 
 
 class RealmScope(StrEnum):
-    """How far a realm reaches, the narrowest first: the narrower one's layers win."""
+    """The reach of a realm, the narrowest first. Layers of the narrower realm win."""
 
     MICRO = "MICRO"
     LOCAL = "LOCAL"
@@ -101,7 +101,7 @@ NARROWEST_FIRST: Final = {scope: place for place, scope in enumerate(RealmScope)
 
 
 class Tie(StrEnum):
-    """How a realm stands to another, beside lying in it; a location can only be a member."""
+    """A relation between realms other than containment; a location can only be a member."""
 
     MEMBER_OF = "member_of"
     BORDERS = "borders"
@@ -111,16 +111,16 @@ class Tie(StrEnum):
 
 
 def relation_of(tie: Tie) -> str:
-    """The relation that holds a tie."""
+    """Return the relation type that stores a tie."""
     return BELONGS_TO if tie is Tie.MEMBER_OF else TIED_TO
 
 
 OPPOSED: Final = {Tie.ALLIED_WITH: Tie.AT_WAR_WITH, Tie.AT_WAR_WITH: Tie.ALLIED_WITH}
-"""The tie that cannot hold from one realm to another while this one does."""
+"""The tie that cannot hold together with this one from a realm to another."""
 
 
 class LayerType(StrEnum):
-    """What a layer tells about the place that it lies upon."""
+    """The subject of a layer."""
 
     BASE = "base"
     AMBIENT = "ambient"
@@ -130,7 +130,7 @@ class LayerType(StrEnum):
 
 
 class LoreType(StrEnum):
-    """What a fact of lore is about."""
+    """The subject of a lore fact."""
 
     FACTION = "faction"
     ARTIFACT = "artifact"
@@ -141,7 +141,7 @@ class LoreType(StrEnum):
 
 
 class ActorKind(StrEnum):
-    """Who caused an event."""
+    """The kind of actor that caused an event."""
 
     PLAYER = "player"
     NPC = "npc"

@@ -313,21 +313,21 @@ def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
     """The bytes and their kind; text as it came is UTF-8, and a file says what it is."""
     text, file, named = (arguments.get(name) for name in ("text", "file", "mime_type"))
     if (text is None) == (file is None):
-        message = "give the document either as /text or, in base64, as /file"
+        message = "Give the document either in /text, or as base64 in /file."
         raise InvalidInput("document.not-given", message, path="/text")
     if file is None:
         kind = DocumentType(named or DocumentType.PLAIN)
         if kind is DocumentType.PDF:
-            message = "a PDF comes as /file in base64, not as /text"
+            message = "A PDF cannot be sent in /text. Send it as base64 in /file."
             raise InvalidInput("document.not-text", message, path="/mime_type")
         return str(text).encode(), kind
     if named is None:
-        message = "say in /mime_type what kind of document /file is"
+        message = "The type of /file is missing. Give it in /mime_type, like application/pdf."
         raise InvalidInput("document.no-type", message, path="/mime_type")
     try:
         return base64.b64decode("".join(file.split()), validate=True), DocumentType(named)
     except (binascii.Error, ValueError) as error:
-        message = "/file is no base64; encode the bytes of the document with the standard alphabet"
+        message = "/file is not base64. Encode the document's bytes with the standard alphabet."
         raise InvalidInput("document.not-base64", message, path="/file") from error
 
 
@@ -502,12 +502,12 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
     accepted = arguments["decision"] == ProposalStatus.ACCEPTED
     if accepted and canonical_id is None and not arguments.get("rationale"):
         message = (
-            "name in /canonical_id what the proposal became, or say in /rationale why it is to be "
-            "written as it stands, whatever stood against it"
+            "Accepting needs /canonical_id, the id of the item that you wrote for the proposal, or "
+            "/rationale, the reason to write it as it stands despite any conflicts."
         )
         raise InvalidInput("proposal.canonical-id-missing", message, path="/canonical_id")
     if not accepted and canonical_id is not None:
-        message = "a rejected proposal became nothing; leave /canonical_id out"
+        message = "A rejected proposal has no item. Leave out /canonical_id."
         raise InvalidInput("proposal.canonical-id-unexpected", message, path="/canonical_id")
     return canonical_id
 
@@ -654,7 +654,7 @@ async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> R
     scene_id = optional_uuid(arguments, "scene_id")
     proposal_ids = uuids_of(arguments, "proposal_ids")
     if (scene_id is None) is not bool(proposal_ids):
-        message = "name either a scene in /scene_id or proposals in /proposal_ids"
+        message = "Name either a scene in /scene_id or proposals in /proposal_ids."
         raise InvalidInput("preview.of-what", message, path="/scene_id")
     found: tuple[ProposalVerdict, ...]
     if scene_id is not None:

@@ -141,7 +141,7 @@ _UNMERGED: Final = Shape(**_MERGED.fields, separated_entity_id=given(UUID))
 def _pattern(arguments: Arguments, maximum: int) -> str | None:
     pattern = optional_text(arguments, "name_pattern", maximum)
     if pattern is not None and pattern.count("*") + pattern.count("%") > _WILDCARDS_MAX:
-        message = f"a pattern holds at most {_WILDCARDS_MAX} wildcards"
+        message = f"/name_pattern has more than {_WILDCARDS_MAX} wildcards. Use fewer."
         raise InvalidInput("pattern.too-many-wildcards", message, path="/name_pattern")
     return pattern
 

@@ -123,7 +123,7 @@ def _duration(arguments: Arguments) -> int | None:
     if value is None:
         return None
     if not 0 <= value <= _DURATION_MAX:
-        message = f"/duration is in seconds, between 0 and {_DURATION_MAX}"
+        message = f"/duration is {value}. It must be between 0 and {_DURATION_MAX} seconds."
         raise InvalidInput("duration.out-of-range", message, path="/duration")
     return int(value)
 

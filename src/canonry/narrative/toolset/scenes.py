@@ -151,7 +151,7 @@ _SCENES: Final = Listing(
 def _order_of(arguments: Arguments) -> int | None:
     order = arguments.get("order")
     if order is not None and not 0 <= order <= ORDER_MAX:
-        message = f"/order must lie between 0 and {ORDER_MAX}; leave it out to come last"
+        message = f"/order must be between 0 and {ORDER_MAX}. Leave it out to put the scene last."
         raise InvalidInput("scene.order-out-of-range", message, path="/order", maximum=ORDER_MAX)
     return None if order is None else int(order)
 
@@ -334,10 +334,10 @@ _TURNS_TURNS: Final = Shape(
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
     entity_id = optional_uuid(arguments, "entity_id")
     if speaker is Speaker.ENTITY and entity_id is None:
-        message = "name the entity that speaks in /entity_id"
+        message = "/entity_id is missing. It names the entity that speaks."
         raise InvalidInput("turn.entity-missing", message, path="/entity_id")
     if speaker is not Speaker.ENTITY and entity_id is not None:
-        message = f"the speaker is '{speaker}'; leave /entity_id out, or let the entity speak"
+        message = f"The speaker is '{speaker}'. Leave out /entity_id, or set /speaker to entity."
         raise InvalidInput("turn.entity-unexpected", message, path="/entity_id")
     return entity_id
 
@@ -345,7 +345,7 @@ def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
 def _after_of(arguments: Arguments) -> int:
     after = arguments.get("after_index", -1)
     if not -1 <= after <= INDEX_MAX:
-        message = "/after_index is the index of a turn, or -1 to begin with the first"
+        message = f"/after_index is {after}. Give a turn's index, or -1 to start with the first."
         raise InvalidInput("turn.index-out-of-range", message, path="/after_index")
     return int(after)
 

@@ -395,7 +395,7 @@ async def _source(canon: Canon, caller: Caller, variables: Mapping[str, str]) ->
     parts = [f"# {source.title}", *_within(snippet.text for snippet in page.items)]
     left = page.total - (len(parts) - 1)
     if left:
-        parts.append(f"({left} more parts; mongodb_query_snippets gives them.)")
+        parts.append(f"({left} more parts; mongodb_query_snippets returns them.)")
     return "\n\n".join(parts) + "\n"
 
 
@@ -415,7 +415,7 @@ async def _timeline(canon: Canon, caller: Caller, variables: Mapping[str, str]) 
     events, left = await _last_events(canon, caller, universe)
     parts = [f"# Timeline of {universe.name}"]
     if left:
-        parts.append(f"({left} earlier events are left out; neo4j_query_events gives them.)")
+        parts.append(f"({left} earlier events are left out; neo4j_query_events returns them.)")
     parts.extend(_happening(event) for event in events)
     return "\n\n".join(parts) + "\n"
 
@@ -440,7 +440,7 @@ def _id_of(variables: Mapping[str, str], name: str, kind: str) -> str:
     """The id in the URI; what is no id names nothing."""
     given = variables[name]
     if not is_uuid(given):
-        raise NotFound(f"{kind}.unknown", f"this URI names no {kind}; it takes a UUID", kind=kind)
+        raise NotFound(f"{kind}.unknown", f"The URI must have the UUID of a {kind}.", kind=kind)
     return given.lower()
 
 

@@ -106,10 +106,10 @@ def uuids_of(arguments: Arguments, name: str, *, minimum: int = 0) -> tuple[str,
     """
     values = [str(value).lower() for value in checked_list(arguments.get(name) or (), name)]
     if len(values) < minimum:
-        message = f"name at least {minimum} in /{name}"
+        message = f"/{name} has {len(values)} items. Give at least {minimum}."
         raise InvalidInput("list.too-short", message, path=f"/{name}", minimum=minimum)
     if len(set(values)) < len(values):
-        message = f"/{name} names the same id twice; name each once"
+        message = f"/{name} has the same id twice. Give each id once."
         raise InvalidInput("list.repeats", message, path=f"/{name}")
     return tuple(values)
 
@@ -121,7 +121,7 @@ def checked_list(values: Sequence[Any], name: str) -> Sequence[Any]:
         InvalidInput: `list.too-long`.
     """
     if len(values) > LIST_MAX:
-        message = f"/{name} has {len(values)} items; the limit is {LIST_MAX}"
+        message = f"/{name} has {len(values)} items; the limit is {LIST_MAX}."
         raise InvalidInput("list.too-long", message, path=f"/{name}", limit=LIST_MAX)
     return values
 
@@ -177,9 +177,9 @@ def optional_text(arguments: Arguments, name: str, maximum: int | None) -> str |
 def checked_text(value: str, maximum: int | None, *, path: str) -> str:
     """The text itself, if it says something and is not too long."""
     if not value.strip():
-        raise InvalidInput("text.empty", f"{path} is empty; say something", path=path)
+        raise InvalidInput("text.empty", f"{path} is empty. Give a text.", path=path)
     if maximum is not None and len(value) > maximum:
-        message = f"{path} has {len(value)} characters; the limit is {maximum}"
+        message = f"{path} has {len(value)} characters; the limit is {maximum}."
         raise InvalidInput("text.too-long", message, path=path, limit=maximum, length=len(value))
     return value
 
@@ -196,7 +196,7 @@ def evidence_of(arguments: Arguments) -> tuple[Evidence, ...]:
         for index, text in enumerate(checked_list(arguments[name], name))
     ]
     if not found:
-        message = f"canon needs evidence; cite at least one kind:uuid in /{name}"
+        message = f"/{name} is empty. Cite at least one kind:uuid, like source:<source_id>."
         raise InvalidInput("evidence.missing", message, path=f"/{name}")
     return tuple(dict.fromkeys(found))
 
@@ -232,7 +232,7 @@ def limit_of(arguments: Arguments, name: str = "limit", *, default: int, maximum
     """
     limit = int(arguments.get(name, default))
     if not 1 <= limit <= maximum:
-        message = f"/{name} must lie between 1 and {maximum}"
+        message = f"/{name} is {limit}. It must be between 1 and {maximum}."
         raise InvalidInput("limit.out-of-range", message, path=f"/{name}", maximum=maximum)
     return limit
 
@@ -253,7 +253,7 @@ def page_of(arguments: Arguments) -> Paged:
     limit = limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX)
     offset = int(arguments.get("offset", 0))
     if not 0 <= offset < 2**62:
-        raise InvalidInput("offset.negative", "/offset must be 0 or more", path="/offset")
+        raise InvalidInput("offset.negative", "/offset must be 0 or more.", path="/offset")
     return {"limit": limit, "offset": offset}
 
 
@@ -617,7 +617,7 @@ async def _together(call: CallTool, arguments: Arguments) -> Reply:
 
 async def _never(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del canon, caller, arguments  # the gateway composes this tool of other calls
-    raise BrokenInvariant("tool.composed", "a composed tool is not run by itself")
+    raise BrokenInvariant("tool.composed", "A composed tool has no operation of its own.")
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

@@ -115,7 +115,10 @@ async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id
     parent = await require(canon, caller, Story, parent_id)
     require_same_space(new.space, [parent], path="/parent_story_id")
     if parent.story_type not in PARENTS[new.story_type]:
-        message = "campaigns and one-shots stand alone; arcs and episodes lie in campaigns or arcs"
+        message = (
+            f"A story of type {parent.story_type} cannot contain one of type {new.story_type}. Put "
+            "arcs and episodes into campaigns or arcs. Campaigns and one-shots have no parent."
+        )
         raise Conflict(
             "story.parent-mismatch", message, path="/parent_story_id", conflicts=[parent.id]
         )
@@ -167,7 +170,7 @@ async def _require_scenes_done(canon: Canon, story: Story) -> None:
         query = SceneQuery(spaces=here, story_id=story.id, status=status)
         page = await canon.documents.scenes(query)
         if page.items:
-            message = "this story has scenes that are not completed; canonize or finalize them"
+            message = "The story has open scenes. Canonize or finalize them first."
             conflicts = [scene.id for scene in page.items]
             raise Conflict("story.scenes-open", message, conflicts=conflicts)
 
@@ -313,7 +316,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         story = await require(canon, caller, Story, request.story_id)
         require_same_space(universe.id, (story,), path="/story_id")
         if story.status in _CLOSED:
-            message = f"this story is {story.status}; open the scene in another story"
+            message = f"The story is {story.status}. Open the scene in another story."
             raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
         location, participants = await _staged(canon, caller, universe.id, request)
         scene = SceneDraft(
@@ -456,8 +459,8 @@ async def update_scene(
     """
     if not changes:
         message = (
-            "name what changes: gm_notes, time_ref, said_at, summary, location_ref, "
-            "joining_entities or leaving_entities; null clears what was there"
+            "Nothing changes. Give gm_notes, time_ref, said_at, summary, location_ref, "
+            "joining_entities or leaving_entities; null clears a value."
         )
         raise InvalidInput("scene.empty-change", message, path="")
     space = (await require(canon, caller, Scene, scene_id)).space

@@ -609,7 +609,7 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
         return the_made(receipt, StoryDraft).id
     found = await _story(canon, space, title)
     if found is None:
-        message = "the campaign went away while it was looked for; run the import again"
+        message = "The campaign was removed during the import. Run the import again."
         raise Unavailable("import.campaign-gone", message)
     return found.id
 

@@ -206,10 +206,10 @@ class HubEmbedder(Embedder):
         try:
             rows = [[float(number) for number in row] for row in encode(texts, purpose)]
         except Exception as error:  # the libraries promise no class of errors
-            message = "the model failed on these texts; look at the library's own log"
+            message = "The embedding model failed on these texts. Read the log of its library."
             raise unavailable(message, model=self._model.name) from error
         if any(len(row) != self._model.dimensions for row in rows) or len(rows) != len(texts):
-            message = "the model makes vectors of another size: set its dimensions"
+            message = "The model returns vectors of another size. Set recall.dimensions to it."
             raise unavailable(message, model=self._model.name)
         return [unit_vector(row) for row in rows]
 
@@ -220,10 +220,10 @@ class HubEmbedder(Embedder):
                     package = import_module(self._library)
                     self._encode = _opened(self._library, package, self._model.name, self._prefixes)
                 except ImportError as error:
-                    message = f"install the package {self._library}, or set another embedder"
+                    message = f"Install the package {self._library}, or set recall.embedder."
                     raise unavailable(message, package=str(self._library)) from error
                 except Exception as error:  # what a download or a broken file raises is its own
-                    message = "the model cannot be fetched or opened; check its name and the net"
+                    message = "The model cannot be fetched or opened. Check its name and network."
                     raise unavailable(message, model=self._model.name) from error
             return self._encode
 

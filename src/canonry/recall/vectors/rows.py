@@ -65,7 +65,7 @@ def owning_in_the_end(path: Path) -> Iterator[None]:
 
 def unfinished() -> Unavailable:
     """The error for bytes that stay because somebody else uses the file."""
-    message = "removed, but another process keeps a file of the vector index: do it again"
+    message = "Removed, but another process holds a file of the vector index. Repeat the command."
     return Unavailable("vectors.unfinished", message)
 
 
@@ -78,7 +78,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int64]
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MEND: Final = "the vector index is damaged or of another version: run `canonry rebuild`"
+_MEND: Final = "The vector index is damaged or of another version. Run `canonry rebuild`."
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
@@ -219,14 +219,14 @@ def translated() -> Iterator[None]:
     except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, apsw.MismatchError) as error:
         raise corrupt() from error
     except apsw.BusyError as error:
-        message = "another process holds the vector index; try again"
+        message = "Another process holds the vector index. Try again."
         raise Unavailable("vectors.unavailable", message) from error
     except apsw.FullError as error:
-        raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
+        raise Unavailable("vectors.unavailable", "The disk is full. Free space.") from error
     except (apsw.Error, OSError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
-        message = "the vector index cannot be read or written: make room, or check its folder"
+            raise Unavailable("vectors.unavailable", "The disk is full. Free space.") from error
+        message = "The vector index cannot be used. Free disk space, or check its folder."
         raise Unavailable("vectors.unavailable", message) from error
 
 
@@ -318,7 +318,7 @@ def write(db: apsw.Connection, batch: VectorBatch) -> None:
     """
     cursors = {model: cursor for _, model, cursor in models(db)}
     if batch.follows is not None and batch.follows != cursors.get(batch.model, ""):
-        message = "the vector index was dropped or indexed by another process meanwhile; try again"
+        message = "Another process dropped or changed the vector index. Try again."
         raise Unavailable("vectors.moved", message)
     db.execute(
         "INSERT INTO models (name, version, dimensions, digest, cursor) VALUES (?, ?, ?, ?, ?)"

@@ -1,1 +1,1 @@
-"""Calendars: how a world counts its days, and how people there say when."""
+"""Calendars: how a world counts its days, and how its dates are written."""

@@ -1,4 +1,4 @@
-"""Calendars: how they are declared, and dates as people say them."""
+"""Read calendar declarations, and times in words."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ _BEGINS: Final = "0001-01-01T00:00:00Z"
 
 
 def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Calendar:
-    """The calendar that a universe declares.
+    """Read the calendar that a universe declares.
 
     Raises:
         InvalidInput: `calendar.unknown-property`, `calendar.empty`, `calendar.mixed`,
@@ -45,7 +45,7 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
     counters = tuple(_counter(each) for each in _objects(fields, "counters"))
     if bool(months) == bool(counters):
         code = "calendar.mixed" if months else "calendar.empty"
-        message = f"{path} has either months or counters; declare one of the two"
+        message = f"{path} must have either months or counters. Declare one of the two."
         raise InvalidInput(code, message, path=path)
     week = _names(fields, "week")
     eras = tuple(_era(each) for each in _objects(fields, "eras"))
@@ -55,7 +55,7 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
     if months:
         _require_days(days, fields.at("months"))
     elif week or eras or leap:
-        message = f"{path} has counters alone; weeks, eras and leap years are of months"
+        message = f"{path} has only counters. Remove its week, eras and leap, or declare months."
         raise InvalidInput("calendar.mixed", message, path=path)
     _require_distinct(
         [
@@ -81,9 +81,9 @@ def _fields(value: Any, path: str, *known: str) -> Fields:
     values = typed(value, Mapping, path, "an object")
     unknown = sorted(str(name) for name in values if name not in known)
     if unknown:
-        near = get_close_matches(unknown[0], known, n=1)  # nothing else of it is told
-        meant = f"; did you mean {near[0]}" if near else ""
-        message = f"{path} has a property that no calendar has{meant}; known are {', '.join(known)}"
+        near = get_close_matches(unknown[0], known, n=1)  # the only part of it in the error
+        meant = f" Did you mean {near[0]}?" if near else ""
+        message = f"{path} has an unknown property.{meant} Known are {', '.join(known)}."
         raise InvalidInput("calendar.unknown-property", message, path=path)
     return Fields(values=values, path=path)
 
@@ -140,8 +140,8 @@ def _leap(fields: Fields, months: tuple[Month, ...]) -> Leap | None:
     nested = every is not None and (save or every) % every == 0
     if not nested or at is None or (again and (not save or again % save)):
         message = (
-            f"{path} names one of the months and says in every how many years: every 4, except "
-            "100, but 400; each a multiple of the one before"
+            f"{path} is not a leap rule. Name a month, and give every, except and but, each a "
+            "multiple of the one before, like every 4, except 100, but 400."
         )
         raise InvalidInput("calendar.leap-malformed", message, path=path)
     days = inner.whole("days", low=1, high=DAYS_MAX)
@@ -157,14 +157,14 @@ def _names(fields: Fields, name: str) -> tuple[str, ...]:
 
 
 def _name(text: str, path: str) -> str:
-    """A name that can stand in a date: no digits, nothing that parts words of it."""
+    """Return a name that can be part of a date: no digits, commas or colons."""
     name = " ".join(text.split())
     form = without_points(folded(name))
     lettered = any(each.isalpha() for each in form)
     if not lettered or len(name) > NAME_MAX or any(c.isdigit() or c in ",:" for c in name + form):
         message = (
-            f"{path} is a name of letters, of 1 to {NAME_MAX} characters, without digits, commas "
-            "or colons"
+            f"{path} is not a name. Use letters, at most {NAME_MAX} characters, and no digits, "
+            "commas or colons."
         )
         raise InvalidInput("calendar.name-malformed", message, path=path)
     return name
@@ -172,7 +172,7 @@ def _name(text: str, path: str) -> str:
 
 def _require_days(days: tuple[int, ...], path: str) -> None:
     if not 0 < sum(days) <= YEAR_DAYS_MAX:
-        message = f"{path} together have 1 to {YEAR_DAYS_MAX} days"
+        message = f"{path} have {sum(days)} days together. Give them 1 to {YEAR_DAYS_MAX} days."
         raise InvalidInput("calendar.empty", message, path=path)
 
 
@@ -180,12 +180,12 @@ def _require_distinct(names: list[str], path: str) -> None:
     forms = [without_points(folded(name)) for name in names]
     twice = sorted({name for name, form in zip(names, forms, strict=True) if forms.count(form) > 1})
     if twice:
-        message = f"{path}: {twice[0]!r} is named twice; give each month, day, era another name"
+        message = f"{path} uses the name {twice[0]!r} twice. Give each month, day and era another."
         raise InvalidInput("calendar.name-repeats", message, path=path)
 
 
 TIME_MAX: Final = 200
-"""The most characters in which a time is said."""
+"""The most characters of a time in words."""
 
 _FIRST: Final = parse_instant(f"{YEAR_MIN:+07}-01-01T00:00:00Z")
 _LAST: Final = parse_instant(f"{YEAR_MAX:+07}-12-31T23:59:59.999999Z")
@@ -223,9 +223,9 @@ _COUNTS: Final = {
 def read_time(
     text: str, calendar: Calendar = GREGORIAN, relative_to: Instant | None = None, *, path: str = ""
 ) -> Instant:
-    """When `text` says; what it leaves open begins: a year is its first day, a day its midnight.
+    """Read a time in words; a year means its first day, a day means its midnight.
 
-    `relative_to` is from when "two hours later" counts, and whose year is meant where none is said.
+    "two hours later" counts from `relative_to`, which also supplies a missing year.
 
     Raises:
         InvalidInput: `time.malformed`, `time.out-of-range`, `time.month-unknown`,
@@ -252,18 +252,19 @@ def read_time(
         raise unreadable(calendar, path)
     if not _FIRST <= found <= _LAST:
         message = (
-            f"times reach from the year {YEAR_MIN} to {YEAR_MAX}; tell what lies beyond in words"
+            f"The time lies outside the years {YEAR_MIN} to {YEAR_MAX}. Describe it in the text "
+            "and leave out the time."
         )
         raise InvalidInput("time.out-of-range", message, path=path)
     return found
 
 
 def unreadable(calendar: Calendar, path: str) -> InvalidInput:
-    """The error for what says no time, with what would."""
+    """Return the error for a text that is not a time, with examples."""
     example = spoken(_EXAMPLE if calendar.months else calendar.begins, calendar)
     message = (
-        f"this is not a time: write it like {example}, relative like 'two hours later' or "
-        "'three days before', or as RFC 3339 with an offset, like 2025-01-15T12:00:00Z"
+        f"{path or 'The text'} is not a time. Write it like {example}, relative like 'two hours "
+        "later' or 'three days before', or as RFC 3339 with an offset, like 2025-01-15T12:00:00Z."
     )
     return InvalidInput("time.malformed", message, path=path)
 
@@ -298,8 +299,8 @@ def _relative(said: str, calendar: Calendar, start: Instant | None, path: str) -
 def _start(start: Instant | None, path: str) -> Instant:
     if start is None:
         message = (
-            "this counts from a time, and there is none before it: give the scene a time_ref, or "
-            "write the date"
+            "This relative time has no earlier time to count from. Give the scene a time_ref, or "
+            "write the date."
         )
         raise InvalidInput("time.relative-to-nothing", message, path=path)
     return start
@@ -310,7 +311,7 @@ def _count(text: str) -> int | None:
 
 
 def _unit(text: str, calendar: Calendar) -> str | int | None:
-    """Months and years as they are called, all else as microseconds."""
+    """Return "month" or "year", or another unit in microseconds."""
     for word in (text, text.removesuffix("s")):
         for counter in calendar.counters:
             if folded(counter.name) == word:
@@ -327,7 +328,7 @@ def _unit(text: str, calendar: Calendar) -> str | int | None:
 def _moved(start: Instant, count: int, unit: str | int, calendar: Calendar) -> Instant:
     if isinstance(unit, int):
         return Instant(start + count * unit)
-    if abs(count) > YEAR_MAX * len(calendar.months):  # further than any year reaches
+    if abs(count) > YEAR_MAX * len(calendar.months):  # beyond every year
         return Instant(_LAST + 1)
     proper = any(not each.intercalary for each in calendar.months)
     if unit == "month" and proper:

@@ -1,4 +1,4 @@
-"""Calendars: how they reckon, and their dates."""
+"""Calendars: arithmetic of days and years, and dates in words."""
 
 import calendar
 import re
@@ -22,7 +22,7 @@ _MONTHS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """A month, or days that stand between months; `short` are other words for it."""
+    """A month, or intercalary days between months; `short` are abbreviations."""
 
     name: str
     days: int
@@ -32,9 +32,9 @@ class Month:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Era:
-    """Years under one name: `first` is the year in the calendar's own count that is its year 1.
+    """A named count of years; `first` is its year 1 in the calendar's own count.
 
-    One that counts backwards has its year 1 there and its year 2 before it.
+    An era that counts backwards has its year 2 before its year 1.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Era:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leap:
-    """Each year divisible by `every`, save by `save`, but again by `again`, is longer."""
+    """Years divisible by `every` are longer, except those by `save`, but again those by `again`."""
 
     every: int
     month: int
@@ -54,11 +54,11 @@ class Leap:
     again: int | None = None
 
     def is_leap(self, year: int) -> bool:
-        """Whether the year is longer."""
+        """Return whether the year is longer."""
         return self._before(year + 1) != self._before(year)
 
     def days_before(self, year: int) -> int:
-        """How many days were added from year 1 until this one begins; less than 0 before it."""
+        """Return the number of leap days before a year, counted from year 1; negative before it."""
         return self.days * (self._before(year) - self._before(1))
 
     def _before(self, year: int) -> int:
@@ -72,62 +72,62 @@ class Leap:
 
 
 class Years(Protocol):
-    """How many days the years have; days are counted from the first of the calendar, which is 0."""
+    """The lengths of years; days are numbered from the calendar's first, which is 0."""
 
     def first_day(self, year: int) -> int:
-        """The day on which a year begins."""
+        """Return the first day of a year."""
         ...
 
     def year_of(self, day: int) -> int:
-        """The year in which a day lies."""
+        """Return the year of a day."""
         ...
 
     def lengths(self, year: int) -> tuple[int, ...]:
-        """How many days each month of a year has."""
+        """Return the number of days in each month of a year."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GregorianYears:
-    """The years that the standard library knows, and what lies whole cycles of 400 years away.
+    """Gregorian years, by the standard library and whole cycles of 400 years beyond its range.
 
     The year 0 is 1 BC; the day 0 is 1 January 1970.
     """
 
     def first_day(self, year: int) -> int:
-        """The day on which a year begins."""
+        """Return the first day of a year."""
         cycles = (year - 1) // CYCLE
         return date(year - cycles * CYCLE, 1, 1).toordinal() - _EPOCH + cycles * _CYCLE_DAYS
 
     def year_of(self, day: int) -> int:
-        """The year in which a day lies."""
+        """Return the year of a day."""
         cycles, within = divmod(day + _EPOCH - 1, _CYCLE_DAYS)
         return date.fromordinal(within + 1).year + cycles * CYCLE
 
     def lengths(self, year: int) -> tuple[int, ...]:
-        """How many days each month of a year has."""
+        """Return the number of days in each month of a year."""
         near = year - (year - 1) // CYCLE * CYCLE
         return tuple(calendar.monthrange(near, month + 1)[1] for month in range(_MONTHS_IN_YEAR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredYears:
-    """Years of the same months over and over, some of them longer; the day 0 begins the year 1."""
+    """Years with the same declared months, some of them longer; day 0 begins year 1."""
 
     days: tuple[int, ...]
     leap: Leap | None = None
 
     def first_day(self, year: int) -> int:
-        """The day on which a year begins."""
+        """Return the first day of a year."""
         added = self.leap.days_before(year) if self.leap else 0
         return sum(self.days) * (year - 1) + added
 
     def year_of(self, day: int) -> int:
-        """The year in which a day lies, between what short and long years by themselves say."""
+        """Return the year of a day, by bisection between bounds from short and long years."""
         short = sum(self.days)
         longest = short + (self.leap.days if self.leap else 0)
         bounds = (day // longest, day // short)
-        low, high = min(bounds), max(bounds) + 2  # of years that are all long, or all short
+        low, high = min(bounds), max(bounds) + 2  # if all years were long, or all short
         while high - low > 1:
             middle = (low + high) // 2
             if self.first_day(middle) <= day:
@@ -137,7 +137,7 @@ class DeclaredYears:
         return low
 
     def lengths(self, year: int) -> tuple[int, ...]:
-        """How many days each month of a year has."""
+        """Return the number of days in each month of a year."""
         if self.leap is None or not self.leap.is_leap(year):
             return self.days
         at = self.leap.month
@@ -146,7 +146,7 @@ class DeclaredYears:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """Something that is only counted, such as rounds; each lasts as long."""
+    """A counted unit of fixed length, such as a round."""
 
     name: str
     seconds: int
@@ -154,9 +154,9 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """How a world says when: by the months of its years, or by counters alone.
+    """The calendar of a world: months and years, or counters only.
 
-    `begins` is when its day 0, or the first of each counter, begins.
+    `begins` is the instant of day 0, or of the first of each counter.
     """
 
     name: str
@@ -168,12 +168,12 @@ class Calendar:
     counters: tuple[Counter, ...] = ()
 
     def instant(self, year: int, month: int = 0, day: int = 1) -> Instant:
-        """When a day begins; months count from 0 and days from 1, and both are known to exist."""
+        """Return the start of an existing day; months count from 0, days from 1."""
         days = self.years.first_day(year) + sum(self.years.lengths(year)[:month]) + day - 1
         return Instant(self.begins + days * DAY)
 
     def date(self, instant: Instant) -> tuple[int, int, int]:
-        """The year, month and day on which an instant lies."""
+        """Return the year, month and day of an instant."""
         day = (instant - self.begins) // DAY
         year = self.years.year_of(day)
         left = day - self.years.first_day(year)
@@ -184,13 +184,13 @@ class Calendar:
         raise AssertionError(year, left)
 
     def weekday(self, instant: Instant) -> str | None:
-        """The day of the week on which an instant lies, where there are weeks."""
+        """Return the weekday of an instant; None: the calendar has no weeks."""
         if not self.week:
             return None
         return self.week[(instant - self.begins) // DAY % len(self.week)]
 
     def later(self, instant: Instant, *, months: int) -> Instant:
-        """So many months later, on the same day or the last there is; intercalary days are none."""
+        """Move by months, to the same day or the month's last. Intercalary days do not count."""
         year, month, day = self.date(instant)
         of_day = (instant - self.begins) % DAY
         proper = [at for at, each in enumerate(self.months) if not each.intercalary]
@@ -200,7 +200,7 @@ class Calendar:
         return Instant(self.instant(year, month, max(1, min(day, last))) + of_day)
 
     def years_later(self, instant: Instant, *, years: int) -> Instant:
-        """So many years later, on the same day or the last of its month."""
+        """Move by years, to the same day or the last one of its month."""
         year, month, day = self.date(instant)
         of_day = (instant - self.begins) % DAY
         last = self.years.lengths(year + years)[month]
@@ -221,11 +221,11 @@ GREGORIAN: Final = Calendar(
         Era(name="AD", first=1, also=("CE",)),
     ),
 )
-"""The proleptic Gregorian calendar, which counts where a universe has not declared another."""
+"""The proleptic Gregorian calendar, the default of every universe."""
 
 
 def counted(calendar_: Calendar, instant: Instant) -> Iterator[tuple[Counter, int]]:
-    """How the counters stand at an instant, the longest first."""
+    """Yield each counter's value at an instant, the longest counter first."""
     left = (instant - calendar_.begins) // SECOND
     for place, counter in enumerate(calendar_.counters):
         whole, left = divmod(left, counter.seconds)
@@ -238,13 +238,13 @@ _DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th)?", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?", re.ASCII)
 _LINKS: Final = ("the", "of", "day")
 _NAMED: Final = 40
-"""So many names an error tells at most."""
+"""The most names in an error message."""
 
 Forms = Mapping[tuple[str, ...], int]
 
 
 def spoken(instant: Instant, calendar: Calendar) -> str:
-    """The instant in the words of a calendar, to the second; the same words are read back."""
+    """Return the instant in the calendar's words, to the second; `read_time` reads them back."""
     if calendar.counters:
         return ", ".join(f"{each.name} {count}" for each, count in counted(calendar, instant))
     year, month, day = calendar.date(instant)
@@ -268,7 +268,7 @@ def _year_in_words(year: int, calendar: Calendar) -> str:
 
 
 def read_counted(said: str, calendar: Calendar) -> Instant | None:
-    """What "day 2, round 3" says: each counter begins with 1, within the one before."""
+    """Read "day 2, round 3": each counter starts at 1 within the one before it."""
     instant: int = calendar.begins
     known = {folded(each.name): each for each in calendar.counters}
     for part in said.split(","):
@@ -281,7 +281,7 @@ def read_counted(said: str, calendar: Calendar) -> Instant | None:
 
 
 def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) -> Instant | None:
-    """What a folded date says, or None where it is none; without a year it is that of `start`.
+    """Read a folded date; None if it is none. A date without a year takes that of `start`.
 
     Raises:
         InvalidInput: as `read_time`.
@@ -297,18 +297,18 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
         return None
     if year is None:
         if start is None:
-            message = "this says no year, and there is no time before it to take one from; add it"
+            message = "The date has no year, and no earlier time supplies one. Add the year."
             raise InvalidInput("time.relative-to-nothing", message, path=path)
         year = calendar.date(start)[0]
     found = _on(calendar, year, placed, path)
     if weekday is not None and calendar.week[weekday] != (real := calendar.weekday(found)):
-        message = f"{spoken(found, calendar)} is a {real}"
+        message = f"{spoken(found, calendar)} is a {real}. Correct the weekday or the date."
         raise InvalidInput("time.weekday-wrong", message, path=path)
     return Instant(found + clock)
 
 
 def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
-    """The words of names and of what else they are called, with their places."""
+    """Map the words of names and abbreviations to the index of the name."""
     return {
         tuple(without_points(folded(form)).split()): place
         for place, (name, also) in enumerate(names)
@@ -317,18 +317,18 @@ def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
 
 
 def without_points(text: str) -> str:
-    """The text without the points and commas that may stand in a date, or may not."""
+    """Return the text without the optional points and commas of dates."""
     return text.replace(".", "").replace(",", " ")
 
 
 def _clock(words: list[str], path: str) -> int:
-    """The time of day that the last word says, which is taken away."""
+    """Take a time of day from the end of the words."""
     if not words or ":" not in words[-1]:
         return 0
     match = _CLOCK.fullmatch(words.pop())
     hours, minutes, seconds = (int(each or 0) for each in match.groups()) if match else (99, 0, 0)
     if hours > 23 or minutes > 59 or seconds > 59:  # noqa: PLR2004 - the clock's own numbers
-        message = "a time of day is written like 14:30 or 14:30:05"
+        message = "The time of day cannot be read. Write it like 14:30 or 14:30:05."
         raise InvalidInput("time.malformed", message, path=path)
     if words and words[-1] == "at":
         words.pop()
@@ -336,7 +336,7 @@ def _clock(words: list[str], path: str) -> int:
 
 
 def _taken(words: list[str], forms: Forms) -> int | None:
-    """The place of the name with which the words begin, which is taken away."""
+    """Take a name from the start of the words and return its index."""
     for form, place in sorted(forms.items(), key=lambda each: -len(each[0])):
         if tuple(words[: len(form)]) == form and len(words) > len(form):
             del words[: len(form)]
@@ -345,7 +345,7 @@ def _taken(words: list[str], forms: Forms) -> int | None:
 
 
 def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
-    """The year that the last words say, which are taken away; None where they say none."""
+    """Take a year from the end of the words; None: they have none."""
     eras = forms_of((each.name, each.also) for each in calendar.eras)
     for form, place in sorted(eras.items(), key=lambda each: -len(each[0])):
         size = len(form)
@@ -362,7 +362,7 @@ def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
     number = int(words.pop())
     forwards = [era for era in calendar.eras if not era.backwards]
     if len(forwards) > 1:
-        message = f"say of which era the year {number} is: {', '.join(e.name for e in forwards)}"
+        message = f"The year {number} needs an era: {', '.join(e.name for e in forwards)}."
         raise InvalidInput("time.era-unknown", message, path=path)
     first = forwards[0].first if forwards else 1
     return first + number - 1
@@ -375,13 +375,13 @@ def _is_number(words: list[str], place: int) -> bool:
 def _of_era(number: int, era: Era, calendar: Calendar, path: str) -> int:
     if era.backwards:
         if number < 1:
-            message = f"the years of {era.name} count from 1 backwards"
+            message = f"{era.name} has no year {number}. Its years count backwards from 1."
             raise InvalidInput("time.no-such-day", message, path=path)
         return era.first - number + 1
     year = era.first + number - 1
     later = [each.first for each in calendar.eras if not each.backwards and each.first > era.first]
     if later and year >= min(later):
-        message = f"{era.name} has the years up to {min(later) - era.first}"
+        message = f"{era.name} has no year {number}. Its last year is {min(later) - era.first}."
         raise InvalidInput("time.no-such-day", message, path=path)
     return year
 
@@ -389,7 +389,7 @@ def _of_era(number: int, era: Era, calendar: Calendar, path: str) -> int:
 def _month_and_day(
     words: list[str], calendar: Calendar, path: str, *, sure: bool
 ) -> tuple[int, int] | None:
-    """The place of the month and the day in it; None where the words are surely no date."""
+    """Return the index of the month and the day in it; None: the words are not a date."""
     forms = forms_of((each.name, each.short) for each in calendar.months)
     plain = [word for word in words if word not in _LINKS]
     unknown: list[str] = []
@@ -413,21 +413,21 @@ def _on(calendar: Calendar, year: int, placed: tuple[int, int], path: str) -> In
     length = calendar.years.lengths(year)[month]
     if not 1 <= day <= length:
         named = f"{calendar.months[month].name} {_year_in_words(year, calendar)}"
-        message = f"{named} has {length} days" if length else f"there is no {named}"
+        message = f"{named} has {length} days." if length else f"There is no {named}."
         raise InvalidInput("time.no-such-day", message, path=path)
     return calendar.instant(year, month, day)
 
 
 def unknown_month(said: str, calendar: Calendar, path: str) -> InvalidInput:
-    """The error for a word that is no month, nor an era, with those that there are."""
+    """Return the error for a word that is no month or era, with the existing ones."""
     names = [each.name for each in calendar.months]
     by_form = {folded(each): each for each in (*names, *(era.name for era in calendar.eras))}
     near = [hit for word in (said, *said.split()[-1:]) for hit in _near(word, by_form)]
-    hint = f"did you mean {near[0]}? " if near else ""
-    eras = f"; eras are {', '.join(each.name for each in calendar.eras)}" if calendar.eras else ""
-    message = f"{hint}{calendar.name or 'the calendar'} has the months {_some(names)}{eras}"
+    hint = f"Did you mean {near[0]}? " if near else ""
+    eras = f" Eras are {', '.join(each.name for each in calendar.eras)}." if calendar.eras else ""
+    known = f"{calendar.name or 'The calendar'} has the months {_some(names)}.{eras}"
     details: dict[str, Any] = {"months": names[:_NAMED]}
-    return InvalidInput("time.month-unknown", message, path=path, **details)
+    return InvalidInput("time.month-unknown", f"{hint}{known}", path=path, **details)
 
 
 def _near(word: str, by_form: Mapping[str, str]) -> list[str]:

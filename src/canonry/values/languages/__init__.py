@@ -1,8 +1,8 @@
-"""Languages: what documents of each call things, as data; one file a language, `<code>.toml`.
+"""Languages: the vocabulary of documents as data, one file `<code>.toml` a language.
 
-A file's tables `labels` and `money` name notions, such as `due`, and the words that stand for each;
-both are read as one. Its table `statement` names what columns of bank statements hold, the best
-word first. Words are in plain letters, as `plain_letters` gives them, divided by bars.
+A file's tables `labels` and `money` map notions, such as `due`, to words; both are read as one. The
+table `statement` maps columns of bank statements to words, the best first. Words are in plain
+letters, as `plain_letters` returns them, separated by bars.
 """
 
 import re
@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Final
 
 CODES: Final = ("en", "de", "es", "fr", "it", "nl", "pl", "pt")
-"""The languages that are read; where several have a word, the first of them is meant."""
+"""The supported languages. If several have a word, the first one is meant."""
 
 _TABLES: Final = ("labels", "money")
 _LETTERS: Final = str.maketrans(
@@ -28,15 +28,15 @@ _ENOUGH: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """What one language's documents say.
+    """The vocabulary of one language's documents.
 
-    `common` are the words that every text has, `letters` those beside the plain ones. `labels` has
-    the notion of each label, `headings` the type of document behind what a heading calls it
-    (`other`: none of the types), and `contacts` what the columns of address books hold. Parties
-    stand behind a word of `between`, one of `joined` divides them; a day by which something is due
-    stands behind one of `by`, and a letter begins to speak with one of `salutation`.
-    `day_first` is set where dates in numbers begin with the day, `thousands` where one mark alone
-    divides them. `columns` has what titles of columns in statements stand for, and how well.
+    `common` are frequent words of every text, `letters` the letters besides the plain ones.
+    `labels` has the notion of each label, `headings` the document type for each heading (`other`:
+    none of the types), and `contacts` the columns of address books. Parties follow a word of
+    `between` and are divided by one of `joined`; a due day follows one of `by`, and a letter starts
+    with one of `salutation`. `day_first` is set if numeric dates start with the day, `thousands` if
+    a single mark divides thousands. `columns` has the meaning of statement column titles with its
+    rank.
     """
 
     code: str
@@ -57,15 +57,15 @@ class Language:
 
 @lru_cache(maxsize=1)
 def languages() -> Mapping[str, Language]:
-    """All of them by their code."""
+    """Return all languages by code."""
     return {code: _language(code) for code in CODES}
 
 
 @lru_cache(maxsize=65_536)
 def notion_of(label: str, language: str = "") -> tuple[str, str]:
-    """What a label stands for and of which language it is; two empty words where it is unknown.
+    """Return the notion of a label and its language; two empty texts if it is unknown.
 
-    `label` is in plain letters. `language` is what the document is written in, and goes first.
+    `label` is in plain letters. `language` is the document's language and has precedence.
     """
     known = languages()
     for code in (language, *CODES) if language else CODES:
@@ -76,7 +76,7 @@ def notion_of(label: str, language: str = "") -> tuple[str, str]:
 
 @lru_cache(maxsize=4_096)
 def columns_named(title: str) -> Mapping[str, tuple[int, str]]:
-    """What a column with a title in plain letters may hold: how well, and in which language."""
+    """Return the possible meanings of a column title: each with its rank and language."""
     found: dict[str, tuple[int, str]] = {}
     for code, language in languages().items():
         for notion, rank in language.columns.get(title, {}).items():
@@ -86,13 +86,13 @@ def columns_named(title: str) -> Mapping[str, tuple[int, str]]:
 
 
 def plain_letters(text: str) -> str:
-    """A text in lower case without accents, with letters alone that the alphabet of English has."""
+    """Return the text in lower case without accents, reduced to English letters."""
     spread = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
     return "".join(char for char in spread if not unicodedata.combining(char))
 
 
 def written_in(text: str) -> str:
-    """The code of the language whose common words a text has most of; empty where that is open."""
+    """Return the language with the most common words in a text; empty: a tie or none."""
     words = _WORD.findall(plain_letters(text[:_LOOKED_AT]))
     counts = sorted(
         ((sum(word in each.common for word in words), code) for code, each in languages().items()),
@@ -104,7 +104,7 @@ def written_in(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def months() -> Mapping[str, int]:
-    """The number of each month by all names that the languages have for it."""
+    """Return the number of each month by all its names in all languages."""
     return {
         name: number
         for language in languages().values()
