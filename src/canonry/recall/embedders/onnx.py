@@ -1,4 +1,4 @@
-"""The default model in ONNX, its tokens, and the pin on its file."""
+"""The default ONNX model, its tokenizer, and the digest of its file."""
 
 import asyncio
 import ctypes
@@ -26,9 +26,9 @@ from typing_extensions import override
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders.embedding import unavailable, unit_vector
 
-# WordPiece: texts become the numbers of tokens, exactly as the default model has learnt them.
+# WordPiece: the numbers of a text's tokens, exactly as in the model's training.
 #
-# It is the published uncased BERT tokenization; the vocabulary beside it has a notice of its own.
+# It is the published uncased BERT tokenization; its vocabulary has a notice of its own.
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
 _WORD_MAX: Final = 100
@@ -47,7 +47,7 @@ _IDEOGRAPHS: Final = (
 
 
 class _CharacterTable:
-    """What `str.translate` asks for every character; few are asked for often."""
+    """The table for `str.translate`, cached because few characters are frequent."""
 
     def __init__(self, replacement: Callable[[int], str]) -> None:
         self._replacement = lru_cache(_KNOWN_CHARACTERS)(replacement)
@@ -60,19 +60,19 @@ class WordPiece:
     """Tokens of a vocabulary, whose lines are the tokens in the order of their numbers."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        """Raise KeyError where the vocabulary lacks the three tokens that every text needs."""
+        """Raise KeyError if the vocabulary lacks one of the three special tokens."""
         self._numbers = {token: number for number, token in enumerate(tokens)}
         self._unknown = (self._numbers["[UNK]"],)
         self.begin, self.end = self._numbers["[CLS]"], self._numbers["[SEP]"]
         self._pieces = lru_cache(_KNOWN_WORDS)(self._split)
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of the tokens of a text, without those for its beginning and its end."""
+        """Return the token numbers of a text, without those for its start and end."""
         plain = unicodedata.normalize("NFD", text.translate(_CLEAN)).translate(_FOLD)
         return [number for word in plain.split() for number in self._pieces(word)]
 
     def _split(self, word: str) -> tuple[int, ...]:
-        """The longest token that a word begins with, the longest that the rest does, and so on."""
+        """Return the longest token at the start of a word, the longest in the rest, and so on."""
         found: list[int] = []
         start = 0
         while start < len(word) <= _WORD_MAX:
@@ -88,13 +88,13 @@ class WordPiece:
 
 @cache
 def uncased() -> WordPiece:
-    """The tokens of the English uncased models."""
+    """Return the tokenizer of the English uncased models."""
     file = files(__package__).joinpath("vocabulary/uncased.txt")
     return WordPiece(file.read_text(encoding="utf-8").splitlines())
 
 
 def _cleaned(code: int) -> str:
-    """Nothing for what controls or is no character; an ideograph is a word of its own."""
+    """Remove control characters; an ideograph becomes a word of its own."""
     character = chr(code)
     if character.isspace() and (character in "\t\n\r" or unicodedata.category(character) != "Cc"):
         return " "
@@ -104,7 +104,7 @@ def _cleaned(code: int) -> str:
 
 
 def _folded(code: int) -> str:
-    """A small letter without accents; a mark of punctuation is a word of its own."""
+    """Return a lower-case letter without accents; punctuation becomes a word of its own."""
     character = chr(code)
     category = unicodedata.category(character)
     if category == "Mn":
@@ -117,20 +117,20 @@ _CLEAN: Final = _CharacterTable(_cleaned)
 _FOLD: Final = _CharacterTable(_folded)
 
 
-# The model that Canonry is measured with: where a package keeps it, and what its file must be.
+# The default model: the package that has it, and the digest of its file.
 #
-# The file is read from an installed package that is never imported, and used only when its digest
-# is the one below, so that it does not matter who packed it.
+# The file is read from an installed package that is never imported. It is used only if its digest
+# matches, so that any package may carry it.
 
 FILE: Final = "model.onnx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedModel:
-    """A model by the digest of its file, which is a network in ONNX form.
+    """A model by the digest of its ONNX file.
 
-    `forms` are the same model with its numbers rounded otherwise: their vectors are so near to
-    those of this one that it can be asked in their place.
+    `forms` are versions of the model with other rounding. Their vectors are close enough that this
+    model can embed queries for them.
     """
 
     identity: EmbeddingModel
@@ -152,7 +152,7 @@ MINILM: Final = PinnedModel(
         digest="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     ),
     forms=(
-        # In 32 bits, as indexes from before version 3 have it.
+        # With 32 bits, as indexes from before version 3 have it.
         EmbeddingModel(
             name=_NAME,
             version="2",
@@ -168,7 +168,7 @@ MINILM: Final = PinnedModel(
 
 
 def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
-    """The file of `model`: in the folder that is given, else in the installed package.
+    """Return the file of `model`, from the given folder or the installed package.
 
     Raises:
         Unavailable: `embedder.unavailable`, the file is not there.
@@ -186,7 +186,7 @@ def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
 
 
 def genuine_file(model: PinnedModel, file: Path) -> bytes:
-    """What is in the file, which must be what was measured.
+    """Return the content of the file, which must match the digest.
 
     Raises:
         Unavailable: `embedder.unavailable`, it is another one.
@@ -208,21 +208,20 @@ def _package_folders(model: PinnedModel) -> list[Path]:
 
 # The default embedder: a sentence model on the CPU, from a file of an installed package.
 #
-# Texts go through the network together only where they have as many tokens as each other: nothing
-# is padded then, and every number is made by the same steps as if the text went alone, so that its
-# vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
-# that, which is tried before the first passages, each goes alone. Such runs go side by side, in
+# Texts run through the network together only if they have equally many tokens. Nothing is padded
+# then, and a vector is the same to the last bit whatever is embedded with it. Before the first
+# passages the runtime is tested for this; if it fails, each text runs alone. Runs are parallel
 # threads, the longest texts first, so that all threads end together. A text longer than the model's
-# window is read in windows that overlap, and its vector is their mean.
+# window is read in overlapping windows, and its vector is their mean.
 
 _OVERLAP: Final = 32
 _NICENESS: Final = 19
-"""The least that there is: writers beside the model lose less than at 10."""
+"""The lowest priority: writers slow down less than at 10."""
 
 _WARNINGS_AND_WORSE: Final = 3
 
 _EXAMPLES: Final = (range(1_000, 1_009), range(2_000, 2_037))
-"""Tokens by which the runtime is tried: of a short text and of a longer one."""
+"""Tokens of a short and a longer text, for the test of the runtime."""
 
 _Window: TypeAlias = Sequence[int]
 _EqualWindows: TypeAlias = Sequence[tuple[int, _Window]]
@@ -246,9 +245,9 @@ class OnnxEmbedder(Embedder):
         folder: Path | None = None,
         threads: int | None = None,
     ) -> None:
-        """Use the file in `folder`, else that of a package; embed so many passages at once.
+        """Use the file in `folder`, else that of a package; embed on `threads` threads.
 
-        `identity` is one of the model's `forms`, where this one is asked in its place.
+        `identity` is one of the model's `forms` if this model embeds in its place.
         """
         self._pinned = model
         self._identity = identity or model.identity
@@ -290,7 +289,7 @@ class OnnxEmbedder(Embedder):
         return _vectors(len(texts), runs, [self._means([each for _, each in r]) for r in runs])
 
     def _planned(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[_Window]], int]:
-        """The windows of the texts, and how many tokens may go together."""
+        """Return the windows of the texts, and how many tokens may run together."""
         windows = self._windows(texts)
         with self._loading:
             if self._apart is None:
@@ -298,7 +297,7 @@ class OnnxEmbedder(Embedder):
         return windows, self._pinned.window if self._apart else 1
 
     def _are_apart(self) -> bool:
-        """Whether on this machine a row has the bytes that it has alone; nobody promises that."""
+        """Return whether a row in a batch has the same bytes as alone on this machine."""
         return all(
             np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
             for row in _EXAMPLES
@@ -309,7 +308,7 @@ class OnnxEmbedder(Embedder):
         return [list(_windows(tokens, text, self._pinned.window)) for text in texts]
 
     def _means(self, windows: Sequence[_Window]) -> Sequence[NDArray[np.float64]]:
-        """For each of these windows of one length the mean of its states."""
+        """Return the mean state of each of these windows of one length."""
         ids = np.array(windows, dtype=np.int64)
         inputs = {
             "input_ids": ids,
@@ -338,37 +337,37 @@ class OnnxEmbedder(Embedder):
 def _opened(network: bytes) -> _Loaded:
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1  # texts go side by side instead, which is faster
+    options.intra_op_num_threads = 1  # parallel texts are faster
     options.inter_op_num_threads = 1
     options.log_severity_level = _WARNINGS_AND_WORSE
-    # Both would keep, for ever, what the longest text took: a fifth of the process.
+    # Both would keep the memory of the longest text for ever, a fifth of the process.
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     session = runtime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    # It keeps the file for another provider to fall back to, which there is not here.
+    # It keeps the file for a fallback provider, which does not exist here.
     session.disable_fallback()
     vars(session)["_model_bytes"] = None
     return _Loaded(session=session, tokens=uncased())
 
 
 def _give_back() -> None:
-    """Hand what was taken for a while back to the system, which glibc does not do by itself."""
+    """Return freed memory to the system, because glibc keeps it."""
     if sys.platform == "linux":
         with suppress(AttributeError, OSError):
             ctypes.CDLL(None).malloc_trim(0)
 
 
 def _stand_back() -> None:
-    """Let whoever waits for an answer go first, where the system knows priorities of threads."""
+    """Lower this thread's priority, if the system supports it, so that queries go first."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWindows]:
-    """The windows of all texts, those of one length together, the longest first.
+    """Return the windows of all texts, grouped by length, the longest first.
 
-    Together they have `most` tokens, as a long text has alone: more would need more memory, and
-    what can be saved is what each run costs whatever its length.
+    A group has at most `most` tokens, like one long text. More would need more memory and would
+    only save the fixed cost of a run.
     """
     ordered = sorted(
         ((number, each) for number, own in enumerate(windows) for each in own),
@@ -384,7 +383,7 @@ def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWin
 def _vectors(
     count: int, runs: Sequence[_EqualWindows], means: Sequence[Sequence[NDArray[np.float64]]]
 ) -> Sequence[Vector]:
-    """The vectors of the texts: of several windows the mean, each weighing what it is long."""
+    """Return the vectors of the texts: the mean of their windows, weighted by length."""
     totals: list[NDArray[np.float64] | None] = [None] * count
     for run, found in zip(runs, means, strict=True):
         for (number, window), mean in zip(run, found, strict=True):
@@ -394,7 +393,7 @@ def _vectors(
 
 
 def _windows(tokens: WordPiece, text: str, size: int) -> Iterator[_Window]:
-    """The tokens of a text in stretches of at most `size`, each with a beginning and an end."""
+    """Yield the tokens of a text in windows of at most `size`, each with start and end tokens."""
     numbers = tokens.encode(text)
     length = size - 2
     for start in range(0, max(1, len(numbers) - _OVERLAP), length - _OVERLAP):

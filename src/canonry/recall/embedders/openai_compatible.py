@@ -19,7 +19,7 @@ from canonry.values.json_values import decode_json
 
 # Posting JSON to an endpoint: bounded in size, time and number.
 #
-# What the endpoint says never reaches a message.
+# The endpoint's text never reaches a message.
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -27,17 +27,17 @@ _REFUSED: Final = frozenset({401, 403})
 
 
 class Address(Posting):
-    """Asks one address, and again where it is busy."""
+    """Posts to one address, and retries while it is busy."""
 
     def __init__(
         self, url: str, key: str | None, bounds: PostingBounds, fault: Callable[..., Unavailable]
     ) -> None:
-        """Connect with the first request; `key` travels in a header."""
+        """Connect with the first request; `key` is sent in a header."""
         super().__init__(bearer(key), bounds, fault)
         self._url = url
 
     async def ask(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
-        """What was answered; a probe is one attempt, which takes no longer than a probe may.
+        """Return the answer; a probe is one attempt within the probe's time.
 
         Raises:
             Unavailable: what `fault` makes of it.
@@ -66,17 +66,17 @@ class Address(Posting):
         raise self.fault("was not asked. Allow at least one attempt")
 
 
-# An embedder behind any endpoint that speaks the OpenAI protocol for embeddings.
+# An embedder behind any endpoint of the OpenAI protocol for embeddings.
 #
-# Requests are bounded in size, time and number; what the endpoint says never reaches a message.
+# Requests are bounded in size, time and number; the endpoint's text never reaches a message.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where the model is and how it is asked.
+    """The address of the model and the bounds of its requests.
 
-    `timeout` is the longest that one attempt may take, `patience` the longest wait between two;
-    times are in seconds. `most_bytes` bounds an answer.
+    `timeout` is the longest duration of an attempt, `patience` the longest wait between two, in
+    seconds. `most_bytes` bounds an answer.
     """
 
     base_url: str
@@ -93,10 +93,10 @@ class Endpoint:
 
 
 class OpenAICompatibleEmbedder(Embedder):
-    """Asks for a batch at a time, and again where the endpoint is busy."""
+    """Posts one batch at a time, and retries while the endpoint is busy."""
 
     def __init__(self, endpoint: Endpoint, service: OutsideService | None = None) -> None:
-        """Connect with the first request; `service` is what is known of the endpoint."""
+        """Connect with the first request; `service` records the state of the endpoint."""
         self._endpoint = endpoint
         self._model = EmbeddingModel(
             name=endpoint.model,
@@ -159,14 +159,14 @@ class OpenAICompatibleEmbedder(Embedder):
         return unavailable(message, model=self._model.name, **details)
 
 
-# A reranker behind any endpoint that speaks the common protocol for it.
+# A reranker behind any endpoint of the common protocol.
 #
-# Cohere began it, and Jina, vLLM, llama.cpp and Infinity speak it too: documents in, results with
-# an index and a relevance out. Text Embeddings Inference says texts and scores for the same.
+# Cohere, Jina, vLLM, llama.cpp and Infinity use it: documents in, results with an index and a
+# relevance out. Text Embeddings Inference calls them texts and scores.
 
 
 class RerankingDialect(StrEnum):
-    """How an endpoint wants to be asked."""
+    """The names of members in requests and answers."""
 
     COHERE = "cohere"
     TEI = "tei"
@@ -174,7 +174,7 @@ class RerankingDialect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankingEndpoint:
-    """Where the model is; `timeout` is the longest that an answer may take, in seconds."""
+    """The address of the model; `timeout` is the longest duration of an answer, in seconds."""
 
     base_url: str
     dialect: RerankingDialect = RerankingDialect.COHERE
@@ -185,10 +185,10 @@ class RerankingEndpoint:
 
 
 class EndpointReranker(Reranker):
-    """Asks once: whoever waits for a search has no time for more."""
+    """Posts once, because a search has no time for retries."""
 
     def __init__(self, endpoint: RerankingEndpoint, service: OutsideService | None = None) -> None:
-        """Connect with the first request; `service` is what is known of the endpoint."""
+        """Connect with the first request; `service` records the state of the endpoint."""
         self._endpoint = endpoint
         bounds = PostingBounds(
             timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes

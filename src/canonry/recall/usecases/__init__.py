@@ -1,1 +1,1 @@
-"""Recall: passages found by words and by meaning, and the index that finds them."""
+"""Recall: search by words and by meaning, and its index."""

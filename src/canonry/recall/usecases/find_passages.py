@@ -1,4 +1,4 @@
-"""Find passages by words, by meaning and by when they were said, for long questions too."""
+"""Find passages by words, meaning and time, for questions of any length."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,38 +51,38 @@ from canonry.values.errors import Unavailable
 from canonry.values.ids import Space
 from canonry.values.moments import DAY, Instant
 
-# When passages were said, and how near that is to the time that a question asks of.
+# The times of passages, and their distance from the time in a question.
 #
-# A turn that has no time of its own has that of its scene; one that was written as it was said,
-# that of its writing. When lines of a document without times were said nobody knows. Beside it
-# stands when the scene plays in the world: either may be meant.
+# A turn without a time has that of its scene, a written one that of its writing. Lines of a
+# document without times have none. The story time of the scene is separate: a question may mean
+# either.
 
 _ANCHORS: Final = 5
 
 Near: TypeAlias = Mapping[str, float]
-"""How near each passage is to the time asked of, between 0 and 1; those that are not lack."""
+"""The nearness of passages to the time asked for, from 0 to 1; unknown ones are missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhenSaid:
-    """When something was said, and when that plays in the world; None: nobody knows."""
+    """The real time and the story time of a passage; None: unknown."""
 
     said_at: Instant | None
     in_world: Instant | None
 
     @property
     def time(self) -> Instant | None:
-        """That of the world where it is known, else when it was said."""
+        """Return the story time if it is known, else the real time."""
         return self.said_at if self.in_world is None else self.in_world
 
     @property
     def times(self) -> Sequence[Instant]:
-        """Both, as far as they are known."""
+        """Return both times, as far as they are known."""
         return [each for each in (self.said_at, self.in_world) if each is not None]
 
 
 def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
-    """When a thing was said; `around` has the scene or source that it lies in, by id."""
+    """Return the times of an item; `around` has its scene or source, by id."""
     match thing:
         case Turn():
             scene = around.get(thing.scene_id)
@@ -116,7 +116,7 @@ def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimesMeant:
-    """The times that a question names, their calendar, and the times of the events it names."""
+    """The times and events in a question, with their calendar."""
 
     text: str
     calendar: Calendar
@@ -124,7 +124,7 @@ class TimesMeant:
 
 
 async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
-    """The times that the question names; None where it names none, or no known event."""
+    """Return the times that the question names; None: no time and no known event."""
     calendar = await _calendar(canon, query.spaces)
     asked = read_times(query.text, calendar, Instant(0))
     events = [await _anchored(canon, query, anchor) for anchor in asked.anchors]
@@ -137,7 +137,7 @@ async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
 async def near_in_time(
     canon: Canon, query: TextQuery, meant: TimesMeant, hits: Sequence[Hit]
 ) -> Near:
-    """How near the passages found are to what the question says of when."""
+    """Return the nearness of the found passages to the times in the question."""
     seen = canon.covering(query.spaces)
     things = dict(await seen.things(hit.id for hit in hits))
     outer = {i for thing in things.values() for i in lies_in(thing)}
@@ -160,7 +160,7 @@ def _nearest(each: WhenSaid, asked: TimesAsked, events: Sequence[TimeSpan]) -> f
 
 
 def lies_in(thing: Thing) -> tuple[str, ...]:
-    """The scene or source that a thing lies in, which may know when it was said."""
+    """Return the scene or source of an item, which may have a time."""
     match thing:
         case Turn(scene_id=scene):
             return (scene,)
@@ -173,7 +173,7 @@ def lies_in(thing: Thing) -> tuple[str, ...]:
 
 
 async def _calendar(canon: Canon, spaces: Spaces) -> Calendar:
-    """That of the one space that is searched, if it has declared one."""
+    """Return the calendar of the one searched space, if it has declared one."""
     for space in spaces or () if spaces is not None and len(spaces) == 1 else ():
         found = await canon.covering(spaces).thing(space)
         if isinstance(found, Space):
@@ -182,7 +182,7 @@ async def _calendar(canon: Canon, spaces: Spaces) -> Calendar:
 
 
 async def _anchored(canon: Canon, query: TextQuery, anchor: BesideEvent) -> TimeSpan | None:
-    """The stretch of time around the event that is spoken of, if canon knows one and its time."""
+    """Return the interval around an event in the question, if canon has the event and its time."""
     words = replace(query, collection=Collection.FACTS, text=anchor.what, entities=frozenset())
     found = await canon.text.search(replace(words, source_id=None, limit=_ANCHORS))
     things = await canon.covering(query.spaces).things(hit.id for hit in found.hits)
@@ -203,9 +203,9 @@ async def _anchored(canon: Canon, query: TextQuery, anchor: BesideEvent) -> Time
 
 
 async def _sessions(canon: Canon, asked: TimesAsked, scenes: Iterable[Scene]) -> frozenset[str]:
-    """The scenes that are the sessions asked of, of those whose turns were found.
+    """Return the scenes of the sessions in the question, of those whose turns were found.
 
-    A session is an episode of a campaign where there are several, and a scene by its number else.
+    A session is an episode of a campaign if there are several, else a scene by its number.
     """
     known = list(scenes)
     stories = await canon.covering(frozenset(s.space for s in known)).things(
@@ -229,14 +229,14 @@ async def _sessions(canon: Canon, asked: TimesAsked, scenes: Iterable[Scene]) ->
 
 
 ASKED_MAX: Final = 8_000
-"""So many characters of a question are looked for: of a longer one those that weigh most."""
+"""The most characters of a question that are searched; a longer one is shortened."""
 
 
 async def shortened(canon: Canon, query: TextQuery) -> TextQuery:
-    """The query with the weightiest sentences of its whole text, chosen beside the event loop.
+    """Return the query with the weightiest sentences of its text, chosen in a thread.
 
-    A word that is said nowhere weighs nothing. Where no index tells what words are worth, the
-    beginning and the end of the text stay.
+    A word that occurs nowhere weighs nothing. Without an index of words, the start and end of the
+    text stay.
     """
     if len(query.text) <= ASKED_MAX:
         return query
@@ -257,7 +257,7 @@ Called: TypeAlias = Mapping[str, Sequence[str]]
 
 
 async def called_in(canon: Canon, spaces: Spaces, ids: frozenset[str]) -> Called:
-    """The names of these entities, and of those that they were merged into."""
+    """Return the names of these entities, under which merged ones have the survivor's."""
     if not ids:
         return {}
     seen = canon.covering(spaces)
@@ -281,19 +281,19 @@ def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
 
 
 MEANING_MISSING: Final = "vectors"
-"""What a reply names as degraded where passages were not searched by meaning."""
+"""The entry in a reply's `degraded` if meaning was not searched."""
 MEANING_BEHIND: Final = "vectors-behind"
-"""The same where some of the newest passages were searched by words alone."""
+"""The entry if some of the newest passages were searched by words only."""
 WORDS_MISSING: Final = "text"
-"""The same where they were not searched by words."""
+"""The entry if words were not searched."""
 LOOK_MISSING: Final = "reranker"
-"""The same where the second look at the first ones was wanted and did not come about."""
+"""The entry if the reranker did not answer."""
 
 SECOND_LOOK: Final = 20
-"""So many of the first passages are looked at again, whatever the limit; those behind stay."""
+"""The number of first passages that are reranked, for every limit; later ones stay."""
 
 MEANT_MAX: Final = 1_000
-"""So many characters of a question are compared by meaning."""
+"""The most characters of a question that are compared by meaning."""
 _DENYING: Final = 20
 _SEVERAL: Final = 2
 _LOOKED_AT_MAX: Final = 2_000
@@ -304,10 +304,10 @@ _Missing: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPassage:
-    """A passage with its score in [0, 1], and why it was found.
+    """A passage with its score in [0, 1] and the reasons for it.
 
-    `score` says how far it says what was asked, `strength` in [0, 1) what it was ranked by.
-    `by_words` is its score by words alone, 0 where none matched.
+    `score` measures how well it matches the question, `strength` in [0, 1) is its rank. `by_words`
+    is its score by words alone, 0 if none matched.
     """
 
     passage: Passage
@@ -318,15 +318,15 @@ class FoundPassage:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The words of the query that it was found by, the weightiest first."""
+        """The matching words of the query, the weightiest first."""
         return tuple(term for term, _ in self.why.terms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPassages:
-    """The passages, best first; `things` are those that they come from, by id.
+    """The passages, best first; `things` are their items, by id.
 
-    `degraded` names what could not be searched, `behind` how many commits meaning lacks yet.
+    `degraded` names the searches that failed, `behind` counts commits without vectors.
     """
 
     hits: Sequence[FoundPassage]
@@ -336,11 +336,11 @@ class FoundPassages:
 
 
 async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
-    """The best passages within `query`; a smaller limit gives a prefix of a larger one's.
+    """Return the best passages within `query`; a smaller limit gives a prefix.
 
-    Nearness that says nothing finds nothing. What does not answer is left out and named in
-    `degraded`. A passage whose likeness was not measured is not held to be without any: the index
-    may not have it yet, or others are nearer.
+    Unspecific similarity finds nothing. A failed search is left out and named in `degraded`. A
+    passage without a measured similarity does not count as dissimilar: the index may lack it, or
+    others are nearer.
     """
     weights, query = canon.policy.ranking, replace(query, spaces=await canon.reach(query.spaces))
     query = await shortened(canon, query)
@@ -382,7 +382,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     ]
     found = await _second_round(canon, query, words.asked, found, called)
     found, no_look = await _looked_again(canon, gist, found, called)
-    if denied:  # of the first ones those that deny the same come before all others
+    if denied:  # the first ones with the same denial come first
         first = sorted(found[:_DENYING], key=lambda hit: not denies(hit.passage.text, denied))
         found = _moved(found, first)
     return FoundPassages(
@@ -396,7 +396,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
 async def _second_round(
     canon: Canon, query: TextQuery, asked: Asked, found: Sequence[FoundPassage], called: Called
 ) -> Sequence[FoundPassage]:
-    """Of scenes the first ones in the order of the second round."""
+    """Rank the first passages of scenes again by the second round."""
     if query.collection is not Collection.SCENES or len(found) < _SEVERAL:
         return found
     weights = canon.policy.ranking
@@ -418,7 +418,7 @@ async def _second_round(
 async def _looked_again(
     canon: Canon, gist: str, found: Sequence[FoundPassage], called: Called
 ) -> tuple[Sequence[FoundPassage], _Missing]:
-    """The first ones as the reranker orders them, where there is one and it answers."""
+    """Return the first passages in the reranker's order, if there is one and it answers."""
     reranking = canon.service(RecallServices).reranking
     if reranking is None or len(found) < _SEVERAL:
         return found, ()
@@ -432,13 +432,13 @@ async def _looked_again(
 
 
 def _spoken(passage: Passage, called: Called) -> str:
-    """What a passage says, and of a turn who says it."""
+    """Return the text of a passage, with the speaker of a turn."""
     names = [called[each][0] for each in passage.entities[:1] if called.get(each)]
     return f"{names[0]}: {passage.text}" if names and passage.kind == "turn" else passage.text
 
 
 def _moved(found: Sequence[FoundPassage], ordered: Sequence[FoundPassage]) -> list[FoundPassage]:
-    """The first ones in another order; scores stay with the places."""
+    """Reorder the first passages; scores stay at their ranks."""
     places = zip(ordered, found, strict=False)
     moved = (replace(hit, score=at.score, strength=at.strength) for hit, at in places)
     return [*moved, *found[len(ordered) :]]
@@ -449,7 +449,7 @@ def _about(hits: Iterable[Hit]) -> frozenset[str]:
 
 
 def _gist(query: TextQuery, words: TextFound) -> str:
-    """What of a long question is compared as a whole: its weightiest sentences."""
+    """Return the weightiest sentences of a long question, which are compared as a whole."""
     if len(query.text) <= MEANT_MAX:
         return query.text
     worth = words.asked.terms
@@ -458,16 +458,16 @@ def _gist(query: TextQuery, words: TextFound) -> str:
 
 
 def _meant(query: TextQuery, gist: str, called: Called) -> str:
-    """What of the question is compared by meaning: of scenes not who speaks, which words tell."""
+    """Return the text that is compared by meaning; in scenes, without names of speakers."""
     if query.collection is not Collection.SCENES:
         return gist
     return without_names(gist, names_in(name for names in called.values() for name in names))
 
 
 def _elsewhere(similar: _Similar, limit: int, *, behind: bool) -> float | None:
-    """How like a passage is that is not among the nearest: at most as the last of them.
+    """Return the highest similarity of a passage that is not among the nearest ones.
 
-    None where that is not known, as the index does not have all, or has less than was asked for.
+    None: unknown, because the index is incomplete or has fewer than the limit.
     """
     if behind or len(similar) < limit:
         return None
@@ -493,9 +493,9 @@ async def _by_meaning(canon: Canon, query: TextQuery, meant: str) -> tuple[_Simi
 
 
 async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
-    """Where the passages stand that only their meaning found, as they are now.
+    """Return the current hits of passages that only their meaning found.
 
-    An index of meanings may lag behind, so it is never trusted with what a query may find.
+    An index of meanings may lag behind, so the query's filters are applied again.
     """
     wanted = frozenset(ids)
     try:
@@ -507,7 +507,7 @@ async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping
 
 
 def _named(query: TextQuery, called: Called) -> frozenset[str]:
-    """Those whom the query names, by any of their names."""
+    """Return the entities that the query names by any of their names."""
     asked = frozenset(terms_of(query.text))
     return frozenset(each for each, names in called.items() if naming(asked, names) > 0)
 
@@ -519,7 +519,7 @@ def _candidates(
     named: frozenset[str],
     near: Near,
 ) -> Sequence[PassageCandidate]:
-    """What ranking weighs; the passages that are not among the `similar` are so `elsewhere`."""
+    """Return the candidates for ranking; unmeasured ones have the similarity `elsewhere`."""
     return [
         PassageCandidate(
             identity,
@@ -537,7 +537,7 @@ def _candidates(
 def _shown(
     ranked: Ranked, query: TextQuery, things: Mapping[str, Thing], hits: Mapping[str, Hit]
 ) -> Sequence[FoundPassage]:
-    """The passage as it is now; none where it was erased since it was found."""
+    """Return the passages as they are now, without those erased since the search."""
     thing, hit = things.get(ranked.id), hits.get(ranked.id)
     by_words = 0.0 if hit is None else hit.score
     return [

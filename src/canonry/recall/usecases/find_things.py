@@ -1,7 +1,7 @@
-"""Find things of every kind in one space: what there is, holds, happened, was said and written.
+"""Find items of every kind in one space: entities, statements, events, turns and texts.
 
-What holds now is searched by words and meaning; `at` keeps what held at a time of the world. What
-was known at an instant is looked through as it stood then, by words alone.
+Current items are searched by words and meaning; `at` keeps those that held at a story time. Items
+as known at an instant are scanned as they were then, by words only.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
 LOOKED_AT_MAX: Final = 2_000
-"""So many things of each kind are looked through as they were known at an instant."""
+"""The most items of each kind that are scanned as they were known at an instant."""
 
 _WIDER: Final = 4
 _ENDS: Final = 5
-"""The relations of so many of the entities found are looked at."""
+"""The number of found entities whose relations are searched."""
 
 
 class FoundKind(StrEnum):
-    """What can be found."""
+    """The kinds of items that can be found."""
 
     ENTITY = "entity"
     FACT = "fact"
@@ -61,9 +61,9 @@ _PASSAGES: Final[Mapping[FoundKind, tuple[Collection, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThingSearch:
-    """What is looked for; `about` are all ids of the entity that it is to be about.
+    """The search text and its filters; `about` are all ids of one entity.
 
-    `taken_back`: also what never was, unless a time is asked about.
+    `taken_back` also finds retracted items, unless a time is given.
     """
 
     space: SpaceId
@@ -79,10 +79,9 @@ class ThingSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundThings:
-    """The things with the strength of each in [0, 1), best first.
+    """The items with their strength in [0, 1), best first.
 
-    `truncated`: there is more than was looked through. `behind` commits are not searched by
-    meaning yet.
+    `truncated`: not all items were searched. `behind` counts commits without vectors.
     """
 
     found: Sequence[tuple[Thing, float]]
@@ -92,10 +91,11 @@ class FoundThings:
 
 
 async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
-    """The best of all kinds together, within a space that the caller was found to see.
+    """Return the best items of all kinds, within a space that the caller may read.
 
-    What ended comes after all that holds; where the text names a time, what did not hold then. What
-    was taken back comes last. With `at`, nothing is told that did not hold then.
+    Ended items come after all current ones. If the text names a time, items that did not hold then
+    come last. Retracted items come after all others. With `at`, only items that held then are
+    returned.
     """
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
@@ -127,7 +127,7 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
 
 
 def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[Thing, float]]:
-    """Each thing that is wanted, with the most that any part says for it."""
+    """Return each wanted item once, with its highest score."""
     best: dict[str, tuple[Thing, float]] = {}
     for part in parts:
         for thing, strength in part.found:
@@ -137,10 +137,9 @@ def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[
 
 
 def holds(thing: Thing, at: Instant | None) -> bool:
-    """Whether a fact or relation holds at a time of the world, or had happened; None: now.
+    """Return whether a fact or relation holds, or an event happened, at a time; None: now.
 
-    Where nothing says when something ended, it holds at no time that is asked for. What was
-    retconned never held.
+    An item with an unknown end holds at no given time. A retracted item never held.
     """
     match thing:
         case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
@@ -161,7 +160,7 @@ def holds(thing: Thing, at: Instant | None) -> bool:
 
 
 def _is_past(thing: Thing, asked: TimesAsked) -> bool:
-    """Whether a statement holds at none of the times that are asked for, or, without any, ended."""
+    """Return whether a statement holds at none of the given times, or, without any, has ended."""
     if not asked:
         return not holds(thing, None)
     match thing:
@@ -199,11 +198,11 @@ _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
     Event: FoundKind.EVENT,
     Relation: FoundKind.RELATION,
 }
-"""As what a thing is found, where that does not follow from how it was searched."""
+"""The kind of found items that do not get it from their search."""
 
 
 async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:
-    """What the index of words and that of meanings hold; of the past only what never changes."""
+    """Search the indexes of words and meanings; for the past, only items that never change."""
     kinds = search.kinds if until is None else search.kinds & {FoundKind.PASSAGE}
     wanted = dict.fromkeys(c for kind in sorted(kinds) for c in _PASSAGES.get(kind, ()))
     query = TextQuery(
@@ -237,7 +236,7 @@ async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -
 async def _said_by(
     canon: Canon, search: ThingSearch, hits: Sequence[tuple[Thing, float]], at: Instant
 ) -> Sequence[tuple[Thing, float]]:
-    """What had been said by then, in the time of the world where that is known."""
+    """Return the items that had been told by a time, in story time if it is known."""
     outer = {i for thing, _ in hits for i in lies_in(thing)}
     around = await canon.within(search.space).things(outer) if outer else {}
     told = ((thing, strength, when_said(thing, around)) for thing, strength in hits)
@@ -249,7 +248,7 @@ async def _said_by(
 
 
 async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
-    """Relations of those found or asked about, and of others where that is too few."""
+    """Return relations of found or given entities, and others if these are too few."""
     if FoundKind.RELATION not in search.kinds:
         return FoundThings(found=())
     ends = search.about
@@ -262,7 +261,7 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
     )
     page = await canon.state.relations(query)
     found = {each.id: each for each in page.items}
-    if page.total > PAGE_MAX and search.at is None:  # what holds is not behind what ended
+    if page.total > PAGE_MAX and search.at is None:  # current relations come first
         holding = await canon.state.relations(replace(query, current=True))
         found |= {each.id: each for each in holding.items}
     if len(found) < search.limit and not search.about:
@@ -283,7 +282,7 @@ async def _documents(canon: Canon, search: ThingSearch, until: Position | None) 
 
 
 async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
-    """Facts that no index holds any more, because they never were."""
+    """Return retracted facts, which no index has any more."""
     if FoundKind.FACT not in search.kinds:
         return FoundThings(found=())
     query = FactQuery(
@@ -298,7 +297,7 @@ async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
 
 
 async def _known(canon: Canon, search: ThingSearch, until: Position) -> FoundThings:
-    """What was canon when the log stood at `until`, as it was then."""
+    """Return canon as of the log position `until`."""
     spaces = frozenset((search.space,))
     kinds = search.kinds
     told: list[AsyncIterator[Thing]] = []
@@ -342,7 +341,7 @@ def _stood(thing: Thing, search: ThingSearch) -> bool:
 
 
 def about(thing: Thing) -> tuple[str, ...]:
-    """The entities that a thing is about."""
+    """Return the entities that an item is about."""
     match thing:
         case Entity(id=one):
             return (one,)
@@ -357,7 +356,7 @@ def about(thing: Thing) -> tuple[str, ...]:
 async def _by_words(
     canon: Canon, search: ThingSearch, things: Iterable[Thing]
 ) -> Sequence[tuple[Thing, float]]:
-    """The things that share words with what is looked for, ranked as passages are."""
+    """Return the items that share words with the search text, ranked like passages."""
     known = {each.id: each for each in things}
     relations = [each for each in known.values() if isinstance(each, Relation)]
     here = frozenset((search.space,))

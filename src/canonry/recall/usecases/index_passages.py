@@ -30,28 +30,26 @@ from canonry.recall.usecases.recall import Recall
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 
-# Index passages: the log is followed, and the index has the vector of each passage in it.
+# Index passages: follow the log and keep the vector of each passage.
 #
-# Every step is kept with the cursor that it reached, so that a process that is killed goes on
-# there.
+# Every step is stored with its cursor, so that the next process continues after a crash.
 
 THINGS: Final = 128
-"""So many things a step looks at: what is lost, at most, when it is interrupted."""
+"""The number of items in a step, which an interruption can lose."""
 
 LOOKS_EVERY: Final = 1.0
-"""Seconds between two looks at the log for an older index, while a model takes its time."""
+"""Seconds between two checks for an older index, while a model is slow."""
 
 _AT_ONCE: Final = 128
-"""So many parts are embedded together: with fewer, some cores wait for the last ones of each."""
+"""The number of parts embedded together; with fewer, some cores wait for the last ones."""
 _TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What a step did: commits read, vectors made, and how many commits wait for the next one.
+    """The result of a step: commits read, vectors made, and commits that wait.
 
-    `idle` says that there was nothing to do: neither new commits, nor passages of entities that
-    have another name now.
+    `idle` means that nothing was to do: no new commits, and no passages of renamed entities.
     """
 
     commits: int
@@ -62,9 +60,9 @@ class Indexed:
 
 @dataclass(slots=True, kw_only=True)
 class _IndexPlace:
-    """How far the index of a model is, and the cursor as it is kept there.
+    """The position of a model's index, and the stored cursor.
 
-    What was embedded since the position in `fresh` has the names of then.
+    Passages embedded since the position in `fresh` have the names of that time.
     """
 
     kept: str
@@ -73,23 +71,23 @@ class _IndexPlace:
 
 
 class PassageIndexer:
-    """Follows the log for the model that the settings name; one process runs it at a time.
+    """Follows the log for the model in the settings; one process runs it at a time.
 
-    Until that model has seen everything, the index of the one before follows too, however long
-    the new one takes or fails to answer.
+    Until that model has indexed everything, the index of the former model follows too, however slow
+    the new one is.
     """
 
     def __init__(
         self, recall: Recall, *, things: int = THINGS, looks_every: float = LOOKS_EVERY
     ) -> None:
-        """Begin where the index says, with the first step."""
+        """Start at the stored cursor, with the first step."""
         self._recall = recall
         self._things = things
         self._looks_every = looks_every
         self._places: dict[EmbeddingModel, _IndexPlace] = {}
 
     async def step(self) -> Indexed:
-        """Index what comes next; the index tells where that is, also after a crash.
+        """Index the next passages after the stored cursor, also after a crash.
 
         Raises:
             Unavailable: of the embedder or of the index; nothing is lost, and the same step may
@@ -110,7 +108,7 @@ class PassageIndexer:
             await asyncio.gather(step, return_exceptions=True)
 
     async def step_older(self) -> Indexed | None:
-        """Index what comes next for the model before; None if none serves any more.
+        """Index the next passages for the former model; None: there is none any more.
 
         Raises:
             Unavailable: of the index, or of the engines if they cannot be opened.
@@ -120,11 +118,11 @@ class PassageIndexer:
             return None
         try:
             return await self._follow(opened.vectors, older)
-        except Unavailable:  # what it lacks is found by words until the switch
+        except Unavailable:  # search by words covers the rest until the switch
             return Indexed(commits=0, vectors=0, waiting=0, idle=True)
 
     async def tend(self) -> bool:
-        """Make what was indexed fast to search, if it is time."""
+        """Publish the indexed vectors for fast search, if it is time."""
         opened = await self._recall.opened()
         return await opened.vectors.tend(opened.embedder.model)
 
@@ -154,7 +152,7 @@ class PassageIndexer:
             and not cursor.complete
             and embedder is (await recall.opened()).embedder
         ):
-            for older in await vectors.cursors():  # which served until now
+            for older in await vectors.cursors():  # the index that served until now
                 if older != model:
                     await vectors.drop(older)
         recall.indexed(model, reached)
@@ -174,7 +172,7 @@ class PassageIndexer:
         changes: PassageChanges,
         reached: LogCursor,
     ) -> int:
-        """Embed and keep a step, but for what is kept already; the number of vectors made."""
+        """Embed and store a step, except known parts; return the number of vectors."""
         known = await vectors.digests(embedder.model, changes.ids)
         parts = changed_parts(changes.parts, known)
         entries: list[VectorEntry] = []
@@ -196,7 +194,7 @@ class PassageIndexer:
     async def _read_again(
         self, vectors: Vectors, embedder: Embedder, place: _IndexPlace, followed: Followed
     ) -> Indexed:
-        """Embed the next passages of an entity that has another name now."""
+        """Embed the next passages of a renamed entity."""
         recall, again = self._recall, dict(place.cursor.again)
         entity, after = next(iter(again.items()))
         ids = await vectors.about(embedder.model, entity, after=after, limit=self._things)
@@ -213,7 +211,7 @@ class PassageIndexer:
 
 
 async def drop_index(recall: Recall) -> None:
-    """Forget all vectors, also damaged ones; indexing begins anew.
+    """Delete all vectors, including damaged ones; indexing starts again.
 
     Raises:
         Unavailable: `vectors.unavailable`.
@@ -231,12 +229,11 @@ async def forget_passages(
     *,
     erased_at: Position,
 ) -> None:
-    """Take what was erased at a position out of the index, of every model.
+    """Remove passages erased at a position from the index of every model.
 
-    The turns after it were embedded together with it: they go too, unless the indexer has seen
-    the erasure in the log and embedded them anew, as it does in any case. No byte of all this
-    stays in the index's files; an index that is damaged is dropped, for nobody knows what it
-    holds.
+    The turns after them were embedded with their text. They are removed too, unless the indexer has
+    read the erasure and embedded them again. No byte of the erased text stays in the index's files.
+    A damaged index is dropped, because its content is unknown.
 
     Raises:
         Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`: forgetting
@@ -261,7 +258,7 @@ async def _forget(
     *,
     seen: tuple[SpaceId, Position],
 ) -> None:
-    """Remove between two steps of an indexer; `after` too unless it has `seen` the erasure."""
+    """Remove `ids` between two steps; `after` too, unless the index has `seen` the erasure."""
     space, erased_at = seen
     for tries_left in reversed(range(_TRIES)):
         cursor = (await vectors.cursors()).get(model, "")
@@ -279,7 +276,7 @@ async def _forget(
 
 
 async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
-    """Those passages that are embedded with a name, and the turns that stand with them."""
+    """Return the passages that were embedded with a name, and the turns next to them."""
     found: dict[str, None] = {}
     for thing in (await recall.state.things(ids)).values() if ids else ():
         if isinstance(thing, Turn | Memory):
@@ -290,20 +287,20 @@ async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
     return list(found)
 
 
-# Index ahead: what another process will come to is embedded for it, so that several share work.
+# Index ahead: embed passages before the indexer reaches them, to share its work.
 #
-# Whoever follows the log moves the index's cursor. Whoever comes second embeds what lies further on
-# and leaves the cursor where it is, so that the first one finds it known and passes over it;
-# neither has to know of the other, and whoever dies leaves nothing to tidy up.
+# The process that follows the log moves the index's cursor. A helper embeds later passages and
+# leaves the cursor; the indexer then finds these vectors and skips them. The processes need not
+# know of each other, and a crash leaves nothing to clean up.
 
 STEPS: Final = 16
-"""So many steps lie between the cursor and the end of what is looked at."""
+"""The number of steps between the cursor and the furthest passage of a helper."""
 
 
 async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) -> int:
-    """Embed a step's worth of what lies ahead; the number of vectors made, 0 where nothing does.
+    """Embed one step ahead; return the number of vectors, 0 if nothing is left.
 
-    Those who sit on different seats begin at different places.
+    Helpers with different seats start at different places.
 
     Raises:
         Unavailable: of the embedder or of the index; nothing is lost.
@@ -311,10 +308,10 @@ async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) ->
     opened = await recall.opened()
     vectors, embedder = opened.vectors, opened.embedder
     kept = (await vectors.cursors()).get(embedder.model)
-    if kept is None:  # nobody has begun
+    if kept is None:  # indexing has not started
         return 0
     followed = await follow_log(recall.ledger, LogCursor.read(kept), ids=things * STEPS)
-    ahead = followed.ids[things:]  # the next step is being made
+    ahead = followed.ids[things:]  # the indexer works on the next step
     chunks = [ahead[low : low + things] for low in range(0, len(ahead), things)]
     for n in range(len(chunks)):
         if made := await _embed(recall, vectors, embedder, chunks[(seat - n - 1) % len(chunks)]):
@@ -323,10 +320,10 @@ async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) ->
 
 
 async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequence[str]) -> int:
-    """Embed what is not known of these, unless it changes or is erased meanwhile.
+    """Embed unknown passages, unless they change or are erased meanwhile.
 
-    The things are read after the cursor, and kept only while it stands there: whatever happens to
-    them later lies ahead of it, so that the one who follows the log comes to it.
+    Items are read after the cursor and stored only while it stays there. Later changes are
+    therefore ahead of the indexer, which will read them.
     """
     made: dict[str, Vector] = {}
     for tries_left in reversed(range(_TRIES)):

@@ -1,4 +1,4 @@
-"""Passage parts: the texts that are embedded; a turn stands with the one that it answers."""
+"""Passage parts: the texts that are embedded, each turn with the turn that it answers."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ROLES: Final = {Speaker.USER: "Player", Speaker.GM: "GM", Speaker.ENTITY: "Some
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagePart:
-    """One text to embed, and the passage that it stands for."""
+    """One text to embed, with its passage."""
 
     passage: Passage
     part: int
@@ -32,13 +32,13 @@ class PassagePart:
 
     @property
     def digest(self) -> bytes:
-        """What the index keeps beside the vector: equal only for equal entries."""
+        """The digest that the index stores with the vector: equal only for equal entries."""
         found = self.passage
         place = (found.collection, found.space, found.entities, found.scene_id, found.source_id)
         return sha256(encode_json((place, self.part, self.text))).digest()[:_DIGEST_BYTES]
 
     def with_vector(self, vector: Vector) -> VectorEntry:
-        """The entry for the index."""
+        """Return the entry for the index."""
         found = self.passage
         return VectorEntry(
             id=found.id,
@@ -55,7 +55,7 @@ class PassagePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageChanges:
-    """What is to be embedded, and what is not searched any more."""
+    """The parts to embed, and the ids that are no longer searched."""
 
     parts: Sequence[PassagePart]
     removed: Sequence[str]
@@ -67,7 +67,7 @@ class PassageChanges:
 
 
 async def embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
-    """The entries of a few parts, embedded together.
+    """Embed a few parts together and return their entries.
 
     Raises:
         Unavailable: `embedder.unavailable`.
@@ -77,16 +77,16 @@ async def embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence
 
 
 def ids_of_parts(parts: Iterable[PassagePart]) -> Sequence[str]:
-    """The passages of these parts, each once."""
+    """Return the passages of these parts, each once."""
     return tuple(dict.fromkeys(part.passage.id for part in parts))
 
 
 def changed_parts(
     parts: Sequence[PassagePart], known: Mapping[str, Sequence[bytes]]
 ) -> Sequence[PassagePart]:
-    """The parts of passages that are not `known` by exactly these digests, whole passages each.
+    """Return the parts of passages whose digests are not `known`, in whole passages.
 
-    Most changes of a thing leave its text as it is: a state tag is not in it.
+    Most changes of an item leave its text unchanged, such as a state tag.
     """
     now: dict[str, tuple[bytes, ...]] = {}
     for part in parts:
@@ -102,9 +102,9 @@ async def passage_changes(
     ids: Iterable[str],
     erasing: frozenset[SpaceId] = frozenset(),
 ) -> PassageChanges:
-    """What the things of these ids are now.
+    """Return the current parts of these items.
 
-    In a space in `erasing`, turns whose forerunner was erased are embedded again without it.
+    In a space in `erasing`, turns whose preceding turn was erased are embedded again without it.
     """
     things = dict(await state.things(ids))
     for space in sorted(erasing):
@@ -124,7 +124,7 @@ async def passage_changes(
 
 
 async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[str, Turn]:
-    """The turn before each of `turns`, by the later one's id, if all its readers may read it."""
+    """Map the ids of `turns` to the turn before each, if all its readers may read that one."""
     known = {(turn.scene_id, turn.index): turn for turn in turns}
     found: dict[str, Turn] = {}
     for turn in turns:
@@ -140,7 +140,7 @@ async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[s
 async def _names(
     state: State, things: Iterable[Thing], forerunners: Iterable[Turn]
 ) -> Mapping[str, str]:
-    """What speakers and owners are called now; those merged away, as the survivor is."""
+    """Return the current names of speakers and owners; merged ones have the survivor's."""
     minds = {
         thing.entity_id
         for thing in (*things, *forerunners)
@@ -172,7 +172,7 @@ def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
 
 
 async def left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
-    """The turns of a space whose forerunners were erased."""
+    """Yield the turns of a space whose preceding turn was erased."""
     async for scene in every_match(documents.scenes, SceneQuery(spaces=frozenset((space,)))):
         before = -1
         async for turn in every_turn(documents, scene.id):

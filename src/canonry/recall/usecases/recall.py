@@ -1,4 +1,4 @@
-"""Search by meaning, passages of a moment ago included."""
+"""Search by meaning, including passages that are not indexed yet."""
 
 import asyncio
 import math
@@ -37,22 +37,22 @@ from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 
 FRESH: Final = 256
-"""So many passages a search embeds at most; of more, the newest ones."""
+"""The most new passages that a search embeds itself, the newest ones."""
 
 InTime: TypeAlias = Callable[[], bool]
-"""Whether there is time for more."""
+"""Returns whether there is time for more."""
 
 KnownDigests: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Sequence[bytes]]]]
-"""The digests of what the index has of passages."""
+"""Returns the digests that the index has of passages."""
 
 _AT_ONCE: Final = 16
 _ASKED_ONE_BY_ONE: Final = 32
-"""Of more spaces than these the heads are read together with all others."""
+"""With more spaces, their heads are read in one query with all others."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Stretch:
-    """What is remembered of a space: the commits past `start`, up to `end`."""
+    """The cached part of a space's log: the commits after `start`, up to `end`."""
 
     start: Position
     end: Position
@@ -62,10 +62,10 @@ class _Stretch:
 
 
 class FreshPassages:
-    """The newest passages of each space, for one model."""
+    """The newest passages of each space, embedded in memory for one model."""
 
     def __init__(self, ledger: Ledger, state: State, documents: Documents) -> None:
-        """Remember nothing yet."""
+        """Start with an empty cache."""
         self._ledger = ledger
         self._state = state
         self._documents = documents
@@ -73,13 +73,13 @@ class FreshPassages:
         self.missing = 0
 
     def forget_until(self, cursor: LogCursor) -> None:
-        """Forget the spaces of which the index has everything that is remembered."""
+        """Drop the spaces that the index now covers."""
         for space, stretch in tuple(self._stretches.items()):
             if stretch.end <= cursor.at(space):
                 del self._stretches[space]
 
     def replaced(self) -> frozenset[str]:
-        """The ids of which something newer than the index is known."""
+        """The ids with a newer text than in the index."""
         return frozenset(i for each in self._stretches.values() for i in each.entries)
 
     async def read_on(
@@ -91,10 +91,10 @@ class FreshPassages:
         known: KnownDigests,
         in_time: InTime,
     ) -> None:
-        """Embed what was written past `cursor`, newest first, while it is `in_time`.
+        """Embed the passages written after `cursor`, newest first, while there is time.
 
-        What was written about a passage whose text stayed the same is left to the index.
-        `missing` counts the commits that were too many.
+        Changes that leave a passage's text unchanged are left to the index. `missing` counts
+        commits beyond the limit.
 
         Raises:
             Unavailable: `embedder.unavailable`.
@@ -114,7 +114,7 @@ class FreshPassages:
         self.missing = sum(gaps)
 
     def nearest(self, vector: Vector, query: TextQuery) -> Sequence[tuple[str, float]]:
-        """Every remembered passage within `query`, with its likeness."""
+        """Return every cached passage within `query`, with its similarity."""
         wanted = array("f", vector)
         found: list[tuple[str, float]] = []
         for stretch in self._stretches.values():
@@ -177,7 +177,7 @@ class FreshPassages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _News:
-    """What is to be embedded; the passages that are as remembered, or again as indexed."""
+    """Parts to embed, and passages whose text is as cached, or again as indexed."""
 
     parts: Sequence[PassagePart]
     held: frozenset[str]
@@ -201,7 +201,7 @@ async def _news(
 async def _embedded_in_time(
     parts: Sequence[PassagePart], embedder: Embedder, in_time: InTime
 ) -> Sequence[VectorEntry]:
-    """The last of `parts` that there is time for."""
+    """Embed the last of `parts` for which there is time."""
     found: list[VectorEntry] = []
     high = len(parts)
     while high > 0 and in_time():
@@ -211,23 +211,23 @@ async def _embedded_in_time(
     return found
 
 
-# Recall by meaning: passages near to a question, also those that were written a moment ago.
+# Search by meaning, including recently written passages.
 #
-# A search reads the log past the index, embeds the newest passages itself, and keeps them in memory
-# until the index has them: at most `FRESH` passages, within `PATIENCE` seconds. Where that was not
-# enough, `behind` says so.
+# A search reads the log after the index, embeds the newest passages itself, and caches them until
+# the index has them: at most `FRESH` passages, within `PATIENCE` seconds. `behind` counts the
+# commits beyond that.
 
 PATIENCE: Final = 2.0
-"""Seconds after which a search embeds no more of the newest passages."""
+"""Seconds after which a search stops embedding new passages."""
 
 QUERY_PATIENCE: Final = 10.0
-"""Seconds that a search waits for the model in all; the first one loads it."""
+"""Seconds that a search waits for the model; the first search loads it."""
 
 _REST: Final = 1.5
-"""So many times its patience a search leaves a model alone that has just failed."""
+"""The pause after a model failed, in multiples of the patience."""
 
 _RERANKER_REST: Final = 5.0
-"""The same of a reranker."""
+"""The pause after a reranker failed, in multiples of its patience."""
 
 _STATUS_SECONDS: Final = 5.0
 _PARTS: Final = 32
@@ -236,9 +236,9 @@ _QUESTIONS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
-    """What recall runs on, opened when it is first needed: none of it is there in an idle server.
+    """The engines of recall, opened on first use so that an idle server stays small.
 
-    `embedder` gives the one that the settings name, or one that makes vectors of a model, if any.
+    `embedder` returns the one in the settings, or the one for a given model, if any.
     """
 
     embedder: Callable[[EmbeddingModel | None], Embedder | None]
@@ -247,7 +247,7 @@ class Engines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallEngines:
-    """The engines, open: the embedder is the one that the settings name."""
+    """The open engines, with the embedder of the settings."""
 
     embedder: Embedder
     vectors: Vectors
@@ -255,7 +255,7 @@ class RecallEngines:
 
 @dataclass(slots=True, kw_only=True)
 class _Serving:
-    """The model that answers now, how far its vectors go and since when that is known."""
+    """The serving model, its cursor, and the time of that cursor."""
 
     embedder: Embedder
     cursor: LogCursor
@@ -264,7 +264,7 @@ class _Serving:
 
 
 class Recall:
-    """Finds passages by meaning; `index_passages` fills what it searches."""
+    """Finds passages by meaning in the index that `index_passages` fills."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class Recall:
         self.state = state
         self.documents = documents
         self.asked = asyncio.Event()
-        """Set by the first search: whoever indexes may begin."""
+        """Set by the first search, after which an indexer may start."""
         self._engines = engines
         self._clock = clock
         self.patience = patience
@@ -295,11 +295,11 @@ class Recall:
 
     @property
     def behind(self) -> int:
-        """The commits, at the last search, that neither the index nor the search could cover."""
+        """The commits that neither the index nor the last search covered."""
         return self._serving.fresh.missing if self._serving is not None else 0
 
     async def opened(self) -> RecallEngines:
-        """The engines.
+        """Return the engines, and open them first.
 
         Raises:
             Unavailable: `embedder.unavailable`, what an engine needs is not installed.
@@ -316,12 +316,12 @@ class Recall:
             return self._opened
 
     async def search(self, text: str, query: TextQuery) -> Sequence[tuple[str, float]]:
-        """The ids of passages near to `text` within `query`, nearest first, with the likeness.
+        """Return the ids of passages near `text` within `query`, nearest first, with similarity.
 
-        That is 0 for texts as unlike as the model makes any, and 1 for equal ones.
+        It is 1 for equal texts and 0 for texts as different as the model can express.
 
-        What a question filters by is `query`; its own text is not looked at. An id may be that of
-        a thing that has changed since: callers look the things up.
+        `query` is used as a filter; its own text is ignored. Items may have changed since, so
+        callers must read them again.
 
         Raises:
             Unavailable: `embedder.unavailable`, `vectors.unavailable` or `vectors.corrupt`;
@@ -340,7 +340,7 @@ class Recall:
                 vector = await self._vector_of(serving.embedder, text)
         except TimeoutError as error:
             raise self._too_slow() from error
-        # Before the index is asked: what it takes in meanwhile is forgotten here.
+        # Read the cache before the index, because passages leave it once the index has them.
         nearest = dict(serving.fresh.nearest(vector, query))
         replaced = serving.fresh.replaced()
         found = await opened.vectors.search(
@@ -363,7 +363,7 @@ class Recall:
         return tuple((i, (near - low) / (1 - low)) for i, near in ranked[: query.limit])
 
     async def older(self) -> Embedder | None:
-        """The embedder whose index serves until that of the settings has seen everything, if any.
+        """Return the former embedder while its index still serves, if any.
 
         Raises:
             Unavailable: as for `search`.
@@ -373,20 +373,20 @@ class Recall:
         return None if embedder is opened.embedder else embedder
 
     def indexed(self, model: EmbeddingModel, cursor: LogCursor) -> None:
-        """The index of `model` now goes as far as `cursor`; whoever indexes in here tells."""
+        """Record that the index of `model` reaches `cursor`; indexers in this process call it."""
         serving = self._serving
         if serving is not None and serving.embedder.model == model:
             serving.cursor = cursor
             serving.fresh.forget_until(cursor)
         elif cursor.complete:
-            self._serving = None  # the next search looks which model serves
+            self._serving = None  # the next search checks which model serves
 
     def indexed_anew(self) -> None:
-        """Everything was dropped: nothing that is remembered holds."""
+        """Drop all caches after the index was deleted."""
         self._serving = None
 
     async def close(self) -> None:
-        """Let go of the engines."""
+        """Close the engines."""
         opened, self._opened = self._opened, None
         if opened is None:
             return
@@ -418,7 +418,7 @@ class Recall:
     async def _choose(
         self, opened: RecallEngines, kept: Mapping[EmbeddingModel, str]
     ) -> tuple[Embedder, LogCursor]:
-        """The model of the settings once it has seen everything; an older one until then."""
+        """Return the model of the settings if it has indexed everything, else the former one."""
         wanted = opened.embedder.model
         cursors = {model: LogCursor.read(cursor) for model, cursor in kept.items()}
         mine = cursors.get(wanted, LogCursor())
@@ -436,7 +436,7 @@ class Recall:
         return self._others[model]
 
     async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
-        """Embed what the index lacks; being late is no failure, and `behind` tells it."""
+        """Embed passages that the index lacks; running out of time is no error (see `behind`)."""
         self._require_rested()
         start = self._clock.monotonic()
         try:
@@ -452,7 +452,7 @@ class Recall:
             raise
 
     async def _vector_of(self, embedder: Embedder, text: str) -> Vector:
-        """The vector of a question; several searches for one reply ask the same at once."""
+        """Return the vector of a question; concurrent searches of one reply share it."""
         key = embedder.model, text
         asked = self._questions.get(key)
         if asked is None or (asked.done() and (asked.cancelled() or asked.exception())):
@@ -483,14 +483,14 @@ class Recall:
         self._rests_until = self._clock.monotonic() + _REST * self.patience
 
     def _require_rested(self) -> None:
-        """Do not make every search wait for a model that has just failed."""
+        """Fail at once while a model rests after a failure."""
         if self._clock.monotonic() < self._rests_until:
             message = "The embedding model has just failed. Search matches words only."
             raise Unavailable("embedder.unavailable", message)
 
 
 class Reranking:
-    """A second look: orders the first passages found by how well they answer a question."""
+    """Orders the first passages by how well they answer a question."""
 
     def __init__(self, reranker: Reranker, *, clock: Clock, patience: float) -> None:
         """Wait at most `patience` seconds for an answer."""
@@ -500,7 +500,7 @@ class Reranking:
         self._rests_until = 0.0
 
     async def order(self, question: str, texts: Sequence[str]) -> Sequence[int]:
-        """The numbers of the texts, the best first; equal ones stay in their order.
+        """Return the numbers of the texts, best first; equal ones keep their order.
 
         Raises:
             Unavailable: `reranker.unavailable`; callers keep the order they have, and say so.
@@ -520,19 +520,19 @@ class Reranking:
         return sorted(range(len(texts)), key=lambda number: -scores[number])
 
     async def close(self) -> None:
-        """Let go of the reranker."""
+        """Close the reranker."""
         await self._reranker.close()
 
 
 def _heard(asked: asyncio.Future[Vector]) -> None:
-    """Take note of a failure, although every search that asked may have gone on by words."""
+    """Retrieve the exception of a failed question that no search waits for any more."""
     if not asked.cancelled():
         asked.exception()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallServices:
-    """Without `recall`, search goes by words alone; without `reranking`, nothing is ranked anew."""
+    """Without `recall`, search matches words only; without `reranking`, the order stays."""
 
     recall: "Recall | None" = None
     reranking: "Reranking | None" = None

@@ -43,11 +43,11 @@ from canonry.values.ids import EntityId
 from canonry.values.policy import RankingWeights
 
 LOOKED_AT: Final = 100
-"""So many relations of the entities found are looked at, the newest."""
+"""The most relations of found entities that are searched, the newest."""
 
 
 class RankedRelation(NamedTuple):
-    """A relation with its place in the order, and what it says."""
+    """A relation with its rank and its text."""
 
     relation: Relation
     ranked: Ranked
@@ -58,9 +58,9 @@ class RankedRelation(NamedTuple):
 async def find_relations(
     canon: Canon, spaces: Spaces, text: str, ends: frozenset[EntityId]
 ) -> tuple[Sequence[FoundPassage], Mapping[str, Relation]]:
-    """Those of the entities found that hold and share words with `text`, as passages, best first.
+    """Return current relations of `ends` that share words with `text`, as passages, best first.
 
-    Nothing of them is kept in an index: their text is that of their ends, which go by new names.
+    They are not indexed, because their text consists of the names of their ends, which change.
     """
     if not ends:
         return (), {}
@@ -76,7 +76,7 @@ async def find_relations(
 async def rank_relations(
     canon: Canon, spaces: Spaces, text: str, relations: Iterable[Relation]
 ) -> Sequence[RankedRelation]:
-    """Those that share words with `text`, best first, ranked as passages are."""
+    """Return the relations that share words with `text`, best first, ranked like passages."""
     known: dict[str, Relation] = {each.id: each for each in relations}
     ends = {i for each in known.values() for i in (each.from_id, each.to_id)}
     names = await canon.covering(spaces).roots(ends) if ends else {}
@@ -95,7 +95,7 @@ async def rank_relations(
 def ranked_by_words(
     text: str, texts: Mapping[str, str], weights: RankingWeights
 ) -> Sequence[tuple[Ranked, float]]:
-    """Those of `texts` that share words with `text`, ranked as passages, each with its measure."""
+    """Return those of `texts` that share words with `text`, each with its measure."""
     stems = {i: stems_of(each) for i, each in texts.items()}
     measure = measure_of(sought_in(text), list(stems.values()))
     shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
@@ -106,13 +106,13 @@ def ranked_by_words(
 
 
 def relation_text(relation: Relation, names: Mapping[str, Entity]) -> str:
-    """What a relation says, with the names of its ends."""
+    """Return the text of a relation, with the names of its ends."""
     ends = [names[i].name if i in names else i for i in (relation.from_id, relation.to_id)]
     return f"{ends[0]} {_verb(relation)} {ends[1]}"
 
 
 def _names(relation: Relation, names: Mapping[str, Entity]) -> str:
-    """The same, with all names that its ends go by."""
+    """Return the text of a relation with all names of its ends."""
     ends = (names[i] for i in (relation.from_id, relation.to_id) if i in names)
     called = " ".join(name for end in ends for name in names_of(end))
     return f"{_verb(relation)} {called}"
@@ -154,7 +154,7 @@ _SERVED: Final[Mapping[Collection, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What is looked for, and where; hits that score less than `min_score` are left out."""
+    """The search text and its filters; hits below `min_score` are left out."""
 
     collection: Collection
     text: str
@@ -166,7 +166,7 @@ class SearchRequest:
 
 
 async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> FoundPassages:
-    """The best passages that the caller may read; `things` has also what they lie in.
+    """Return the best passages that the caller may read, with their scenes and sources.
 
     Raises:
         NotAllowed: `memories.closed`, the caller's agent type may not read minds.
@@ -231,7 +231,7 @@ def _require_served(request: SearchRequest) -> None:
 
 
 class CanonKind(StrEnum):
-    """What canon is made of: who and what there is, what is so or happened, the world's laws."""
+    """The kinds of canon: entities, facts, lore, relations, events and laws."""
 
     ENTITY = "entity"
     FACT = "fact"
@@ -248,9 +248,9 @@ COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
 _DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, LOOK_MISSING)
 _FACTS: Final = 100
 _ENDS: Final = 5
-"""The relations of so many of the entities found are looked at."""
+"""The number of found entities whose relations are searched."""
 _WIDER: Final = (1, 4, 16)
-"""So many times as many passages are looked at, as long as too few of them are left."""
+"""The growing multiples of the limit that are searched while too few hits remain."""
 
 
 async def search_canon(
@@ -262,9 +262,9 @@ async def search_canon(
     *,
     limit: int,
 ) -> FoundPassages:
-    """The best of all kinds together; an entity that was merged is shown as what it became.
+    """Return the best hits of all kinds; a merged entity is replaced by its survivor.
 
-    A smaller limit gives a prefix of a larger one's.
+    A smaller limit gives a prefix of the results.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -276,9 +276,9 @@ async def search_canon(
 async def find_canon(
     canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
 ) -> FoundPassages:
-    """The same within spaces that the caller is known to see.
+    """Return the same within spaces that the caller may read.
 
-    What was superseded comes after all that holds, unless the text asks of a time.
+    Superseded items come after all current ones, unless the text names a time.
     """
     text = (await shortened(canon, _query(CanonKind.ENTITY, text, spaces))).text
     looked = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
@@ -309,7 +309,7 @@ def _query(kind: CanonKind, text: str, spaces: Spaces) -> TextQuery:
 
 
 def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) -> list[FoundPassage]:
-    """What holds before what held; no score says more than that of a passage before it."""
+    """Move current items before ended ones; scores are capped so that they stay in order."""
 
     def held(hit: FoundPassage) -> bool:
         thing = things.get(hit.passage.id)
@@ -321,10 +321,10 @@ def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) ->
 
 
 async def _best(canon: Canon, query: TextQuery, limit: int) -> FoundPassages:
-    """The first `limit` of one collection; more are looked at where merged ones fall together."""
+    """Return the best `limit` of one collection, after merged entities fall together."""
     hits: Sequence[FoundPassage] = ()
     least = _FACTS if query.collection is Collection.FACTS else 0
-    limit = max(limit, least)  # those that were superseded come last of so many
+    limit = max(limit, least)  # superseded items come last among so many
     for wide in (limit * times for times in _WIDER):
         found = await find_passages(canon, replace(query, limit=wide))
         merged = (t for t in found.things.values() if isinstance(t, Entity))
@@ -338,7 +338,7 @@ async def _best(canon: Canon, query: TextQuery, limit: int) -> FoundPassages:
 
 
 def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundPassage]:
-    """The hit, or the entity that its own was merged into, if that is still canon."""
+    """Yield the hit, with its entity replaced by the survivor, if that is canon."""
     thing = things.get(hit.passage.id)
     if not isinstance(thing, Entity) or thing.merged_into is None:
         yield hit
@@ -348,6 +348,6 @@ def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundP
 
 
 def degraded_of(*parts: Sequence[str]) -> tuple[str, ...]:
-    """What any of several searches could not look at, each once."""
+    """Return what any of several searches could not use, each once."""
     missing = {name for part in parts for name in part}
     return tuple(name for name in _DEGRADED if name in missing)

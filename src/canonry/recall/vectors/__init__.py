@@ -1,4 +1,4 @@
-"""The embedded vector index: vectors in a SQLite file, and a mapped copy that is searched whole."""
+"""The embedded vector index: rows in a SQLite file, and a mapped file for exact search."""
 
 from canonry.recall.vectors.index import FolderVectors
 from canonry.recall.vectors.rows import SCHEMA

@@ -1,4 +1,4 @@
-"""The embedded index: a published file that is mapped, newer vectors in memory, and the nearest."""
+"""The embedded index: a published, mapped file, newer vectors in memory, and the search."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ CollectionInSpace = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Numbers of rows with their similarities; `complete` if there are no others."""
+    """Numbers of rows with their similarities; `complete` means that there are no others."""
 
     numbers: Numbers
     similarities: Floats
@@ -57,7 +57,7 @@ class Nearest:
 
     @classmethod
     def of(cls, numbers: Numbers, similarities: Floats, limit: int) -> Self:
-        """The `limit` highest similarities, in no order."""
+        """Return the `limit` highest similarities, in no order."""
         if len(numbers) <= limit:
             return cls(numbers=numbers, similarities=similarities, complete=True)
         chosen = np.argpartition(similarities, -limit)[-limit:]
@@ -66,7 +66,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Vectors with the number of the row and of the place of each."""
+    """Vectors with the row number and place number of each."""
 
     numbers: Numbers
     places: NDArray[np.int32]
@@ -78,7 +78,7 @@ class Block:
     def nearest(
         self, query: Floats, places: Sequence[int], among: Numbers | None, limit: int
     ) -> Nearest:
-        """The `limit` nearest at these places, of those with the numbers `among` if given."""
+        """Return the `limit` nearest vectors at these places, restricted to `among` if given."""
         fits = np.isin(self.places, places)
         if among is not None:
             fits &= np.isin(self.numbers, among)
@@ -87,7 +87,7 @@ class Block:
         for start in range(0, len(found), _COMPARED_AT_ONCE):
             some = found[start : start + _COMPARED_AT_ONCE]
             first, end = int(some[0]), int(some[-1]) + 1
-            # Rows that lie side by side are read where they are; others have to be copied together.
+            # Neighbouring rows are read in place; others must be copied together.
             vectors = self.vectors[first : end if end - first == len(some) else 0]
             if len(vectors) != len(some):
                 vectors = self.vectors[some]
@@ -99,7 +99,7 @@ class Block:
 def chosen(
     places: Mapping[CollectionInSpace, int], collection: str, spaces: frozenset[str] | None
 ) -> Sequence[int]:
-    """The numbers of the places of a collection, of all spaces or of some."""
+    """Return the place numbers of a collection, in all spaces or in some."""
     return [
         number
         for (one, space), number in tuple(places.items())
@@ -111,7 +111,7 @@ class Tail:
     """The vectors of one model after a number, in memory. It only grows."""
 
     def __init__(self, m: int, after: int, dimensions: int) -> None:
-        """Begin after the row with that number."""
+        """Start after the row with that number."""
         self.after = after
         self._m = m
         self._dimensions = dimensions
@@ -120,7 +120,7 @@ class Tail:
         self.blocks: tuple[Block, ...] = ()
 
     def read_on(self, db: apsw.Connection) -> None:
-        """Read the vectors written since the last time; one thread at a time."""
+        """Read the vectors written since the last call; one thread at a time."""
         stream = rows.after(db, self._m, self._read)
         while found := list(islice(stream, READ_AT_ONCE)):
             block = block_of(found, self.places, self._dimensions)
@@ -131,7 +131,7 @@ class Tail:
 def block_of(
     found: Sequence[rows.VectorRow], places: dict[CollectionInSpace, int], dimensions: int
 ) -> Block:
-    """The block of rows; a place that is new is given a number."""
+    """Return the block of rows; a new place gets a number."""
     collections, spaces, numbers, vectors = zip(*found, strict=True)
     at = [places.setdefault(one, len(places)) for one in zip(collections, spaces, strict=True)]
     return Block(
@@ -142,7 +142,7 @@ def block_of(
 
 
 def _joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The same rows in fewer blocks, if there are many blocks."""
+    """Return the same rows in fewer blocks, if there are many."""
     if len(blocks) < _BLOCKS:
         return tuple(blocks)
     whole = Block(
@@ -153,10 +153,10 @@ def _joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return (whole,)
 
 
-# The published file: vectors that are written once and mapped by every process that searches.
+# The published file: vectors that are written once and mapped by every searching process.
 #
 # They are sorted by collection and space, so that a search of one space reads only its own vectors.
-# The owner writes a new version beside the old one and renames it: a process that dies before
+# The owner writes a new version next to the old one and renames it. A process that dies before
 # leaves a file that nobody reads, and the next owner removes it.
 
 _MAGIC: Final = b"CANVEC02"
@@ -196,16 +196,16 @@ class Published:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nobody has cut the file since: to touch what is mapped past its end is death."""
+        """Return whether the file kept its length; reading a map past its end kills the process."""
         return self._mapped.size() >= self._size
 
     def gone(self, kept: Numbers) -> Numbers:
-        """The positions of the vectors whose numbers are not in `kept`."""
+        """Return the positions of the vectors whose numbers are not in `kept`."""
         found: Numbers = np.flatnonzero(~np.isin(self.block.numbers, kept))
         return found
 
     def overwrite(self, path: Path, positions: Numbers) -> None:
-        """Write zeros over vectors in the file, also for who maps it: no search returns them."""
+        """Overwrite vectors with zeros in the file and in all maps of it, so that none is found."""
         width = 4 * self.block.vectors.shape[1]
         with path.open("r+b") as file:
             for position in positions:
@@ -219,7 +219,7 @@ class Published:
 
 
 def published_of(path: Path, origin: str, model: EmbeddingModel) -> Published | None:
-    """The file if it is whole and made from these rows; a damaged or former one is passed over."""
+    """Return the file if it is complete and made from these rows; None: damaged or outdated."""
     try:
         published = Published(path)
     except (Unavailable, OSError, ValueError, KeyError):
@@ -229,7 +229,7 @@ def published_of(path: Path, origin: str, model: EmbeddingModel) -> Published | 
 
 
 def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) -> None:
-    """Write the vectors of a model as they are now to `target`, which appears whole or not."""
+    """Write the current vectors of a model to `target`, which appears complete or not at all."""
     newest, places = rows.newest(db), dict[CollectionInSpace, int]()
     numbers, ats = [np.empty(0, dtype="<i8")], [np.empty(0, dtype="<i4")]
     temporary = target.with_suffix(".new")
@@ -299,12 +299,12 @@ def _sync_folder(folder: Path) -> None:
 
 _SPARE: Final = 32
 _SPARE_SHARE: Final = 8
-"""So many candidates more than hits are asked for, or that share of them: some are gone."""
+"""The extra candidates for hits that may be deleted: this number or this share of them."""
 
 _FURTHER: Final = 4
 _BLOCK_SIZES: Final = (64, 384)
 
-# One row for many: each row that is handed over is a chance to wait for another thread.
+# One result row for many: after each row, the thread may have to wait for others.
 _LOOK_UP: Final = {
     size: "SELECT json_group_array(json_array(n, id, part)) FROM vectors"  # noqa: S608 - marks
     f" WHERE n IN ({', '.join('?' * size)}) AND scene IS NOT ?"
@@ -316,7 +316,7 @@ _Found: TypeAlias = tuple[int, str, int]
 
 
 class Search:
-    """One query against one state of the rows."""
+    """One query on one state of the rows."""
 
     def __init__(
         self,
@@ -335,7 +335,7 @@ class Search:
         self._among = self._chosen(m)
 
     def hits(self) -> Sequence[VectorHit]:
-        """The nearest passages; more candidates are taken until enough of them are still rows."""
+        """Return the nearest passages; take more candidates until enough of them still exist."""
         limit = self._query.limit
         wanted = limit + max(_SPARE, limit // _SPARE_SHARE)
         while True:
@@ -347,13 +347,13 @@ class Search:
             wanted *= _FURTHER
 
     def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
-        """The rows among these that still exist, in no order.
+        """Yield the rows that still exist, in no order.
 
-        They are asked for in blocks of two sizes, so that two prepared statements do; the last
-        block is filled up with a number that no row has.
+        They are read in blocks of two sizes, so that two prepared statements suffice. The last
+        block is padded with an unused number.
         """
         without = self._query.without_scene
-        # No scene has this name where none is left out: NULL would leave out rows of no scene.
+        # No scene has this name; NULL would also exclude rows without a scene.
         scene = "" if without is None else without
         numbers.sort()
         few, many = _BLOCK_SIZES
@@ -375,7 +375,7 @@ class Search:
         return None if numbers is None else np.array(sorted(numbers), dtype=np.int64)
 
     def _candidates(self, wanted: int) -> tuple[dict[int, float], bool]:
-        """Rows by number with their similarity; and whether there are no others."""
+        """Return rows by number with their similarity, and whether there are no others."""
         collection, spaces = str(self._query.collection), self._query.spaces
         named = None if spaces is None else frozenset(map(str, spaces))
         tail, published = self._tail, self._published
@@ -398,19 +398,19 @@ class Search:
         return dict(pairs), complete
 
 
-# The embedded index: every vector is compared, in a mapped file or, if newer, in memory.
+# The embedded index compares every vector, in a mapped file or, if newer, in memory.
 #
-# Every candidate is looked up among the rows before it is returned. So a vector that another
-# process removed or replaced is never found, whichever version of the published file is mapped.
+# Every candidate is looked up in the rows before it is returned. A vector that another process
+# removed or replaced is therefore never found, whichever version of the published file is mapped.
 
 FILE: Final = "recall.db"
 LOCK: Final = "recall.lock"
 WAITING: Final = 4096
-"""So many vectors may wait for the next published file, or an eighth of the last one."""
+"""The unpublished vectors that trigger a new file: this many, or an eighth of the last file."""
 
 _SHARE: Final = 8
 _IN_MEMORY: Final = 200_000
-"""So many vectors that are in no published file are searched; more would fill the memory."""
+"""The most unpublished vectors that are searched; more would fill the memory."""
 
 
 P = ParamSpec("P")
@@ -418,7 +418,7 @@ R = TypeVar("R")
 
 
 def _beside(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """The same beside the event loop, raising the errors of the port in place of the engine's."""
+    """Run the work in a thread, and translate the engine's errors into those of the port."""
     translating = rows.translated()(work)
 
     @wraps(work)
@@ -430,7 +430,7 @@ def _beside(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 @dataclass(slots=True)
 class _Opened:
-    """What a process holds of one model: the published version, if any, and the rows after it."""
+    """A process's state of one model: the published version, if any, and the rows after it."""
 
     path: Path | None
     published: Published | None
@@ -438,7 +438,7 @@ class _Opened:
     lock: Lock = field(default_factory=Lock)
 
     def stands(self, newest: Path | None) -> bool:
-        """Whether this is the newest version still, and whole."""
+        """Return whether this is still the newest version, and complete."""
         return self.path == newest and (self.published is None or self.published.is_whole)
 
 
@@ -446,7 +446,7 @@ class FolderVectors(Vectors):
     """Vectors in a folder that several processes may share."""
 
     def __init__(self, folder: Path, *, waiting: int = WAITING) -> None:
-        """Use the folder, which is made when something is written."""
+        """Use the folder, which is created with the first write."""
         self._folder = folder
         self._waiting = waiting
         self._rows = rows.VectorRows(folder / FILE)
@@ -588,12 +588,12 @@ class FolderVectors(Vectors):
         publish(db, m, model, target)
 
     def _remove_versions(self, m: int, *, kept: int = 1) -> None:
-        """Remove the published files of a model, but keep so many of the newest."""
+        """Remove the published files of a model, except the newest ones."""
         for _, path in sorted(self._versions(m), reverse=True)[kept:]:
             _remove(path)
 
     def _renew(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
-        """If removed rows are published, publish without them and clear the old file of them."""
+        """If removed rows are published, publish without them and erase them in the old file."""
         opened = self._open(db, m, model)
         if opened.published is None or opened.path is None:
             self._remove_versions(m, kept=0)
@@ -626,7 +626,7 @@ class FolderVectors(Vectors):
         return opened
 
     def _open(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
-        """The newest version that is whole; a damaged one is passed over."""
+        """Return the newest complete version; skip a damaged one."""
         with self._lock:
             _, path = max(self._versions(m), default=(0, None))
             opened = self._opened.get(m)
@@ -639,7 +639,7 @@ class FolderVectors(Vectors):
 
     def _versions(self, m: int) -> list[tuple[int, Path]]:
         begin, end = f"recall-{m}-", ".index"
-        # Every search asks: a plain look at the names costs a fifth of matching a pattern.
+        # Every search does this: comparing names costs a fifth of matching a pattern.
         try:
             with os.scandir(self._folder) as entries:
                 names = [entry.name for entry in entries]

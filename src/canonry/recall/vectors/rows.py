@@ -35,7 +35,7 @@ else:
 
 @contextmanager
 def owning(path: Path) -> Iterator[bool]:
-    """Whether the lock at `path` was free; it is held within, and falls with the process."""
+    """Yield whether the lock at `path` was free; it ends with the block or the process."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
     with path.open("ab") as file:
@@ -49,7 +49,7 @@ def owning(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def owning_in_the_end(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`, after waiting up to a minute, which is longer than publishing takes.
+    """Hold the lock at `path`; wait up to a minute, which is longer than publishing takes.
 
     Raises:
         Unavailable: `vectors.unfinished`.
@@ -64,15 +64,15 @@ def owning_in_the_end(path: Path) -> Iterator[None]:
 
 
 def unfinished() -> Unavailable:
-    """The error for bytes that stay because somebody else uses the file."""
+    """Return the error for bytes that stay because another process uses the file."""
     message = "Removed, but another process holds a file of the vector index. Repeat the command."
     return Unavailable("vectors.unfinished", message)
 
 
 # Rows: the vectors in a SQLite file of their own, as half-precision floats.
 #
-# The numbers of rows only grow: whoever has read the rows up to a number goes on after it. What
-# SQLite and files raise is turned into the two errors of the port here.
+# Row numbers only grow, so that a reader can continue after the last number it has read. Errors of
+# SQLite and files become the two errors of the port here.
 
 Floats: TypeAlias = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -104,7 +104,7 @@ CREATE TABLE about (
 CREATE INDEX about_by_row ON about (n);
 """
 _UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''"}
-"""From which version each statement leads to the next one."""
+"""The statement that upgrades each version to the next one."""
 
 
 VectorRow: TypeAlias = tuple[str, str, int, bytes]
@@ -121,7 +121,7 @@ class VectorRows:
     """Reads and writes through connections of its own, each used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Use the file at `path`, which is made when something is written."""
+        """Use the file at `path`, which is created with the first write."""
         self._path = path
         self._shared = path.with_name(f"{path.name}-shm")
         self._shared_bytes = 0
@@ -129,15 +129,15 @@ class VectorRows:
         self._lock = Lock()
 
     def reading(self) -> AbstractContextManager[apsw.Connection]:
-        """A connection that sees one state of the file throughout."""
+        """Return a connection that sees one state of the file throughout."""
         return self._transaction("BEGIN")
 
     def writing(self) -> AbstractContextManager[apsw.Connection]:
-        """A connection whose changes are kept if nothing is raised."""
+        """Return a connection whose changes are committed unless an error is raised."""
         return self._transaction("BEGIN IMMEDIATE")
 
     def scrub(self) -> bool:
-        """Clear removed data from free pages and the log; False where a reader keeps the log."""
+        """Erase removed data in free pages and the log; False if a reader keeps the log."""
         connected = self._idle_connection() or self._connect()
         try:
             connected.db.execute("VACUUM")
@@ -147,7 +147,7 @@ class VectorRows:
         return int(row[0]) == 0
 
     def close(self) -> None:
-        """Close every connection that nobody uses."""
+        """Close every idle connection."""
         with self._lock:
             while self._idle:
                 self._idle.pop().db.close()
@@ -162,16 +162,16 @@ class VectorRows:
             yield db
             db.execute("COMMIT")
         except BaseException:
-            db.close()  # which rolls back what is open
+            db.close()  # this rolls back an open transaction
             raise
         with self._lock:
             self._idle.append(connected)
 
     def _mend_shared_memory(self) -> None:
-        """Give what SQLite shares in memory (`-shm`) its length again, if somebody has cut it.
+        """Restore the length of SQLite's shared memory (`-shm`) if another process has cut it.
 
-        To touch what is mapped past the end of a file is death; SQLite makes zeros anew. What it is
-        compared with is read before, since another thread may see it grow meanwhile.
+        Reading a map past the end of its file kills the process; SQLite fills the restored part
+        with zeros. The expected length is read first, since another thread may see the file grow.
         """
         known = self._shared_bytes
         with suppress(OSError):  # there is none yet, or the index was dropped
@@ -185,7 +185,7 @@ class VectorRows:
                     os.truncate(self._shared, known)
 
     def _idle_connection(self) -> _Connected | None:
-        """A free connection to the file of that name now; another process may have replaced it."""
+        """Return a free connection to the current file of that name; it may have been replaced."""
         with self._lock:
             while self._idle:
                 connected = self._idle.pop()
@@ -196,13 +196,13 @@ class VectorRows:
 
     def _connect(self) -> _Connected:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):  # SQLite gives what lies beside it the same mode
+        with suppress(FileExistsError):  # SQLite gives the files next to it the same mode
             self._path.touch(0o600, exist_ok=False)
         db = apsw.Connection(str(self._path))
         try:
             db.set_busy_timeout(_BUSY_MS)
             _prepare(db)
-            # The index may be lost at any time, so that it need not outlive a failure of power.
+            # The index can be rebuilt at any time, so that it need not survive a power failure.
             db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
         except BaseException:
@@ -213,7 +213,7 @@ class VectorRows:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise Canonry's errors in place of the driver's and the system's."""
+    """Raise Canonry's errors instead of the driver's and the system's."""
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, apsw.MismatchError) as error:
@@ -231,7 +231,7 @@ def translated() -> Iterator[None]:
 
 
 def corrupt() -> Unavailable:
-    """The error for what only a rebuild mends."""
+    """Return the error for damage that needs a rebuild."""
     return Unavailable("vectors.corrupt", _MEND)
 
 
@@ -285,20 +285,20 @@ def check(db: apsw.Connection) -> None:
 
 
 def identity(db: apsw.Connection) -> str:
-    """What tells this file from every other one; files that are made from it repeat it."""
+    """Return the identity of this file; files made from it repeat it."""
     row: Any = db.execute("SELECT id FROM identity").fetchone()
     return str(row[0])
 
 
 def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
-    """The number that a model has in this file."""
+    """Return the number of a model in this file."""
     sql = "SELECT m FROM models WHERE name = ? AND version = ? AND dimensions = ? AND digest = ?"
     row: Any = db.execute(sql, _bound(model)).fetchone()
     return None if row is None else int(row[0])
 
 
 def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
-    """Every model with its number and cursor."""
+    """Return every model with its number and cursor."""
     sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
     return [
         (
@@ -311,7 +311,7 @@ def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
 
 
 def write(db: apsw.Connection, batch: VectorBatch) -> None:
-    """Take in a batch.
+    """Write a batch.
 
     Raises:
         Unavailable: `vectors.moved`, the batch follows another cursor.
@@ -342,13 +342,13 @@ def write(db: apsw.Connection, batch: VectorBatch) -> None:
 
 
 def numbers(db: apsw.Connection, m: int) -> Numbers:
-    """The numbers of all rows of a model."""
+    """Return the numbers of all rows of a model."""
     found = [row[0] for row in list[Any](db.execute("SELECT n FROM vectors WHERE m = ?", (m,)))]
     return np.array(found, dtype=np.int64)
 
 
 def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -> Sequence[str]:
-    """The ids of passages about an entity past an id, in order."""
+    """Return the ids of passages about an entity after an id, in order."""
     sql = (
         "SELECT DISTINCT v.id FROM about AS a JOIN vectors AS v ON v.n = a.n"
         " WHERE a.m = ? AND a.entity = ? AND v.id > ? ORDER BY v.id LIMIT ?"
@@ -357,14 +357,14 @@ def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -
 
 
 def digests(db: apsw.Connection, m: int, ids: Iterable[str]) -> dict[str, Sequence[bytes]]:
-    """The digest of each part of passages, in order."""
+    """Return the digest of each part of passages, in order."""
     sql = "SELECT digest FROM vectors WHERE m = ? AND id = ? ORDER BY part"
     found = {i: tuple(row[0] for row in list[Any](db.execute(sql, (m, i)))) for i in ids}
     return {i: parts for i, parts in found.items() if parts}
 
 
 def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
-    """Take every part of passages out of the rows of a model."""
+    """Remove every part of passages from the rows of a model."""
     numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
     for i in ids:
         db.execute(f"DELETE FROM about WHERE n IN ({numbers})", (m, i))  # noqa: S608 - constant
@@ -378,48 +378,48 @@ def forget(db: apsw.Connection, m: int) -> None:
 
 
 def count(db: apsw.Connection, m: int, *, after: int = 0) -> int:
-    """How many vectors of a model there are, or how many with a higher number."""
+    """Return the number of vectors of a model, or of those with a higher number."""
     if after:
-        # The plus keeps the query on the numbers: no index on models is of use for the few last.
+        # The plus forces the index on numbers, because few rows are newer.
         return _number(db, "SELECT count(*) FROM vectors WHERE n > ? AND +m = ?", after, m)
     return _number(db, "SELECT count(*) FROM vectors WHERE m = ?", m)
 
 
 def newest(db: apsw.Connection) -> int:
-    """The highest number given so far."""
+    """Return the highest number used so far."""
     return _number(db, "SELECT max(n) FROM vectors")
 
 
 def after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
-    """The rows of a model with a higher number, in order."""
+    """Yield the rows of a model with a higher number, in order."""
     return iter(db.execute(f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n", (n, m)))
 
 
 def numbers_about(db: apsw.Connection, m: int, entities: frozenset[str]) -> set[int]:
-    """The rows that name any of the entities."""
+    """Return the rows about any of the entities."""
     sql = "SELECT n FROM about WHERE m = ? AND entity = ?"
     return {row[0] for entity in entities for row in list[Any](db.execute(sql, (m, entity)))}
 
 
 def numbers_from(db: apsw.Connection, m: int, source: str) -> set[int]:
-    """The rows that come from a source."""
+    """Return the rows from a source."""
     sql = "SELECT n FROM vectors WHERE m = ? AND source = ?"
     return {row[0] for row in list[Any](db.execute(sql, (m, source)))}
 
 
 def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[VectorRow]:
-    """Every row of a model up to `newest`, spaces together."""
+    """Yield every row of a model up to `newest`, grouped by space."""
     sql = f"{_ROW} INDEXED BY vectors_by_space WHERE m = ? AND n <= ? ORDER BY collection, space, n"
     return iter(db.execute(sql, (m, newest)))
 
 
 def halves(vector: bytes) -> bytes:
-    """A vector of the port in half precision."""
+    """Convert a vector of the port to half precision."""
     return np.frombuffer(vector, dtype="<f4").astype("<f2").tobytes()
 
 
 def floats(stored: Sequence[bytes], dimensions: int) -> Floats:
-    """Vectors as they are stored, as floats.
+    """Convert stored vectors to floats.
 
     Raises:
         Unavailable: `vectors.corrupt`, one has another size.
