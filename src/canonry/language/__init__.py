@@ -1,1 +1,1 @@
-"""How sentences are read: words, clauses and phrases, without any knowledge of the canon."""
+"""Reading of sentences: words, clauses and phrases, without knowledge of the canon."""

@@ -1,1 +1,1 @@
-"""Frames: what a statement says of whom, apart from how it is worded."""
+"""Frames: the subject and content of a statement, independent of its wording."""

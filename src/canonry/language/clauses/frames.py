@@ -1,4 +1,4 @@
-"""Frames: the tokens of a clause, and what a clause says of whom."""
+"""Frames: the tokens of a clause, and its subject and content."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ from canonry.values.json_values import plain_signs
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word as it stands, folded; its stem, which all forms of it share; whether a name."""
+    """A folded word, the stem that its forms share, and whether it is a name."""
 
     word: str
     stem: str
@@ -89,12 +89,12 @@ _SENTENCE: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:[-_:.][^\W_]+)*(?:'s?(?!\w))?|[,]")
 _LONG: Final = 600
-"""Characters of a statement that are looked at: nobody states more in one breath."""
+"""The most characters of a statement that are read."""
 
 
 @lru_cache(maxsize=16_384)
 def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
-    """The sentences that state something, as tokens; questions state nothing."""
+    """Return the tokens of each sentence that states something; questions are left out."""
     text = plain_signs(statement[:_LONG]).translate(_QUOTES)
     for pattern, to in _REWRITES:
         text = pattern.sub(to, text)
@@ -132,7 +132,7 @@ _PASTS: Final = frozenset(_FORMS) - NOT_PASTS
 
 @lru_cache(maxsize=32_768)
 def lemma(word: str) -> str:
-    """The stem that all forms of a word share."""
+    """Return the stem that all forms of a word share."""
     if word.isdigit():
         return word
     return stem_of("english", _FORMS.get(word, word))
@@ -140,7 +140,7 @@ def lemma(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def is_participle(word: str) -> bool:
-    """Whether the word may be a form of a verb that tells what was done."""
+    """Return whether the word may be a past participle."""
     if word in NOT_PARTICIPLES:
         return False
     return word in _PASTS or word in BASES or (word.endswith("ed") and len(word) > len("used"))
@@ -148,26 +148,26 @@ def is_participle(word: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def is_progressive(word: str) -> bool:
-    """Whether the word may be a form of a verb that tells what is being done."""
+    """Return whether the word may be a progressive form of a verb."""
     return word.endswith("ing") and len(word) > len("sing") and word not in NOT_PARTICIPLES
 
 
 def is_past(word: str) -> bool:
-    """Whether the word can only tell what was."""
+    """Return whether the word can only be a past form."""
     return is_participle(word) and word not in BASES
 
 
 ROUNDING: Final = 0.02
-"""How far two measures may be apart after conversion and be the same; a share of the larger."""
+"""The largest difference of equal measures after conversion, as a share of the larger."""
 NEAR: Final = 0.08
-"""How far they may be apart and be rounded."""
+"""The largest difference of rounded measures."""
 ABOUT: Final = 0.06
-"""How far what is not exact may be apart; a share of the smaller."""
+"""The largest difference of measures that are approximate, as a share of the smaller."""
 EXACT: Final = 1e-9
 
 
 class Measured(StrEnum):
-    """How two quantities stand to each other."""
+    """The relation between two quantities."""
 
     SAME = "same"
     UNCLEAR = "unclear"
@@ -176,7 +176,7 @@ class Measured(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """A count or a measure, from a least to a most; `about` where it is not exact."""
+    """A count or a measure, from a minimum to a maximum; `about` if it is approximate."""
 
     low: float
     high: float
@@ -190,20 +190,20 @@ _COINS: Final = frozenset(map(lemma, COINS))
 
 
 def unit_of(word: str) -> str:
-    """The unit that a word or a stem names, empty where it names none."""
+    """Return the unit that a word or a stem names; empty: none."""
     stem = lemma(word)
     return word if word in _UNITS else stem if stem in _UNITS else ""
 
 
 @lru_cache(maxsize=4096)
 def is_coin(word: str) -> bool:
-    """Whether the word names money, which has rates and no conversions."""
+    """Return whether the word names money, which has rates instead of conversions."""
     return lemma(word) in _COINS
 
 
 @lru_cache(maxsize=4096)
 def number_of(word: str) -> float | None:
-    """The number that a word says; None for another word."""
+    """Return the number that a word means; None: it is no number."""
     if word in NUMBERS:
         return float(NUMBERS[word])
     if word[:1].isdigit():
@@ -215,12 +215,12 @@ def number_of(word: str) -> float | None:
 
 
 def scale_of(word: str) -> int | None:
-    """By how much the word multiplies the number before it."""
+    """Return the factor by which the word multiplies the number before it."""
     return SCALES.get(word)
 
 
 def compared(one: Quantity, other: Quantity) -> Measured:
-    """How two quantities of the same thing stand to each other."""
+    """Return the relation between two quantities of the same item."""
     first, second = _UNITS.get(one.unit, _PLAIN), _UNITS.get(other.unit, _PLAIN)
     if first[0] != second[0]:
         return Measured.UNCLEAR
@@ -240,7 +240,7 @@ def compared(one: Quantity, other: Quantity) -> Measured:
 
 
 class Standing(StrEnum):
-    """How a clause is told: of the world, or as what somebody says or knows."""
+    """How a clause is stated: about the world, or as a person's speech or knowledge."""
 
     TOLD = "told"
     SAID = "said"
@@ -249,7 +249,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """A head with what stands before it, after a preposition or none; all are stems."""
+    """A head with the words before it, after a preposition or none; all are stems."""
 
     role: str
     head: str
@@ -265,13 +265,13 @@ class Phrase:
 
 
 def words_of(phrases: Iterable[Phrase]) -> frozenset[str]:
-    """All stems of these phrases."""
+    """Return all stems of these phrases."""
     return frozenset[str]().union(*(phrase.words for phrase in phrases))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What one clause says; `sure` tells whether its verb is known or only the likeliest word."""
+    """The content of one clause; `sure` means that its verb is a known one."""
 
     subject: tuple[Phrase, ...]
     verb: str
@@ -317,7 +317,7 @@ _SKIPPED: Final = REFLEXIVES | {"each", "other", "also", "still"}
 
 
 def phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
-    """The phrases of a stretch of tokens in order; `X's Y` is read as `Y of X`."""
+    """Return the phrases of a sequence of tokens; `X's Y` is read as `Y of X`."""
     parts = _parts(tokens)
     found = (_phrase(role, article, part) for role, article, part in parts if part)
     return tuple(one for one in found if one is not None)
@@ -356,7 +356,7 @@ def _parts(tokens: Sequence[Token]) -> list[tuple[str, str, list[Token]]]:
 
 
 def _owned(tokens: Sequence[Token], i: int, parts: list[tuple[str, str, list[Token]]]) -> int:
-    """What is owned takes the owner's place, and the owner follows it; where to go on."""
+    """Swap owner and possession in `parts`; return the position to continue at."""
     role, article, owner = parts.pop()
     counted = [t for t in owner[:1] if number_of(t.word) is not None]
     owner = owner[len(counted) :]
@@ -407,7 +407,7 @@ def _phrase(role: str, article: str, part: Sequence[Token]) -> Phrase | None:
 
 
 def _quantity(part: Sequence[Token]) -> tuple[Quantity | None, list[Token], str]:
-    """The number in a phrase, the words around it, and the number as a head of its own."""
+    """Return the number in a phrase, the words around it, and the number as a head."""
     words: list[Token] = []
     value: float | None = None
     partial, about, bound, unit, last = 0.0, False, "", "", ""

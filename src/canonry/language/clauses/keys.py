@@ -1,4 +1,4 @@
-"""Keys and gists: what a statement is about, and under which keys its rivals are found."""
+"""Keys and gists: the subject of a statement, and the keys of conflicting ones."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ from canonry.language.words.frame_words import (
     RULING,
 )
 
-# Topics: words that belong together, by which statements meet in other words.
+# Topics: groups of related words, by which statements in other words are found.
 #
-# The topics stand in files beside the vocabularies, a topic a line. `topics.txt` was made of the
-# vectors of the default model, by `python -m bench.contradictions.topics`; `opposites.txt` has
-# words that are set against each other, and was written by hand. A topic's number is stored with
-# views, so that another order of the lines needs another version of the views.
+# The topics are in files next to the vocabularies, one topic a line. `topics.txt` was computed from
+# the vectors of the default model by `python -m bench.contradictions.topics`. `opposites.txt` has
+# opposed words and was written by hand. Views store a topic's line number, so that reordering the
+# lines needs a new version of the views.
 
 _FOLDER: Final = "canonry.language.words"
 _NONE: Final = frozenset[int]()
@@ -39,7 +39,7 @@ _NONE: Final = frozenset[int]()
 
 @lru_cache(maxsize=32_768)
 def topics_of(stem: str) -> frozenset[int]:
-    """The numbers of the topics that an English stem belongs to; mostly none to three."""
+    """Return the numbers of the topics of an English stem, mostly none to three."""
     return _topics().get(stem, _NONE)
 
 
@@ -67,10 +67,10 @@ _SILENT: Final = frozenset(map(lemma, STOP_WORDS[DEFAULT] | NEGATIONS[DEFAULT] |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gist:
-    """A statement as words without order; all are stems, of which `forms` has the words.
+    """A statement as a set of stems, of which `forms` has the words.
 
-    `everything` is the words and the names. `subject` and `when` are empty where no frame was read,
-    as in other languages than English.
+    `everything` is the words and the names. `subject` and `when` are empty if no frame was read, as
+    in languages other than English.
     """
 
     words: frozenset[str]
@@ -87,7 +87,7 @@ class Gist:
 
 @lru_cache(maxsize=16_384)
 def gist_of(statement: str) -> Gist:
-    """The gist of a statement in any language."""
+    """Return the gist of a statement in any language."""
     frames = frames_of(statement)
     if not frames:
         return _unframed(statement, languages_of(terms_of(statement))[0])
@@ -112,7 +112,7 @@ def gist_of(statement: str) -> Gist:
 
 @lru_cache(maxsize=16_384)
 def stems_in(names: str) -> frozenset[str]:
-    """The stems of the words of names."""
+    """Return the stems of the words of names."""
     return frozenset(map(lemma, terms_of(names)))
 
 
@@ -122,7 +122,7 @@ def _plain(token: Token) -> str:
 
 
 def gists_of(one: str, other: str) -> tuple[Gist, Gist]:
-    """The gists of both; where only one shows its language, the other is taken to be in it."""
+    """Return the gists of both; a text of unknown language is read in the other's."""
     first, second = gist_of(one), gist_of(other)
     if first.framed == second.framed:
         return first, second
@@ -144,37 +144,38 @@ def _unframed(statement: str, language: str) -> Gist:
     )
 
 
-# Frame keys: under which words a statement is found by those that may conflict with it.
+# Frame keys: the words under which possibly conflicting statements find each other.
 #
-# A key joins what a statement is about with what it says of it. Two statements that share no key do
-# not speak of the same, so that rivals are looked up and never searched for.
+# A key joins the subject of a statement with a word of its content. Statements without a shared key
+# have different subjects. Conflicting statements are therefore looked up by key, never searched
+# for.
 
 NEAR_MAX: Final = 200
-"""So many facts, the newest, are compared with what says something of one entity."""
+"""The most facts, the newest, that are compared with a statement about one entity."""
 
 FAR_MAX: Final = 8
-"""So many with what shares words only: whoever names nobody may speak of everything."""
+"""The most that share only words, because a statement without entities may match anything."""
 
 _TOPICS_MAX: Final = 24
-"""What else a statement of very many words says is not a key of it."""
+"""Further words of a very long statement are not in its keys."""
 
 _ANCHORS: Final = 3
 _ANYBODY: Final = "*"
 _ENTITY: Final = "frame:@"
 _WORD: Final = "frame:"
 _LINKED: Final = "frame:~"
-"""Before the words of what is linked with entities, for who looks without knowing any."""
+"""Starts the keys of facts about entities, for statements that name none."""
 
 _OFFICES: Final = frozenset(map(lemma, OFFICES | RULING | ENDED | ENDING_VERBS))
-"""What somebody is or does by an office, and the words that end it."""
+"""Words for offices and their holders, and words that end an office."""
 
 
 def frame_keys(
     statement: str, linked: Collection[str] = (), properties: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """The keys under which a fact is found that states this, linked with these entities.
+    """Return the keys under which a fact with this statement and these entities is found.
 
-    Of its properties only the names count.
+    Only the names of its properties count.
     """
     return _all_keys(statement, tuple(linked), tuple(properties), _LINKED if linked else _WORD)
 
@@ -182,9 +183,9 @@ def frame_keys(
 def rival_keys(
     statement: str, about: Collection[str] = (), properties: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """The keys of all facts that may conflict with this, said of these entities or of anybody.
+    """Return the keys of all facts that may conflict with this statement.
 
-    `about` are all ids by which the canon may speak of the entities.
+    `about` are all ids of its entities; empty: it may be about anybody.
     """
     if not about:
         return (*_keys_of_words(statement, _LINKED), *_keys_of_words(statement, _WORD))
@@ -192,7 +193,7 @@ def rival_keys(
 
 
 def most_under(key: str) -> int:
-    """How many facts of a key, the newest, are compared with a statement at most."""
+    """Return the most facts under a key, the newest, that are compared with a statement."""
     return NEAR_MAX if key.startswith(_ENTITY) else FAR_MAX
 
 
@@ -200,7 +201,7 @@ def most_under(key: str) -> int:
 def _all_keys(
     statement: str, entities: tuple[str, ...], properties: tuple[str, ...], sign: str
 ) -> tuple[str, ...]:
-    """Those of each entity, then those of the words."""
+    """Return the keys of each entity, then those of the words."""
     _words, told = _keyed(statement)
     said = [*(f"={name}" for name in sorted(properties)), *told]
     near = [f"{_ENTITY}{entity}|{each}" for entity in sorted(set(entities)) for each in said]
@@ -220,7 +221,7 @@ def _keyed(statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _anchors(statement: str, gist: Gist) -> Iterator[str]:
-    """What the statement is about: whom its subjects belong to, else the subjects, or anybody."""
+    """Yield the subjects of the statement: their owners, else the subjects, or anybody."""
     for frame in frames_of(statement):
         if frame.person or not frame.subject:
             yield _ANYBODY
@@ -232,7 +233,7 @@ def _anchors(statement: str, gist: Gist) -> Iterator[str]:
 
 
 def _told(gist: Gist) -> Iterator[str]:
-    """What it says: for each word its topics, or the word itself where it has none."""
+    """Yield the content: the topics of each word, or the word itself if it has none."""
     found: dict[str, None] = {}
     for word in sorted(gist.words - gist.subject) + sorted(gist.words & gist.subject):
         found.update(dict.fromkeys(map(str, sorted(gist.topics.get(word, ()))), None))

@@ -1,4 +1,4 @@
-"""Reading: the frames of a sentence, clause by clause."""
+"""Read the frames of a sentence, clause by clause."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -60,19 +60,19 @@ _TIMES: Final = frozenset(map(lemma, TIMES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A clause as tokens; `flipped` where it stands under "it is not true that"."""
+    """A clause as tokens; `flipped` means that it is under "it is not true that"."""
 
     tokens: Tokens
     standing: Standing = Standing.TOLD
     flipped: bool = False
     condition: frozenset[str] = frozenset()
     verb_at: int | None = None
-    """Where the verb is known to stand, as that of what somebody says."""
+    """The position of the verb if it is known, as in reported speech."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """What stands around the verb: the marks, the verb, and where the rest begins."""
+    """The words around the verb: its marks, the verb, and the start of the rest."""
 
     verb: str
     rest: Tokens
@@ -85,7 +85,7 @@ class _Group:
 
 
 def read_clause(clause: Clause) -> Sequence[Frame]:
-    """The frame of the clause, and of a passive one also the active frame; none without words."""
+    """Return the frame of the clause, and the active frame of a passive; none without words."""
     if clause.verb_at is None:
         tokens = _fronted(clause.tokens)
         if tokens and tokens[0].word == "there":
@@ -151,7 +151,7 @@ _EMPTY: Final = (
 
 
 def _is_lifted(tokens: Tokens, i: int) -> bool:
-    """Whether a word is an adverb here; after an article, as in "a just man", it is none."""
+    """Return whether a word is an adverb here; after an article, as in "a just man", it is not."""
     return tokens[i].word in _LIFTED and not (i and tokens[i - 1].word in DETERMINERS)
 
 
@@ -173,7 +173,7 @@ def _active(frame: Frame) -> Iterator[Frame]:
 
 
 def _fronted(tokens: Tokens) -> Tokens:
-    """A circumstance that is said first moves to the end."""
+    """Move a circumstance from the start to the end."""
     tokens = tuple([t for i, t in enumerate(tokens) if i or t.word not in {",", "and", "then"}])
     if len(tokens) > 1 and any(
         number_of(t.word) is not None and len(t.word) != _YEAR for t in tokens[1:3]
@@ -199,7 +199,7 @@ def _fronted(tokens: Tokens) -> Tokens:
 
 
 def _inverted(tokens: Tokens, at: int) -> tuple[Tokens, int]:
-    """`Present were X and Y` is `X and Y were present`."""
+    """Turn `Present were X and Y` into `X and Y were present`."""
     told = bool(at) and tokens[at].word in BE and at + 1 < len(tokens) and tokens[at + 1].name
     if not told or tokens[0].word in _BEFORE:
         return tokens, at
@@ -214,7 +214,7 @@ _PRESENT: Final = frozenset(
 
 
 def _existing(tokens: Tokens) -> Tokens:
-    """`There is (no) X in Y` is `(no) X is in Y`."""
+    """Turn `There is (no) X in Y` into `(no) X is in Y`."""
     at = next((i for i, t in enumerate(tokens) if t.word in BE), None)
     if at is None:
         return tokens
@@ -226,7 +226,7 @@ def _existing(tokens: Tokens) -> Tokens:
 
 
 def _verb_at(tokens: Tokens) -> int | None:
-    """Where the group of the verb begins: with an auxiliary, else with the likeliest word."""
+    """Return the position of the verb group: an auxiliary, else the likeliest verb."""
     for i, token in enumerate(tokens):
         if token.word in _AUXILIARY and not (
             i and tokens[i - 1].word in {"who", "that", "which", "to"}
@@ -284,7 +284,7 @@ def _likely(tokens: Tokens, i: int) -> bool:
 
 
 def _subject(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]]:
-    """The tokens of the subject without what quantifies or limits it, and those words."""
+    """Return the subject without its quantifiers, and those."""
     special = set(QUANTIFIERS) | _NEGATING | _LIFTED | {"neither", "only", "even"}
     marks = tuple(t.word for t in tokens if t.word in special)
     kept = [t for t in tokens if t.word not in special or t.word in {"many", "several"}]
@@ -337,7 +337,7 @@ def _group(tokens: Tokens) -> _Group:
 
 
 def _timed(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, ...], frozenset[str]]:
-    """The phrases that are no circumstance of time, and the words of those that are."""
+    """Return the phrases that are not times, and the words of those that are."""
     kept, when = [], set[str]()
     for one in phrases:
         number = one.quantity is not None and not one.quantity.unit and one.head.isdigit()
@@ -362,12 +362,12 @@ _TRUE: Final = (("it is true that", False), ("it is not true that", True),
                 ("it is certain that", False))  # fmt: skip
 _ANY_SOURCE: Final = tuple(SOURCES)
 _MOST: Final = 8
-"""Clauses of a statement that are looked at."""
+"""The most clauses of a statement that are read."""
 
 
 @lru_cache(maxsize=16_384)
 def frames_of(statement: str) -> tuple[Frame, ...]:
-    """What the statement says, clause by clause, the most important first."""
+    """Return the frames of the statement's clauses, the most important first."""
     found: list[Frame] = []
     if DEFAULT not in languages_of(terms_of(statement)):
         return ()
@@ -449,7 +449,7 @@ def _condition(tokens: Tokens) -> tuple[Tokens, frozenset[str]]:
 
 
 def _parts(tokens: Tokens) -> Iterator[Tokens]:
-    """The coordinate clauses, and what a relative clause between commas says of its head."""
+    """Yield coordinate clauses, and relative clauses between commas with their heads."""
     at = next(
         (i for i, t in enumerate(tokens) if t.word == "," and _word(tokens, i + 1) in _WHO), None
     )
@@ -499,7 +499,7 @@ def _has_verb(tokens: Tokens) -> bool:
 
 
 def _reported(clause: Clause) -> Iterator[Clause]:
-    """The clause; where it tells what somebody says or knows, that too."""
+    """Yield the clause, and the reported clause if it has one."""
     tokens = clause.tokens
     for i in range(1, len(tokens) - 2):
         stem, following = tokens[i].stem, tokens[i + 1].word
@@ -526,4 +526,4 @@ def _reported(clause: Clause) -> Iterator[Clause]:
 
 _NOT: Final = frozenset({"not", "never", "nolonger", "no", "nothing", "nobody"})
 _MUTED: Final = Token("nay", "nay")
-"""A denial within what somebody says denies nothing of the saying."""
+"""A denial within reported speech does not deny the speech."""

@@ -1,1 +1,1 @@
-"""Texts: how they are cut into sentences, words, stems and pieces; no meaning, only form."""
+"""Texts by their form: sentences, words, stems and pieces."""

@@ -1,4 +1,4 @@
-"""Sentences and excerpts: texts split, and cut into pieces small enough to cite."""
+"""Sentences and excerpts: divide texts, and cut them into pieces short enough to cite."""
 
 import re
 import unicodedata
@@ -12,68 +12,69 @@ from typing import Final, NamedTuple
 
 from canonry.values.json_values import folded
 
-# Sentences and tokens: where a text may be cut, and how long it is; one rule for everybody.
+# Sentences and tokens: the places where a text may be cut, and its length.
 #
-# A token is about what a language model reads at once: up to six letters or digits of a word, one
-# character of a script that writes no gaps, or one sign. Counted so, conversations, rules and JSON
-# come within five per cent of a word-piece tokenizer; four characters a token miss by up to 20.
+# A token is about the unit of a language model: up to six letters or digits of a word, one
+# character of a script without spaces, or one sign. This estimate is within five per cent of a
+# word-piece tokenizer for conversations, rules and JSON. Four characters a token miss by up to 20
+# per cent.
 
 _UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]{{1,6}}|[^\w\s]")
 
-# Closing quotes are spelled by their numbers, as they look like others.
+# Closing quotes are escaped, because they look like other characters.
 CLOSING: Final = "\"'\u201d\u2019\u00bb)]"
 _CLOSING: Final = rf"[{re.escape(CLOSING)}]*"
 _FULL_STOPS: Final = r"\u3002\uff01\uff1f"
 _END: Final = re.compile(
-    rf"[.!?\u2026]{_CLOSING}\s+"  # an end mark, what closes with it, and the gap
-    rf"|[{_FULL_STOPS}]{_CLOSING}\s*"  # end marks of scripts that write no gap
+    rf"[.!?\u2026]{_CLOSING}\s+"  # an end mark, closing characters, and the gap
+    rf"|[{_FULL_STOPS}]{_CLOSING}\s*"  # end marks of scripts without gaps
     r"|\n[^\S\n]*(?=[-*+\u2022|]\s|\d{1,3}[.)]\s)"  # the next item of a list, or row of a table
     r"|\n[^\S\n]*\n\s*"  # the end of a paragraph
 )
 _PARAGRAPH: Final = re.compile(r"\n[^\S\n]*\n\s*")
 _ENDED: Final = re.compile(rf"[.!?:;\u2026{_FULL_STOPS}]{_CLOSING}$")
-_TAIL: Final = 8  # characters, enough for an end mark and what closes with it
+_TAIL: Final = 8  # characters, enough for an end mark and closing ones
 _NO_END: Final = re.compile(
-    r"(?:^|[\s(\"'])(?:bzw|ca|cf|dr|e\.g|i\.e|mr|mrs|ms|prof|st|vs|z\.b)$"  # a word cut short
+    r"(?:^|[\s(\"'])(?:bzw|ca|cf|dr|e\.g|i\.e|mr|mrs|ms|prof|st|vs|z\.b)$"  # an abbreviation
     r"|(?:^|\n)[^\S\n]*\d{1,3}$",  # the number of an item in a list
     re.IGNORECASE,
 )
-_LOOKED_AT: Final = 8  # characters before a full stop that tell whether it ends a sentence
+_LOOKED_AT: Final = 8  # characters before a full stop that show whether it ends a sentence
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens the text takes."""
+    """Estimate the number of tokens."""
     return len(_TOKEN.findall(text))
 
 
 def token_starts(text: str) -> Sequence[int]:
-    """Where each token begins, in order."""
+    """Return the start of each token, in order."""
     return [found.start() for found in _TOKEN.finditer(text)]
 
 
 def sentence_starts(text: str) -> Sequence[int]:
-    """Where each sentence but the first begins, in order; the last may be the end of the text."""
+    """Return the start of each sentence but the first; the last may be the end of the text."""
     return list(_starts(text))
 
 
 def paragraph_starts(text: str) -> Sequence[int]:
-    """Where each paragraph but the first begins, in order; a sentence begins there too."""
+    """Return the start of each paragraph but the first; a sentence starts there too."""
     return [found.end() for found in _PARAGRAPH.finditer(text)]
 
 
 def is_ended(text: str) -> bool:
-    """Whether the text ends with the end of a sentence."""
+    """Return whether the text ends with the end of a sentence."""
     return _ENDED.search(text.rstrip()[-_TAIL:]) is not None
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence, with its end mark."""
+    """Return the first sentence, with its end mark."""
     return text[: next(_starts(text), len(text))].rstrip()
 
 
 def last_between(places: Sequence[int], low: int, high: int) -> int | None:
-    """The last of these sorted places from `low` to `high`; None where there is none."""
+    """Return the last of these sorted places from `low` to `high`; None: there is none."""
     found = bisect_right(places, high) - 1
     return places[found] if found >= bisect_left(places, low) else None
 
@@ -94,9 +95,9 @@ _INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
 
 @lru_cache(maxsize=16_384)
 def plain_statement(statement: str) -> str:
-    """The statement without case, punctuation and articles; what nothing is left of stays."""
+    """Return the statement without case, punctuation and articles, unless that is empty."""
     plain = folded(statement)
-    parts = _INNER.split(plain)  # the signs within numbers are every second one
+    parts = _INNER.split(plain)  # the signs within numbers are every second part
     parts[::2] = [part.translate(_SAID) for part in parts[::2]]
     kept = "".join(parts)
     words = [word.strip("'") for word in kept.split()]
@@ -105,7 +106,7 @@ def plain_statement(statement: str) -> str:
 
 
 class _Said(dict[int, int]):
-    """What becomes of each sign: itself, or a space."""
+    """Maps each character to itself or to a space."""
 
     def __missing__(self, code: int) -> int:
         sign = chr(code)
@@ -114,24 +115,24 @@ class _Said(dict[int, int]):
 
 
 _SAID: Final = _Said()
-_SAID.update({code: _SAID[code] for code in range(128)})  # which nearly all signs are
+_SAID.update({code: _SAID[code] for code in range(128)})  # nearly all characters are ASCII
 
 
 _ENDS: Final = (".", "!", "?", "\u2026")
 
 
 class Said(NamedTuple):
-    """A statement, and how much it counts."""
+    """A statement, and its weight."""
 
     text: str
     weight: int
 
 
 def digest(said: Sequence[Said], *, limit: int) -> str:
-    """The statements in their order, as sentences; at most `limit` characters.
+    """Join the statements in order as sentences, within `limit` characters.
 
-    Where there is no room for all, those that count most are kept, and of equal ones the later:
-    how it ended is worth more than how it began. What is said twice is told once.
+    If not all fit, the weightiest are kept, and of equal ones the later, because endings matter
+    more than beginnings. Repeated statements are dropped.
     """
     sentences = {_sentence(each.text): n for n, each in reversed([*enumerate(said)])}
     ranked = sorted(sentences, key=lambda one: (-said[sentences[one]].weight, -sentences[one]))
@@ -154,11 +155,10 @@ OVERLAP: Final = 50
 
 
 def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequence[str]:
-    """The parts of `text` in order; each has at most `size` tokens, and a short text is whole.
+    """Return the parts of `text` with at most `size` tokens each; a short text is whole.
 
-    A part begins `overlap` tokens, or a little more, before the end of the one before it. Parts
-    end with a sentence where one ends in their second half, else with a word. `size` is larger
-    than `overlap`.
+    A part starts `overlap` tokens, or a little more, before the end of the previous one. It ends
+    with a sentence if one ends in its second half, else with a word. `size` must exceed `overlap`.
     """
     starts = token_starts(text)
     if len(starts) <= size:
@@ -171,7 +171,7 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
     ]
 
     def best(low: int, high: int) -> int:
-        """The last token from `low` to `high` that begins a sentence, else a word."""
+        """Return the last token from `low` to `high` that starts a sentence, else a word."""
         found = last_between(sentences, low, high) or last_between(words, low, high)
         return high if found is None else found
 
@@ -185,15 +185,15 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
     return tuple(parts)
 
 
-# Excerpts: a document cut into pieces small enough to cite, each a verbatim stretch of it.
+# Excerpts: verbatim pieces of a document that are short enough to cite.
 #
-# The borders are those of sections, paragraphs and sentences, in this order; only a sentence that
-# is longer than a whole excerpt is cut between words. Neighbours of one section share some words,
-# so that what stands at a border is found from both sides.
+# Cuts are at sections, paragraphs and sentences, in this order. Only a sentence longer than a whole
+# excerpt is cut between words. Neighbours of one section share some words, so that a passage at a
+# cut is found from both sides.
 
 _GAP: Final = re.compile(r"\s+")
 _MID_PARAGRAPH: Final = 1.5
-"""How much farther from the ideal length the end of a paragraph may be than that of a sentence."""
+"""How much farther from the ideal length a paragraph's end may be than a sentence's."""
 
 
 class DocumentType(StrEnum):
@@ -205,7 +205,7 @@ class DocumentType(StrEnum):
 
 
 class Box(NamedTuple):
-    """Where something stands on a page, in points from the upper left corner of what is shown."""
+    """A rectangle on a page, in points from the upper left corner of the visible page."""
 
     left: float
     top: float
@@ -213,16 +213,16 @@ class Box(NamedTuple):
     bottom: float
 
     def around(self, other: "Box") -> "Box":
-        """The smallest box that holds both."""
+        """Return the smallest box that contains both."""
         left, top = min(self.left, other.left), min(self.top, other.top)
         return Box(left, top, max(self.right, other.right), max(self.bottom, other.bottom))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A stretch of a document on one page and under one heading, where it has pages or headings.
+    """A part of a document on one page and under one heading, if it has pages or headings.
 
-    `boxes` has one for each word of the text, where it is known how the page is laid out.
+    `boxes` has one for each word of the text, if the page layout is known.
     """
 
     text: str
@@ -233,7 +233,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A piece of a document; `page` is where the text begins that is not in the piece before."""
+    """A piece of a document; `page` is that of the first text not in the piece before."""
 
     text: str
     page: int | None
@@ -242,7 +242,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """The most that an excerpt may hold, and the most that it may share with the one before."""
+    """The most that an excerpt may have, and may share with the one before."""
 
     tokens: int = 500
     overlap: int = 50
@@ -250,7 +250,7 @@ class Cut:
 
 
 def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
-    """The excerpts of a document in reading order; parts of one section are read as one text."""
+    """Yield the excerpts of a document in reading order; a section's parts are one text."""
     for section, run in groupby(parts, key=lambda part: part.section):
         flow = _Flow.of([part for part in run if part.text.strip()])
         for begin, fresh, end in _spans(flow.text, how):
@@ -261,7 +261,7 @@ def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flow:
-    """The text of a section across its pages, and where each page begins in it."""
+    """The text of a section across its pages, and the start of each page in it."""
 
     text: str
     starts: tuple[int, ...]
@@ -273,7 +273,7 @@ class _Flow:
         starts = []
         length = 0
         for before, part in zip((None, *parts), parts, strict=False):
-            if before is not None:  # a sentence may run on from one page to the next
+            if before is not None:  # a sentence may continue on the next page
                 pieces.append("\n\n" if is_ended(before.text) else "\n")
                 length += len(pieces[-1])
             starts.append(length)
@@ -287,7 +287,7 @@ class _Flow:
 
 
 def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
-    """(begin, begin of what is new, end) of each excerpt; together they cover the whole text."""
+    """Yield (start, start of new text, end) of each excerpt; together they cover the text."""
     ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
     while fresh < len(text):
@@ -301,7 +301,7 @@ def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
 
 
 class _Ruler:
-    """Measures a text: where so many tokens, and at most so many characters, end."""
+    """Measures a text in tokens and characters."""
 
     def __init__(self, text: str, how: Cut) -> None:
         self._length = len(text)
@@ -309,12 +309,12 @@ class _Ruler:
         self._starts = token_starts(text)
 
     def farthest(self, begin: int) -> int:
-        """The latest place where the excerpt may end."""
+        """Return the latest place where the excerpt may end."""
         reached = self._after(begin, self._how.tokens)
         return min(reached, begin + self._how.characters)
 
     def ideal(self, begin: int) -> int:
-        """The place where the excerpt ends best, so that the last one is not much shorter."""
+        """Return the best end of the excerpt, so that the last one is not much shorter."""
         tokens = len(self._starts) - bisect_left(self._starts, begin)
         own = self._how.tokens - min(self._how.overlap, self._how.tokens // 4)
         characters = max(1, self._how.characters * 3 // 4)
@@ -322,7 +322,7 @@ class _Ruler:
         return self._after(begin, tokens // pieces)
 
     def shared(self, end: int) -> int:
-        """How much of the end is best repeated in the next excerpt; most of that is its own."""
+        """Return how much of the end to repeat in the next excerpt, at most a quarter."""
         overlap = min(self._how.overlap, self._how.tokens // 4)
         place = max(0, bisect_left(self._starts, end) - overlap)
         begin = self._starts[place] if place < len(self._starts) else end
@@ -334,7 +334,7 @@ class _Ruler:
 
 
 class _Borders:
-    """Where a text may be cut, in order; the ends of paragraphs are better places than others."""
+    """The places where a text may be cut; ends of paragraphs are preferred."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -342,7 +342,7 @@ class _Borders:
         self._all = sorted(self._paragraphs.union(sentence_starts(text)))
 
     def end(self, begin: int, ideal: int, most: int) -> int:
-        """The best border after `begin` and not after `most`."""
+        """Return the best border after `begin`, at most `most`."""
         near = self._all[bisect_right(self._all, begin) : bisect_right(self._all, most)]
         if near:
             return min(near, key=lambda border: self._distance(border, ideal))
@@ -353,10 +353,10 @@ class _Borders:
         return abs(border - ideal) * (1 if border in self._paragraphs else _MID_PARAGRAPH)
 
     def begin(self, end: int, shared: int) -> int:
-        """Where the next excerpt begins: about `shared` before `end`, at the start of a sentence.
+        """Return the start of the next excerpt, at a sentence about `shared` before `end`.
 
-        Half a sentence may say the opposite of the whole one, so part of one is repeated only where
-        `end` itself is within a sentence.
+        Half a sentence may mean the opposite, so part of one is repeated only if `end` itself is
+        within a sentence.
         """
         near = self._all[bisect_left(self._all, end - 2 * shared) : bisect_left(self._all, end)]
         if near:

@@ -1,4 +1,4 @@
-"""Words, their stems, and the names that are written with them."""
+"""Words, their stems, and names in texts."""
 
 import re
 import unicodedata
@@ -17,9 +17,9 @@ _WORD: Final = re.compile(r"\w+", re.UNICODE)
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """The words of `text` in order: letters and digits, with signs, case and accents folded."""
+    """Return the words of `text`: letters and digits, with signs, case and accents folded."""
     plain = plain_signs(text).casefold()
-    if not plain.isascii():  # otherwise there are no accents to fold, which is the common case
+    if not plain.isascii():  # ASCII, the common case, has no accents to fold
         decomposed = unicodedata.normalize("NFKD", plain)
         plain = "".join(c for c in decomposed if not unicodedata.combining(c))
         plain = plain.casefold()  # a sign such as the service mark decomposes into capitals
@@ -28,17 +28,17 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 # Stems: words without their endings, so that "climbed" finds "climbing".
 #
-# The language of a text is told by its stop words; a text without any counts as English. A query is
-# stemmed in every language that it may be in, because a short text gives little evidence.
+# The stop words of a text show its language; without any it counts as English. A query is stemmed
+# in every language that it may be in, because a short text gives little evidence.
 
 DEFAULT: Final = "english"
 
 _LONG_ENOUGH: Final = 4
 _LONG: Final = 7
-"""Letters from which on one slip, and two, are forgiven."""
+"""The lengths from which one or two misspelled letters are accepted."""
 
 LONGEST: Final = 64
-"""A word of more letters has no forms and no slips: cutting and comparing such take long."""
+"""A longer word is neither stemmed nor compared for misspellings, because that is slow."""
 
 _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -87,7 +87,7 @@ _STOP_WORDS: Final = {
     ),
 }
 STOP_WORDS: Final = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
-"""Words that say nothing about a text, as `terms_of` cuts them, by the name of their language."""
+"""Insignificant words by language, as `terms_of` cuts them."""
 
 _STOPPED_IN: Final = {
     word: tuple(language for language, stops in STOP_WORDS.items() if word in stops)
@@ -96,12 +96,12 @@ _STOPPED_IN: Final = {
 
 
 def is_stop_word(term: str) -> bool:
-    """Whether a term, as `terms_of` cuts it, says nothing about a text in some language."""
+    """Return whether a term, as `terms_of` cuts it, is a stop word of any language."""
     return term in _STOPPED_IN
 
 
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
-    """The languages with the most stop words among `terms`; several where they are equal."""
+    """Return the languages with the most stop words among `terms`; several if equal."""
     stops = [term for term in terms if term in _STOPPED_IN]
     if not stops:
         return (DEFAULT,)
@@ -111,17 +111,17 @@ def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
 
 
 def stems_of(text: str) -> tuple[str, ...]:
-    """The stems of a passage in order, stop words included: phrases need them."""
+    """Return the stems of a passage in order, with stop words, which phrases need."""
     terms = terms_of(text)
     language = languages_of(terms)[0]
     return tuple([stem_of(language, term) for term in terms])
 
 
 def asked_stems(text: str) -> tuple[str, ...]:
-    """The stems that a query looks for, each once and in order.
+    """Return the stems that a query searches, each once and in order.
 
-    Stop words are left out unless it has no others; English is tried beside the languages that the
-    query shows.
+    Stop words are left out unless it has no others. English is tried besides the languages of the
+    query.
     """
     terms = terms_of(text)
     languages = dict.fromkeys((*languages_of(terms), DEFAULT))
@@ -132,24 +132,24 @@ def asked_stems(text: str) -> tuple[str, ...]:
 
 
 def phrases_in(text: str) -> tuple[tuple[str, ...], ...]:
-    """The texts in double quotes, each as stems in a row; a single word is no phrase."""
+    """Return the texts in double quotes as sequences of stems; a single word is no phrase."""
     spoken = languages_of(terms_of(text))[0]
     cut = (tuple(stem_of(spoken, t) for t in terms_of(quoted)) for quoted in _QUOTED.findall(text))
     return tuple(dict.fromkeys(phrase for phrase in cut if len(phrase) > 1))
 
 
 def prefixes_in(text: str) -> tuple[str, ...]:
-    """The beginnings before an asterisk, as in "kragh*"; those of one or two letters are not."""
+    """Return the prefixes before an asterisk, as in "kragh*", of three letters or more."""
     cut = (terms_of(begun)[-1:] for begun in _BEGUN.findall(text))
     found = (term for terms in cut for term in terms if len(term) >= _PREFIX_LENGTH)
     return tuple(dict.fromkeys(found))
 
 
 def is_near(one: str, other: str) -> bool:
-    """Whether two stems may be the same word misspelled: one slip, or two in a long word.
+    """Return whether two stems may be one misspelled word: one slip, or two in a long word.
 
-    A slip is a letter too many, too few, wrong, or two letters swapped. Short words are never
-    near: too many of them differ by one letter.
+    A slip is a missing, extra or wrong letter, or two swapped letters. Short words never match,
+    because too many of them differ by one letter.
     """
     if max(len(one), len(other)) > LONGEST:
         return one == other
@@ -160,19 +160,19 @@ def is_near(one: str, other: str) -> bool:
 
 
 def slips_forgiven(letters: int) -> int:
-    """How many slips are allowed between two words; `letters` is the length of the shorter one."""
+    """Return the slips allowed between two words; `letters` is the shorter one's length."""
     return 0 if letters < _LONG_ENOUGH else 1 if letters < _LONG else 2
 
 
 def lengths_near(letters: int) -> tuple[int, int]:
-    """The fewest and the most letters of a word that may be a misspelling of one of `letters`."""
+    """Return the shortest and longest possible misspelling of a word of `letters`."""
     most = slips_forgiven(letters)
     less = (n for n in range(1, most + 1) if n <= slips_forgiven(letters - n))
     return letters - max(less, default=0), letters + most
 
 
 def stem_of(language: str, term: str) -> str:
-    """The stem of a word in a language; a very long word and a number have none but themselves."""
+    """Return the stem of a word; a very long word and a number stay as they are."""
     return term if len(term) > LONGEST or term.isdecimal() else _known_stem(language, term)
 
 
@@ -184,22 +184,22 @@ def _known_stem(language: str, term: str) -> str:
 @lru_cache(maxsize=16)
 def _stemmer(language: str) -> Any:
     stemmer = snowballstemmer.stemmer(language)
-    stemmer.maxCacheSize = 0  # what it would remember besides is remembered here
+    stemmer.maxCacheSize = 0  # this module has a cache of its own
     return stemmer
 
 
-# Written names: what in a text may name somebody, as a whole name or as a part of one.
+# Names in texts: whole names, and parts of names.
 #
-# A whole name is looked for anywhere; a part, such as a first name, only where nothing else belongs
-# to it: "Anna Huber" says nothing of Anna Berg.
+# A whole name is found anywhere. A part, such as a first name, is found only without other name
+# words next to it: "Anna Huber" does not mention Anna Berg.
 
 _WORDS_MAX: Final = 60
-"""Further words of a text are not looked at."""
+"""Further words of a text are not read."""
 _NAME_WORDS: Final = 5
 _UNSPACED_NAME: Final = 12
-"""Characters of the longest name that is looked for where no spaces part the words."""
+"""The longest name in scripts without spaces, in characters."""
 _UNSPACED_MAX: Final = 120
-"""Further characters of such a text are not looked at."""
+"""Further characters of such a text are not read."""
 _PART_MIN: Final = 2
 _AROUND: Final = '"()[],.;:!?'
 
@@ -215,7 +215,7 @@ _KOREAN: Final = re.compile(
     "|\uc5d0\uac8c|\uc5d0\uc11c|\uaed8\uc11c|\ud55c\ud14c|\uc5d0|\uc640|\uacfc|\ub3c4|\ub9cc"
     "|\uc774\ub791|\ub791|\uc73c\ub85c|\ub85c)?"
 )
-"""A Korean word: a name, and the particles that are written onto it."""
+"""A Korean word: a name with attached particles."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -228,18 +228,18 @@ _TITLES: Final = _words(
     "aunt brother captain dame doctor dr father frau herr king lady lord madam master miss mister"
     " mother mr mrs ms mx prince princess prof professor queen saint sir sister st uncle"
 )
-"""What may be left out before a name."""
+"""Optional words before a name."""
 _EPITHETS: Final = _TITLES | _words(
     "big black blue good great green grey little new old red the tall white young"
 )
-"""What stands before names and means nobody by itself."""
+"""Words before names that identify nobody by themselves."""
 
 
 class WrittenName(NamedTuple):
-    """Where in the plain text something stands that may be a name, and its folded form.
+    """A possible name: its place in the plain text, and its folded form.
 
-    A `small` one is a single word without a capital; it counts as it is written alone. A `part`
-    is what somebody may be called for short.
+    A `small` one is a single word without a capital; it counts only if it stands alone. A `part`
+    may be the short form of a name.
     """
 
     start: int
@@ -250,13 +250,13 @@ class WrittenName(NamedTuple):
 
 
 def names_written(text: str) -> list[WrittenName]:
-    """Everything in the text that may be a name, in its order, of equal starts the longest first.
+    """Return all possible names in the text in order, at equal starts the longest first.
 
     Parts come after whole names.
     """
     plain = plain_signs(text)
     words = [found.span() for found in islice(_NAME_WORD.finditer(_shape(plain)), _WORDS_MAX)]
-    # Names say nothing of the language: Mia is a name here, and Italian for "my".
+    # Names do not show the language: Mia is a name, and Italian for "my".
     small = (plain[start:end] for start, end in words if plain[start].islower())
     stops = _stops(languages_of(terms_of(" ".join(small))))
     whole = [*_spaced(plain, words, stops), *_unspaced(plain, words)]
@@ -270,25 +270,25 @@ def _stops(languages: tuple[str, ...]) -> frozenset[str]:
 
 
 def unknown_name(text: str) -> str | None:
-    """The first run of capitalised words that may name somebody, as it is written."""
+    """Return the first run of capitalised words that may be a name, as written."""
     plain = plain_signs(text)
     runs = (plain[e.start : e.end] for e in names_written(text) if e.part)
     return next(map(_without_genitive, runs), None)
 
 
 def is_part_of(form: str, name: str) -> bool:
-    """Whether a form is some of the words of a name."""
+    """Return whether a form consists of some words of a name."""
     return f" {form} " in f" {words_of_name(name)} "
 
 
 def words_of_name(name: str) -> str:
-    """The words of a name as its parts are compared: folded, without what stands around them."""
+    """Return a name's words in the form in which parts are compared."""
     words = (word.strip(_AROUND) for word in folded(name).replace("'", "").split())
     return " ".join(filter(None, words))
 
 
 def part_meant(name: str) -> str:
-    """The words of a name without titles before them, as its parts are compared."""
+    """Return the words of a name without titles, in the same form."""
     words = words_of_name(name).split()
     titles = 0
     while titles < len(words) - 1 and words[titles] in _TITLES:
@@ -297,7 +297,7 @@ def part_meant(name: str) -> str:
 
 
 def name_parts(name: str) -> frozenset[str]:
-    """The words of a name of several words by each of which its bearer may be meant."""
+    """Return the words of a longer name that alone may mean its owner."""
     words = words_of_name(name).split()
     return frozenset(filter(_may_be_part, words)) if len(words) > 1 else frozenset()
 
@@ -311,7 +311,7 @@ def _may_be_part(word: str) -> bool:
 
 
 def _shape(text: str) -> str:
-    """The text with a letter for each mark, so that a word goes on over its marks."""
+    """Return the text with letters for combining marks, so that words continue over them."""
     if text.isascii():
         return text
     return "".join("a" if _is_mark(c) else c for c in text)
@@ -335,7 +335,7 @@ def _spaced(
 
 
 def _unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenName]:
-    """What may be a name within words that are not parted by spaces, or that have particles."""
+    """Yield possible names in words without spaces or with particles."""
     left = _UNSPACED_MAX
     for start, end in words:
         if (korean := _KOREAN.fullmatch(plain, start, end)) is not None:
@@ -354,7 +354,7 @@ def _unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenN
 def _parts(
     plain: str, words: Sequence[tuple[int, int]], stops: frozenset[str]
 ) -> Iterator[WrittenName]:
-    """The runs of capitalised words, without what only begins a sentence and without titles."""
+    """Yield runs of capitalised words, without sentence starts and titles."""
     first = 0
     while first < len(words):
         last = _run_end(plain, words, first)
@@ -370,7 +370,7 @@ def _parts(
 
 
 def _run_end(plain: str, words: Sequence[tuple[int, int]], first: int) -> int:
-    """The last of the words, from the first on, that are written as one name."""
+    """Return the last word of the name that starts at the first one."""
     last = first
     if not plain[words[first][0]].isupper():
         return last

@@ -1,15 +1,15 @@
-"""Words that clauses are read by, and words that negate."""
+"""Words for reading clauses, and words that negate."""
 
 from importlib.resources import files
 from typing import Final
 
-# The words by which English statements are taken apart and compared, as `english.txt` has them.
+# The words that divide and compare English statements, from `english.txt`.
 #
-# They are words of the language, not of any world: a name or a noun of a story never stands here.
+# They belong to the language, not to any world. Names and nouns of a story do not occur here.
 
 
 def _read() -> dict[str, list[str]]:
-    """The words of each group: a group goes on where a line begins with a space."""
+    """Return the words of each group; a line that begins with a space continues a group."""
     text = (files("canonry.language.words") / "english.txt").read_text("utf-8")
     groups = text.replace("\n ", " ").splitlines()
     return {name: words.split() for name, _colon, words in (g.partition(": ") for g in groups)}
@@ -56,24 +56,24 @@ SOURCES: Final = _phrases("sources")
 ENDING_VERBS: Final = _words("ending_verbs")
 ENDED: Final = _words("ended")
 DEPOSED: Final = _words("deposed")
-"""What ends an office that is not named."""
+"""Verbs that end an unnamed office."""
 OFFICES: Final = _words("offices")
 RULING: Final = _words("ruling")
 IRREGULAR: Final = tuple(each.split("/") for each in _GROUPS["irregular"])
-"""Each word with its other forms."""
+"""Irregular words with their other forms."""
 BASES: Final = _words("bases")
-"""Verbs that look alike in the past, or without an ending that tells them."""
+"""Verbs whose past looks the same or has no recognisable ending."""
 NOT_PARTICIPLES: Final = _words("not_participles")
 NOT_PASTS: Final = _words("not_pasts")
-"""Other forms of nouns, which tell nothing that was done."""
+"""Forms of nouns that look like past verbs."""
 ONE_VALUED: Final = _words("one_valued")
-"""What a thing has one of at a time, so that two values of it contradict each other."""
+"""Attributes with one value at a time, so that two values contradict each other."""
 ONCE: Final = _words("once")
 PLACING: Final = _words("placing")
 BOUND: Final = tuple(each.split("/") for each in _GROUPS["bound"])
-"""What binds somebody to one other at a time: a word and what follows it."""
+"""Ties to a single other at a time: a word and what follows it."""
 RESTING: Final = _words("resting")
-"""What the dead may be said to do."""
+"""Actions that the dead can be subject of."""
 PLACES_OF: Final = _words("places_of")
 TIMES: Final = _words("times")
 TEMPORAL: Final = _words("temporal")
@@ -88,7 +88,7 @@ UNITS: Final = {
     unit: (kind, float(factor))
     for unit, kind, factor in (each.split("/") for each in _GROUPS["units"])
 }
-"""Units by what they measure; what is called mile or gallon differs, so those stand apart."""
+"""Units by dimension. Units with several definitions, such as mile or gallon, stand apart."""
 COINS: Final = _words("coins")
 
 
@@ -108,11 +108,11 @@ _NEGATIONS: Final = {
     "dutch": "niet nooit niemand niets geen nergens zonder",
 }
 NEGATIONS: Final = {language: frozenset(words.split()) for language, words in _NEGATIONS.items()}
-"""As `terms_of` cuts them, without accents."""
+"""Negations as `terms_of` cuts them, without accents."""
 
 _CLOSING: Final = (
     "all every everybody everyone everything always never whole entire only alone nobody nothing"
     " none whoever last unanimously exclusively except ever"
 )
 CLOSING: Final = frozenset(_CLOSING.split())
-"""With these a statement says that there is nothing else, so that more may speak against it."""
+"""Words that make a statement exclusive, so that more statements may contradict it."""

@@ -1,6 +1,6 @@
-"""The narrative toolset: the MONITOR contract's 21 tools, and the extensions that they need.
+"""The toolset `narrative`: the 21 tools of the MONITOR contract, and its extensions.
 
-Only its face is loaded with the package; the tools are imported when somebody asks for them.
+The package loads only the description. The tools are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Final

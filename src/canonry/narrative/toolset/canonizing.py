@@ -1,4 +1,4 @@
-"""Tools on proposals and sources, and tools that correct what is canon."""
+"""Tools for proposals and sources, and tools that correct canon."""
 
 import base64
 import binascii
@@ -112,7 +112,7 @@ _UPDATED: Final = Shape(entity_id=UUID.of("id"), name=TEXT, aliases=array(TEXT),
 
 
 def says(thing: Retconnable) -> str:
-    """What a thing of canon is, in words."""
+    """Return the text of an item of canon."""
     match thing:
         case Entity():
             return thing.name
@@ -132,7 +132,7 @@ DEPENDENT: Final = Shape(
     rests_on=UUID,
     certain=BOOLEAN,
 )
-"""What rests on a thing; `certain`: it falls along, where asked, without being named."""
+"""A dependent of an item; `certain`: `along` also retracts it."""
 
 _RESTING: Final = {
     "dependents": array(DEPENDENT),
@@ -149,7 +149,7 @@ _TRANSFERRED: Final = Shape(
     from_relationship_id=nullable(UUID).of("from_relation"),
     to_relationship_id=UUID.of("to_relation"),
 )
-"""How much each has from then on, and the relations that say so."""
+"""The amounts after a transfer, and the relations that record them."""
 
 
 _MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
@@ -310,7 +310,7 @@ _INGESTED: Final = Shape(
 
 
 def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
-    """The bytes and their kind; text as it came is UTF-8, and a file says what it is."""
+    """Return the bytes and type of the document; text is encoded as UTF-8."""
     text, file, named = (arguments.get(name) for name in ("text", "file", "mime_type"))
     if (text is None) == (file is None):
         message = "Give the document either in /text, or as base64 in /file."

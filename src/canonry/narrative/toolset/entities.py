@@ -1,4 +1,4 @@
-"""Tools on universes, axioms and entities."""
+"""Tools for universes, axioms and entities."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -118,7 +118,7 @@ _ENTITY_IN_FULL: Final = Shape(
         lambda found: None if found.history is None else found.history_truncated
     ),
 )
-"""The entity, where each field comes from, and what was asked beside it."""
+"""The entity, the source of each field, and the requested extras."""
 _ENTITIES: Final = Listing(
     "entities",
     RowShape(
@@ -167,7 +167,7 @@ def _keys(family: set[str], reply: Reply) -> Iterator[str]:
 
 
 def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
-    del reply  # the query alone says which universe it covers
+    del reply  # only the query gives the universe
     return frozenset((listing_key("entity", uuid_of(arguments, "universe_id")),))
 
 
@@ -296,8 +296,7 @@ async def _unmerge_entities(canon: Canon, caller: Caller, arguments: Arguments) 
     return _UNMERGED(kept, separated_entity_id=separated)
 
 
-# Axiom tools. They are extensions, for the contract speaks of rules and of evidence and makes
-# none.
+# Axiom tools are extensions: the contract mentions rules and evidence but creates neither.
 
 _PATH: Final = "/constraint"
 _FORBIDDEN_RELATION: Final = "forbidden_relation"

@@ -1,4 +1,4 @@
-"""Tools on facts, events and relations, and tools that explain what is canon."""
+"""Tools for facts, events and relations, and tools that explain canon."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -94,7 +94,7 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
-"""Ten thousand years in seconds: past the end of all dates that can be written."""
+"""Ten thousand years in seconds, more than the range of dates."""
 _CREATED: Final = canon_created("fact_id")
 FACT_ROW: Final = RowShape(
     FACT,
@@ -366,7 +366,7 @@ async def _end_relationship(canon: Canon, caller: Caller, arguments: Arguments) 
 
 
 _LINKS: Final = 20
-"""So many scenes and sources are linked to beside an explanation."""
+"""The most scenes and sources that an explanation links to."""
 
 _COMMIT: Final = Shape(
     position=COUNT,
@@ -408,7 +408,7 @@ _FALL: Final = Shape(
 
 
 def _traced(traced: Traced) -> dict[str, Any]:
-    """The reference with what its thing says, and the title of what that lies in."""
+    """Return the reference with its item's text, and the title of the item's scene or source."""
     values: dict[str, Any] = {"text": None}
     match traced.thing:
         case Turn() as turn:
@@ -491,7 +491,7 @@ _STANDINGS: Final[Mapping[type, Shape]] = {
     Event: _LEVEL,
     Axiom: _LEVEL,
 }
-"""How a thing of canon stands; proposals and observations do not."""
+"""The state of an item of canon; proposals and observations have none."""
 _STANDING: Final = {
     name: field for each in _STANDINGS.values() for name, field in each.fields.items()
 }

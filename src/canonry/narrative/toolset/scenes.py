@@ -1,4 +1,4 @@
-"""Tools on stories, scenes and turns, and the context of the next turn."""
+"""Tools for stories, scenes and turns, and for the context of the next turn."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -133,7 +133,7 @@ _FINALIZED: Final = Shape(
 )
 _UPDATED: Final = Shape(scene_id=given(UUID), updated_at=INSTANT.of("recorded_at"))
 _TURNS: Final = 20
-"""So many turns, the last, come with a scene where nobody says how many."""
+"""The default number of last turns that come with a scene."""
 
 _SCENES: Final = Listing(
     "scenes",
@@ -470,7 +470,7 @@ def _entities(context: SceneContext) -> list[dict[str, Any]]:
 
 
 def _left_out(told: Told) -> dict[str, Any] | None:
-    """What of an entity there was no room for, and the tool that tells it."""
+    """Return the parts of an entity that were left out, and the tool that returns them."""
     left = told.sheet.left
     if not left and not told.sheet.shortened and not told.head.tags_left:
         return None
@@ -527,7 +527,7 @@ _CONTEXT: Final = Shape(
     recalled=_RECALLED,
     metadata=_METADATA.of(itself),
 )
-"""The three sections and what they were made from; keys stand also where nothing does."""
+"""The three sections and their sources; members exist even if they are empty."""
 
 
 @contract_tool(

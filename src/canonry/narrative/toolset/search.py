@@ -1,4 +1,4 @@
-"""Tools that search, and resources with their completions."""
+"""Search tools, and resources with their completions."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ _CITED: Final = {
 
 
 def _cited(hit: FoundPassage) -> str | None:
-    """What supports a statement that rests on the passage; memories and canon support none.
+    """Return the evidence that the passage supplies; memories and canon supply none.
 
     A law of the world is cited as a rule.
     """
@@ -120,9 +120,9 @@ _WHY: Final = Shape(
     similarity=_ROUNDED,
     parts=_PARTS.of(itself),
 )
-"""The words and the likeness that a passage was found by, and what makes up its strength.
+"""The words and similarity by which a passage was found, and the parts of its strength.
 
-The sum of the parts decides the order; the score says how far the passage says what was asked.
+The sum of the parts decides the order. The score measures how well the passage matches.
 """
 _HIT: Final = Shape(
     id=UUID.of("passage.id"),
@@ -155,7 +155,7 @@ _CANONICAL: Final[Mapping[type, Shape]] = {
         **_TRUST,
     ),
 }
-"""What tells of canon where it holds, and how far it can be trusted."""
+"""The members that show whether canon holds and how far it can be trusted."""
 
 
 def _hits(found: tuple[Sequence[FoundPassage], Mapping[str, Thing]]) -> list[dict[str, Any]]:
@@ -164,7 +164,7 @@ def _hits(found: tuple[Sequence[FoundPassage], Mapping[str, Thing]]) -> list[dic
 
 
 def hit_of(hit: FoundPassage, things: Mapping[str, Thing], *, detail: bool) -> dict[str, Any]:
-    """A passage that was found; with detail it says by what."""
+    """Return a found passage; `detail` adds the reasons."""
     return (_HIT if detail else _SHORT)(hit, payload=_payload(hit.passage, things))
 
 
@@ -173,7 +173,7 @@ def _time(instant: Instant | None) -> str | None:
 
 
 def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
-    """Who says a turn: by name where it is somebody of the world."""
+    """Return the speaker of a turn, by name for an entity."""
     if not isinstance(thing, Turn):
         return None
     entity = things.get(thing.entity_id or "")
@@ -181,7 +181,7 @@ def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
 
 
 HITS: Final[Field] = array(_HIT).by(_hits)
-"""Passages that were found, of a pair: the passages, and the things that they come from."""
+"""Found passages, from a pair: the passages and their items."""
 
 
 def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
     return payload
 
 
-# Search tools. They suggest and prove nothing.
+# Search tools. Their results are hints and never evidence.
 
 SEARCH_MAX: Final = 100
 _FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), behind=COUNT)
@@ -302,7 +302,7 @@ _RECALLED: Final = Shape(
 
 
 def _searched_by(degraded: Sequence[str]) -> str | None:
-    """By what the memories were compared with the query; None: by nothing."""
+    """Return how the memories were compared with the query; None: not at all."""
     if MEANING_MISSING not in degraded:
         return BY_MEANING if WORDS_MISSING in degraded else BY_BOTH
     return None if WORDS_MISSING in degraded else BY_WORDS
@@ -366,7 +366,7 @@ async def _transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]
 
 
 def _told(page: TurnPage) -> Iterator[str]:
-    """The parts of a transcript, as many as the bound allows, and where to read on."""
+    """Yield the parts of a transcript up to the bound, and where to continue."""
     yield f"# {page.scene.title}"
     yield f"{page.scene.status.value}, {page.total} turns"
     size, following = 0, page.following
@@ -400,7 +400,7 @@ async def _source(canon: Canon, caller: Caller, variables: Mapping[str, str]) ->
 
 
 def _within(texts: Iterable[str]) -> Iterator[str]:
-    """As many of the texts as a resource has room for."""
+    """Yield as many of the texts as fit into a resource."""
     size = 0
     for text in texts:
         size += len(text)
@@ -437,7 +437,7 @@ def _happening(event: Event) -> str:
 
 
 def _id_of(variables: Mapping[str, str], name: str, kind: str) -> str:
-    """The id in the URI; what is no id names nothing."""
+    """Return the id in the URI; a text that is no id raises NotFound."""
     given = variables[name]
     if not is_uuid(given):
         raise NotFound(f"{kind}.unknown", f"The URI must have the UUID of a {kind}.", kind=kind)
@@ -513,7 +513,7 @@ async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit:
 
 
 async def _sources(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    """The sources of the universes that the caller may see, one universe after the other."""
+    """Return the sources of the universes that the caller may see, universe by universe."""
     universes = await query_universes(canon, caller, parent=None, limit=LOOKED_THROUGH, offset=0)
     named: list[tuple[str, str]] = []
     for each in universes.items:

@@ -1,4 +1,4 @@
-"""Shapes of items in replies, rows of lists, and arguments read into values of the domain."""
+"""Shapes of items in replies, rows of lists, and conversion of arguments."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -39,27 +39,26 @@ from canonry.values.moments import Instant, parse_instant
 from canonry.values.provenance import Authority, Evidence, parse_evidence
 from canonry.values.state_tags import normal_tags
 
-# Arguments. The schema has been applied before, so types and enums hold here; ids come out in
-# lower case.
+# Arguments. The gateway has validated types and enums before. Ids become lower case.
 
 T = TypeVar("T")
 LIST_MAX: Final = 500
-"""The most items that one list of an argument may hold."""
+"""The most items in a list argument."""
 QUERY_MAX: Final = 500
-"""The most items that one query answers."""
+"""The most items that one query returns."""
 PAGE_DEFAULT: Final = 20
-"""So many rows are answered where nobody says how many."""
+"""The default number of rows."""
 PAGING: Final[Mapping[str, Field]] = {
     "limit": INTEGER.but(default=PAGE_DEFAULT, maximum=QUERY_MAX),
     "offset": INTEGER.but(default=0),
 }
-"""The arguments of every query that is not the contract's."""
+"""The paging arguments of every query outside of the contract."""
 DETAIL: Final[Mapping[str, Field]] = {"detail": BOOLEAN.but(default=False)}
-"""The argument of lists that answer short rows."""
+"""The argument of lists that return short rows."""
 
 
 def filters(**fields: Field) -> Schema:
-    """The arguments of a query, all of which may be left out: its filters, and the page."""
+    """Return the optional arguments of a query: its filters, and the page."""
     return obj({}, {**fields, **PAGING, **DETAIL})
 
 
@@ -70,36 +69,36 @@ _LEGACY_CLASSES = {
 
 
 def uuid_of(arguments: Arguments, name: str) -> str:
-    """A required id."""
+    """Return a required id."""
     return str(arguments[name]).lower()
 
 
 def optional_uuid(arguments: Arguments, name: str) -> str | None:
-    """An id that may be missing."""
+    """Return an id that may be missing."""
     value = arguments.get(name)
     return None if value is None else str(value).lower()
 
 
 def optional_id(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
-    """An id of the domain that may be missing."""
+    """Return a typed id that may be missing."""
     value = arguments.get(name)
     return None if value is None else kind(str(value).lower())
 
 
 def optional_of(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
-    """A text that may be missing, as the value of the domain that `kind` makes of it."""
+    """Return a text that may be missing, converted by `kind`."""
     value = arguments.get(name)
     return None if value is None else kind(value)
 
 
 def proposal_types(arguments: Arguments) -> frozenset[ProposalType]:
-    """The type of proposals that is asked for, or all that the canon's gates judge."""
+    """Return the requested type of proposals, or all that the canon's gates judge."""
     value = arguments.get("type")
     return frozenset(NARRATED if value is None else (ProposalType(value),))
 
 
 def uuids_of(arguments: Arguments, name: str, *, minimum: int = 0) -> tuple[str, ...]:
-    """A list of ids without repetitions.
+    """Return a list of ids without repeats.
 
     Raises:
         InvalidInput: `list.too-short`, `list.too-long` or `list.repeats`.
@@ -115,7 +114,7 @@ def uuids_of(arguments: Arguments, name: str, *, minimum: int = 0) -> tuple[str,
 
 
 def checked_list(values: Sequence[Any], name: str) -> Sequence[Any]:
-    """The list itself, if it is not too long.
+    """Return the list if it is not too long.
 
     Raises:
         InvalidInput: `list.too-long`.
@@ -127,9 +126,9 @@ def checked_list(values: Sequence[Any], name: str) -> Sequence[Any]:
 
 
 def texts_of(arguments: Arguments, name: str, maximum: int, *, within: str = "") -> tuple[str, ...]:
-    """A list of texts, each once, in their order; none of them empty or too long.
+    """Return a list of texts, each once, in their order; none is empty or too long.
 
-    `within` is the path of the object that holds the list.
+    `within` is the path of the object with the list.
     """
     path = f"{within}/{name}"
     values = checked_list(arguments.get(name) or (), path[1:])
@@ -139,28 +138,28 @@ def texts_of(arguments: Arguments, name: str, maximum: int, *, within: str = "")
 
 
 def tags_of(arguments: Arguments, name: str, maximum: int, *, within: str = "") -> tuple[str, ...]:
-    """A list of state tags in their normal form."""
+    """Return a list of state tags in normal form."""
     return normal_tags(texts_of(arguments, name, maximum, within=within))
 
 
 def instant_of(arguments: Arguments, name: str) -> Instant | None:
-    """An instant that may be missing."""
+    """Return an instant that may be missing."""
     value = arguments.get(name)
     return None if value is None else parse_instant(value, path=f"/{name}")
 
 
 TIME_WORDS: Final = "(words of times)"
-"""Where arguments hold the words by which their times were told; no caller names it so."""
+"""The internal argument with the original words of times; callers cannot set it."""
 
 
 def time_words_of(arguments: Arguments, name: str) -> str | None:
-    """The words by which a time was told, where it was told in words of a calendar."""
+    """Return the words of a time if it was given in words of a calendar."""
     words: Mapping[str, str] = arguments.get(TIME_WORDS) or {}
     return words.get(name)
 
 
 def text_of(arguments: Arguments, name: str, maximum: int | None) -> str:
-    """A text that says something, at most `maximum` characters long; None: however long.
+    """Return a text with 1 to `maximum` characters; None: no limit.
 
     Raises:
         InvalidInput: `text.empty` or `text.too-long`.
@@ -169,13 +168,13 @@ def text_of(arguments: Arguments, name: str, maximum: int | None) -> str:
 
 
 def optional_text(arguments: Arguments, name: str, maximum: int | None) -> str | None:
-    """A text that may be missing; where it stands, it says something."""
+    """Return a text that may be missing but not empty."""
     value = arguments.get(name)
     return None if value is None else checked_text(value, maximum, path=f"/{name}")
 
 
 def checked_text(value: str, maximum: int | None, *, path: str) -> str:
-    """The text itself, if it says something and is not too long."""
+    """Return the text if it is neither empty nor too long."""
     if not value.strip():
         raise InvalidInput("text.empty", f"{path} is empty. Give a text.", path=path)
     if maximum is not None and len(value) > maximum:
@@ -185,7 +184,7 @@ def checked_text(value: str, maximum: int | None, *, path: str) -> str:
 
 
 def evidence_of(arguments: Arguments) -> tuple[Evidence, ...]:
-    """At least one reference of the form kind:uuid, each once.
+    """Return the references of the form kind:uuid, at least one, each once.
 
     Raises:
         InvalidInput: `evidence.missing`, `evidence.malformed` or `list.too-long`.
@@ -202,7 +201,7 @@ def evidence_of(arguments: Arguments) -> tuple[Evidence, ...]:
 
 
 def backing_of(arguments: Arguments) -> Backing:
-    """Whose word a new thing of the universe is, how sure, and on what evidence."""
+    """Return the authority, confidence and evidence of a new item of canon."""
     words, at = time_words_of(arguments, "time_ref"), instant_of(arguments, "time_ref")
     return Backing(
         space=SpaceId(uuid_of(arguments, "universe_id")),
@@ -215,17 +214,17 @@ def backing_of(arguments: Arguments) -> Backing:
 
 
 def audience_of(arguments: Arguments) -> Audience:
-    """Who alone may know; everybody unless the call says otherwise."""
+    """Return the audience; the default is everybody."""
     return optional_of(arguments, "audience", audience_in) or EVERYBODY
 
 
 def entity_class_of(value: str) -> EntityClass:
-    """The entity class in either vocabulary."""
+    """Return the entity class by its current or older name."""
     return _LEGACY_CLASSES.get(value) or EntityClass(value)
 
 
 def limit_of(arguments: Arguments, name: str = "limit", *, default: int, maximum: int) -> int:
-    """How many items are wanted.
+    """Return the requested number of items.
 
     Raises:
         InvalidInput: `limit.out-of-range`.
@@ -238,14 +237,14 @@ def limit_of(arguments: Arguments, name: str = "limit", *, default: int, maximum
 
 
 class Paged(TypedDict):
-    """Which page of a query is wanted."""
+    """The requested page of a query."""
 
     limit: int
     offset: int
 
 
 def page_of(arguments: Arguments) -> Paged:
-    """Which page of a query is wanted, in the words of every query.
+    """Return the requested page of a query, from its paging arguments.
 
     Raises:
         InvalidInput: `limit.out-of-range` or `offset.negative`.
@@ -257,7 +256,7 @@ def page_of(arguments: Arguments) -> Paged:
     return {"limit": limit, "offset": offset}
 
 
-# Shapes. The game master's notes are in no shape of a scene; only its context tells them.
+# Shapes. The game master's notes are in no shape of a scene, only in its context.
 
 AUDIENCE: Final = array(TEXT)
 AUTHORITY: Final = enum("source", "gm", "player", "system")
@@ -310,7 +309,7 @@ ENTITY: Final = Shape(
     **_BACKED,
     updated_at=INSTANT,
 )
-"""An entity with its current snapshot; `merged_entity_ids` are those that it answers for."""
+"""An entity with its current snapshot; `merged_entity_ids` are its merged members."""
 
 RELATION: Final = Shape(
     relationship_id=UUID.of("id"),
@@ -328,7 +327,7 @@ RELATION: Final = Shape(
     retcon_reason=nullable(TEXT),
     **_BACKED,
 )
-"""A relation; `current` while it is canon and nothing has ended it."""
+"""A relation; `current` means that it is canon and has not ended."""
 
 FACT: Final = Shape(
     fact_id=UUID.of("id"),
@@ -349,7 +348,7 @@ FACT: Final = Shape(
     retcon_reason=nullable(TEXT),
     **_BACKED,
 )
-"""A fact; where a later one superseded it, `until` tells when, if that is known."""
+"""A fact; `until` is the time at which another superseded it, if known."""
 
 EVENT: Final = Shape(
     event_id=UUID.of("id"),
@@ -367,7 +366,7 @@ EVENT: Final = Shape(
     retcon_reason=nullable(TEXT),
     **_BACKED,
 )
-"""An event; `causes_event_ids` are the events that it brought about."""
+"""An event; `causes_event_ids` are the events that it caused."""
 
 STORY: Final = Shape(
     story_id=UUID.of("id"),
@@ -448,12 +447,12 @@ def _named(page: Any) -> list[dict[str, Any]]:
 
 
 NAMED_TURNS: Final = array(_NAMED_TURN).by(_named)
-"""Turns, of a thing that has them as `turns` and the `names` of the entities which speak."""
+"""Turns, from an object with `turns` and the `names` of the speaking entities."""
 
 CONFLICTS: Final = array(
     Shape(id=TEXT, grade=enum("contradiction", "possible").by(str), reason=TEXT)
 )
-"""Conflicts of a proposal, each with how sure it is and why."""
+"""Conflicts of a proposal, each with its certainty and reason."""
 
 _DECISION: Final = Shape(
     rule=TEXT,
@@ -505,11 +504,11 @@ MEMORY: Final = Shape(
     certainty=NUMBER,
     created_at=INSTANT,
 )
-"""What one character believes."""
+"""A belief of one character."""
 
 
 def canon_created(id_name: str) -> Shape:
-    """The new thing's id and level, when it was recorded, and what the keeper should know."""
+    """Return the shape of a new item: id, level, recording date and warnings."""
     return Shape(
         **{id_name: UUID.of("id")},
         canon_level=WORD.of("level"),
@@ -519,13 +518,13 @@ def canon_created(id_name: str) -> Shape:
 
 
 def created(shape: Shape, receipt: Receipt[Any], kind: type[ThingDraft]) -> dict[str, Any]:
-    """What a commit made, in a shape whose `created_at` and `warnings` are the commit's."""
+    """Return the item that a commit made; `created_at` and `warnings` are the commit's."""
     thing = the_made(receipt, kind)
     return shape(thing, created_at=receipt.recorded_at, warnings=receipt.warnings)
 
 
 GIST: Final = 140
-"""So many characters of a description stand in a row."""
+"""The most characters of a description in a row."""
 _NAME: Final = nullable(TEXT)
 _NAMES: Final[Mapping[str, tuple[str, Field]]] = {
     "involved_entity_ids": ("involved_names", array(TEXT)),
@@ -533,14 +532,14 @@ _NAMES: Final[Mapping[str, tuple[str, Field]]] = {
     "to_entity_id": ("to_name", _NAME),
     "location_ref": ("location_name", _NAME),
 }
-"""Beside which ids the names stand, and where."""
+"""The ids that get a name next to them, and the name's position."""
 
 
 class RowShape:
-    """A thing as lists answer it: in `kept`, or in all fields where somebody asks for detail."""
+    """The row of an item in lists: the fields `kept`, or all of them with `detail`."""
 
     def __init__(self, whole: Shape, *kept: str, **more: Field) -> None:
-        """`more` are fields that the thing itself does not have, or that are shorter in a row."""
+        """`more` are fields that the item does not have, or that are shorter in a row."""
         short = Shape(**{**whole.only(*kept), **more})
         whole = Shape(**{**more, **whole.fields})
         self.shortens = short.fields != whole.fields
@@ -549,22 +548,22 @@ class RowShape:
         self.schema: Schema = obj({**short.fields, **names}, {**short.fields, **whole.fields})
 
     def __call__(self, thing: Any, *, detail: bool) -> dict[str, Any]:
-        """The thing as JSON, still without names."""
+        """Return the item as JSON, without names."""
         return self._shapes[detail](thing)
 
 
 class Listing:
-    """A page of rows under `name`, with the number of all that match."""
+    """A page of rows under `name`, with the total number of matches."""
 
     def __init__(self, name: str, row: RowShape) -> None:
-        """The rows are those of the things of a page."""
+        """Make rows of the items of a page."""
         self._name, self._row, self.shortens = name, row, row.shortens
         self.gives: Final = Field(obj({name: array(Field(row.schema)), "total": COUNT}))
 
     async def __call__(
         self, canon: Canon, caller: Caller, page: Any, arguments: Arguments
     ) -> dict[str, Any]:
-        """The page as it was asked for."""
+        """Return the requested page."""
         rows = [self._row(each, detail=bool(arguments.get("detail"))) for each in page.items]
         await name_in(canon, caller, rows)
         return {self._name: rows, "total": page.total}
@@ -578,13 +577,13 @@ class Listing:
         query: Any,
         *within: str,
     ) -> dict[str, Any]:
-        """The page that a use case gives for a query, within what the arguments name."""
+        """Run a use case for a query, and return its page."""
         ids = {name: optional_uuid(arguments, name) for name in within}
         return await self(canon, caller, await run(canon, caller, query, **ids), arguments)
 
 
 async def name_in(canon: Canon, caller: Caller, rows: Iterable[dict[str, Any]]) -> None:
-    """Set names beside the ids in rows; of what the caller may not see there is none."""
+    """Add the names of ids to rows, except of entities that the caller may not see."""
     rows = list(rows)
     ids = {i for row in rows for key in _NAMES for i in _ids(row.get(key))}
     found = await canon.seen_by(caller).roots(sorted(ids))
@@ -601,7 +600,7 @@ def _ids(value: Any) -> Iterable[str]:
 
 
 def gist(text: str | None) -> str | None:
-    """The beginning of a long text."""
+    """Return the start of a long text."""
     return text if text is None or len(text) <= GIST else f"{text[: GIST - 1].rstrip()}…"
 
 

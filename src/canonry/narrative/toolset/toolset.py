@@ -1,4 +1,4 @@
-"""The toolset `narrative` behind its face: its tools and prompts."""
+"""The toolset `narrative`: its tools and prompts."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -137,8 +137,8 @@ def _prompt(name: str, title: str, description: str, text: str) -> Prompt:
 PROMPTS: Final[tuple[Prompt, ...]] = tuple(_prompt(name, *parts) for name, parts in _TEXTS.items())
 
 
-# The tools of the narrative toolset behind its face; importing this imports all of them. They are
-# listed with outlines of their replies, which the reference describes in full.
+# Importing this module imports all tools. They are listed with outlines of their replies; the
+# reference describes the replies in full.
 
 EXACT: Final[tuple[Tool, ...]] = (
     *entities.TOOLS,
@@ -155,7 +155,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *canonizing.TOOLS,
     *shapes.TOOLS,
 )
-"""The tools with the whole schemas of their replies, which the tests hold every reply against."""
+"""The tools with the complete schemas of their replies, which the tests check."""
 
 
 DIALECT: Final = DialectTable(
@@ -181,7 +181,7 @@ DIALECT: Final = DialectTable(
     },
     numbers={"scene.completed": -32006},
 ).flat
-"""Every error as one of the six codes of the contract, with its data."""
+"""The six error codes of the contract, with their data."""
 
 NARRATIVE: Final = Toolset(
     **FACE.told(),

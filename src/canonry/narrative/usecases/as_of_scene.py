@@ -1,6 +1,6 @@
-"""As of a scene: what holds at its place in the stories and its time in the world, and no later.
+"""As of a scene: the items that hold at its story position and story time.
 
-A scene that is not closed yet stands at the end of what was told in it; so does a closed one.
+A scene, active or closed, stands at the end of its turns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,23 +16,23 @@ from canonry.values.moments import AFTER_ALL, Moment, split_at
 
 
 def moment_of(scene: Scene) -> Moment:
-    """The end of the scene, as far as it has been played."""
+    """Return the moment at the end of the scene's turns."""
     told = scene.changed_at if scene.status is SceneStatus.COMPLETED else AFTER_ALL
     return Moment(at=scene.time_ref, place=place_in(scene, None, told, dated=False))
 
 
 def tags_at(moment: Moment, entity: Entity) -> tuple[str, ...]:
-    """The state tags that hold then, in the order of their names."""
+    """Return the state tags that hold at the moment, sorted."""
     return tuple(sorted(held_at(entity, moment)))
 
 
 def events_until(moment: Moment, events: Iterable[Event]) -> list[Event]:
-    """What had happened by then, the latest first."""
+    """Return the events until the moment, the latest first."""
     return split_at(moment, events, lambda event: event.moment)[0][::-1]
 
 
 def precedes(one: Scene, scene: Scene) -> bool:
-    """Whether `one` comes before `scene`: told earlier in its story, and not later in the world."""
+    """Return whether `one` is earlier in its story than `scene`, and not later in story time."""
     if one.time_ref is not None and scene.time_ref is not None and one.time_ref > scene.time_ref:
         return False
     told, now = ((each.order, each.created_at, each.id) for each in (one, scene))
@@ -40,9 +40,9 @@ def precedes(one: Scene, scene: Scene) -> bool:
 
 
 def relations_at(moment: Moment, relations: Iterable[Relation]) -> list[Relation]:
-    """Those that hold then, in the order in which they began.
+    """Return the relations that hold at the moment, in the order of their start.
 
-    One that has ended since then still holds: until its time, or until what took over from it.
+    A relation that ended later still holds: until its end, or until its successor began.
     """
     before, after = split_at(moment, relations, lambda one: one.moment)
     return [
@@ -55,9 +55,9 @@ def relations_at(moment: Moment, relations: Iterable[Relation]) -> list[Relation
 def _reaches(
     relation: Relation, moment: Moment, meanwhile: Sequence[Relation], after: Sequence[Relation]
 ) -> bool:
-    """Whether a relation that has ended since had not ended by then, nor another taken over.
+    """Return whether a relation that ended later still holds at the moment.
 
-    Where nobody knows what took over from it or when, the next one of its line did.
+    If its successor or end is unknown, the next relation of its sequence ended it.
     """
     if any(_follows(each, relation) for each in meanwhile):
         return False
@@ -70,7 +70,7 @@ def _reaches(
 
 
 def _follows(later: Relation, one: Relation) -> bool:
-    """Whether `later` is of the line of relations of which only one holds at a time."""
+    """Return whether `later` belongs to the sequence of relations that replace each other."""
     kind = RELATION_TYPES.get(one.rel_type)
     ends, ends_then = (later.from_id, later.to_id), (one.from_id, one.to_id)
     pair = ends == ends_then or (kind is not None and kind.symmetric and ends == ends_then[::-1])
@@ -83,17 +83,17 @@ def _follows(later: Relation, one: Relation) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsThen:
-    """The facts that hold at a moment, and those of which it is said when they will begin."""
+    """The facts that hold at a moment, and the promised ones with a known start."""
 
     holding: Sequence[Fact] = ()
     promised: Sequence[Fact] = ()
 
 
 def facts_at(moment: Moment, facts: Iterable[Fact], events: Iterable[Event]) -> FactsThen:
-    """What holds then; where the scene has no time, the latest one that was told counts.
+    """Return the facts at the moment; without a story time, the latest known one counts.
 
-    A fact that holds for a limited time is told only where it is known not to be over: its own
-    beginning does not say how much time has passed.
+    A fact with a limited duration is included only if it is known to last still, because its start
+    alone does not show how much time has passed.
     """
     before, after = split_at(moment, facts, lambda fact: fact.moment)
     later = {fact.id for fact in after}

@@ -1,4 +1,4 @@
-"""The context of a scene: what holds, what was said, what came before, and what is recalled."""
+"""The context of a scene: canon, transcript, earlier scenes, and recalled passages."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -67,7 +67,7 @@ THREADS_MAX: Final = 10
 
 
 class ThreadKind(StrEnum):
-    """Why something is still open."""
+    """The reason why a thread is open."""
 
     PROPOSAL = "unresolved_proposal"
     EVENT = "event_without_effect"
@@ -76,7 +76,7 @@ class ThreadKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """Something that the story has not settled: the thing, and what it says."""
+    """An open question of the story: its item and its text."""
 
     kind: ThreadKind
     id: str
@@ -97,13 +97,13 @@ class Narrative:
 async def gather_narrative(
     canon: Canon, scene: Scene, told: Awaitable[Sequence[Event]] | None
 ) -> Narrative:
-    """The last turns of the scene, the summaries of the last scenes of its story, open threads.
+    """Return the last turns of the scene, summaries of earlier scenes, and open threads.
 
-    `told` are the events of those present; without them nothing is gathered.
+    `told` are the events of the participants; without them nothing is gathered.
 
-    An open thread is a proposal of this scene that nobody has decided, or a canon event of those
-    present that names no effect yet. Promised facts, which only begin after the scene's own time,
-    are added where the canonical part is gathered.
+    An open thread is a pending proposal of this scene, or a canon event of a participant without
+    effects. Promised facts, which begin after the scene's time, are added when the canonical part
+    is gathered.
     """
     if told is None:
         return Narrative(names={})
@@ -132,7 +132,7 @@ async def gather_narrative(
 
 
 def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
-    """The threads that facts open which have not begun to hold."""
+    """Return the threads of facts that have not begun to hold."""
     return [
         Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
         for fact in facts[:THREADS_MAX]
@@ -140,7 +140,7 @@ def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
 
 
 def thread_of_proposal(proposal: Proposal) -> Thread:
-    """The thread that an undecided proposal is."""
+    """Return the thread of a pending proposal."""
     content: Mapping[str, Any] = proposal.content
     if proposal.type is ProposalType.STATE_CHANGE:
         changes = content["state_tag_changes"]
@@ -153,7 +153,7 @@ def thread_of_proposal(proposal: Proposal) -> Thread:
 
 
 async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
-    """The last completed scenes that come before this one, in the order of their story."""
+    """Return the last completed scenes before this one, in the order of their story."""
     most = canon.policy.context.scenes
     asked = SceneQuery(
         spaces=frozenset((scene.space,)),
@@ -172,31 +172,31 @@ async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
 
 
 NEIGHBOURS_MAX: Final = 100
-"""The most entities one relation away that a context looks at."""
+"""The most entities one relation away that a context considers."""
 EVENTS_MAX: Final = 10
-"""The most recent events that a context tells."""
+"""The most recent events in a context."""
 PLACE: Final = "LOCATED_IN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """The canon entities that stand in a scene, as the roots that merged ones became."""
+    """The canon entities in a scene; merged ones are replaced by their survivors."""
 
     participants: tuple[Entity, ...]
     location: Entity | None
 
     @property
     def present(self) -> tuple[Entity, ...]:
-        """Participants in the order of the scene, then the place."""
+        """Return the participants in the order of the scene, then the location."""
         place = () if self.location is None else (self.location,)
         return tuple(without_repeats((*self.participants, *place), lambda e: e.id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonical:
-    """Each ranked; those `present` and those `around` them, and what holds as of the scene.
+    """Ranked canon: entities `present` and `around` them, and statements as of the scene.
 
-    `roots` maps merged ids.
+    `roots` maps merged ids to survivors.
     """
 
     present: Sequence[Presence] = ()
@@ -211,7 +211,7 @@ class Canonical:
 
     @property
     def entities(self) -> Sequence[Told]:
-        """Those present, then those around them, each with its sheet as far as there is room."""
+        """Return present entities, then those around them, with sheets that fit."""
         known = {sheet.entity.id: sheet for sheet in self.sheets}
         there = (
             Told(head=head, sheet=known.get(head.entity.id) or bare(sheet_of(head.entity)))
@@ -221,7 +221,7 @@ class Canonical:
 
 
 async def find_cast(canon: Canon, scene: Scene) -> Cast:
-    """Who is in the scene, without those that are not canon (any longer)."""
+    """Return the cast of the scene, without entities that are not canon."""
     place = () if scene.location_ref is None else (scene.location_ref,)
     roots = await _roots(canon, scene, (*scene.participants, *place))
     staged = (roots.get(each) for each in scene.participants)
@@ -239,11 +239,11 @@ async def gather_canonical(
     query: TextQuery | None,
     told: Awaitable[Sequence[Event]],
 ) -> Canonical:
-    """Those present and what is one relation away, with the facts that hold of them.
+    """Return the participants, the entities one relation away, and the facts about them.
 
-    Without a `cast` nothing is gathered. With a `query` also the universe's facts that resemble it.
-    State, relations, places and facts are those of the scene's moment, and of what is `told` of
-    those present the latest until then. Of very many facts or relations the newest are ranked.
+    Without a `cast` nothing is gathered. A `query` adds similar facts of the universe. State,
+    relations, locations and facts are as of the scene's moment; of the events in `told`, the latest
+    until then are used. Of very many facts or relations the newest are ranked.
     """
     if cast is None:
         return Canonical(roots={})
@@ -294,7 +294,7 @@ async def gather_canonical(
 
 
 async def events_of(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Sequence[Event]:
-    """The canon events of those present, of very many the newest."""
+    """Return the canon events of the participants; of very many, the newest."""
     entities = _ids_of(present)
     if not entities:
         return ()
@@ -308,15 +308,15 @@ def _ids_of(entities: Iterable[Entity]) -> frozenset[EntityId]:
 
 
 async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str, Entity]:
-    """The canon entities that answer for these ids."""
+    """Map these ids to their canon entities, after merges."""
     found = await canon.within(scene.space).roots(ids)
     return {i: found[i] for i in ids if i in found and found[i].level is CanonLevel.CANON}
 
 
 async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:
-    """The newest relations, also those that ended; of very many, those that did not as well.
+    """Return the newest relations, ended ones included; of very many, current ones as well.
 
-    With them what took over from those that ended, whomever it ties.
+    The successors of ended relations are added, whatever entities they join.
     """
     if not seeds:
         return ()
@@ -345,7 +345,7 @@ async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> S
 async def _resembling(
     canon: Canon, query: TextQuery | None
 ) -> tuple[Mapping[str, Fact], tuple[str, ...]]:
-    """The facts of the universe that resemble the query, by id, and what could not be searched."""
+    """Return similar facts of the universe by id, and the searches that failed."""
     if query is None:
         return {}, ()
     limit = canon.policy.context.recalled
@@ -355,14 +355,14 @@ async def _resembling(
 
 
 LOOKED_AT: Final = 2
-"""So many times as many passages are looked at as are told, because the same is told once."""
+"""The multiple of the limit that is searched, because repeats are dropped."""
 TURNS_ASKED: Final = 3
-"""How many of the last turns the default query takes up."""
+"""The number of last turns in the default query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembrance:
-    """A memory with its owner, its score, and the words that called it up."""
+    """A memory with its owner, its score, and the matching words."""
 
     memory: Memory
     owner: Entity
@@ -372,7 +372,7 @@ class Remembrance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollections:
-    """Each best first; `things` holds what the passages come from and lie in, by id."""
+    """Recalled items, best first; `things` has the items, scenes and sources of passages."""
 
     scenes: Sequence[FoundPassage] = ()
     memories: Sequence[Remembrance] = ()
@@ -384,12 +384,12 @@ class Recollections:
 async def gather_recalled(
     canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery | None
 ) -> Recollections:
-    """Passages of other scenes, rules and lore, and memories of the participants and nobody else.
+    """Return passages of other scenes, rules and lore, and the participants' own memories.
 
-    Rules and lore are one list: excerpts of sources, axioms, and what is told of the world.
+    Rules and lore are one list: excerpts of sources, axioms, and lore of the world.
 
-    Where nothing can be searched the lists stay empty or fall back to importance and recency, and
-    `degraded` says so. Without a `query` nothing is gathered.
+    If no search works, the lists are empty or ranked by importance and recency, and `degraded`
+    names the failures. Without a `query` nothing is gathered.
     """
     if query is None:
         return Recollections(things={})
@@ -415,7 +415,7 @@ async def gather_recalled(
 
 
 def _once(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
-    """The hits in order, without those that say the same as an earlier one."""
+    """Return the hits in order, without repeats of the same text."""
     return without_repeats(hits, lambda hit: normalised_name(hit.passage.text))
 
 
@@ -445,9 +445,9 @@ _Note: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """Which sections are wanted; `query` None lets the scene itself ask.
+    """The requested sections; without a `query` the scene supplies it.
 
-    `tokens` None is as many as the policy grants.
+    `tokens` None means the policy's budget.
     """
 
     scene_id: str
@@ -460,7 +460,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneContext:
-    """What a model is told about a scene; sections that were not wanted are empty."""
+    """The context for a model; sections that were not requested are empty."""
 
     scene: Scene
     cast: Cast
@@ -476,14 +476,14 @@ class SceneContext:
 
 
 async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest) -> SceneContext:
-    """The context of a scene, the same for the same canon; what cannot be had is named instead.
+    """Return the context of a scene, equal for equal canon; missing parts are named.
 
     Raises:
         NotFound: `scene.unknown`.
     """
     scene = await require(canon, caller, Scene, request.scene_id)
     cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
-    # Once for all who search: each would read a long text anew, beside the others.
+    # Shorten the query once for all searches; each would read a long text again.
     asked = None if query is None else await shortened(canon, query)
     present = cast.present if request.canonical or request.narrative else ()
     told = asyncio.ensure_future(events_of(canon, scene, present))
@@ -527,7 +527,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
 
 
 async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
-    """The question asked, else purpose, title and the last turns; None: nothing is recalled."""
+    """Return the given query, or purpose, title and last turns; None: recall nothing."""
     if not request.recalled:
         return None
     text = request.query
@@ -545,7 +545,7 @@ async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQue
 
 
 def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:
-    """Without summaries that are told as scenes before this one, and what its story tells later."""
+    """Remove summaries that the narrative section has, and later scenes of the story."""
     told = {each.id for each in narrative.scenes}
 
     def is_later(hit: FoundPassage) -> bool:
@@ -559,7 +559,7 @@ def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -
 
 
 def _notes(written: tuple[_Note, ...]) -> Section[_Note]:
-    """The notes and the summary of the scene itself; a long one is shortened."""
+    """Return the notes and the summary of the scene; long ones are shortened."""
     return Section(
         name=_NOTES,
         weight=3,
@@ -573,7 +573,7 @@ def _notes(written: tuple[_Note, ...]) -> Section[_Note]:
 def _sections(
     canonical: Canonical, narrative: Narrative, recalled: Recollections
 ) -> tuple[Section[Any], ...]:
-    """Everything that shares the rest, by rank; of turns and scenes the newest come first."""
+    """Return all sections that share the remaining budget, by rank; the newest turns first."""
     roots, names = canonical.roots, narrative.names
     turns, scenes = narrative.turns[::-1], narrative.scenes[::-1]
 
@@ -628,7 +628,7 @@ def _sections(
 
 
 def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
-    """How many of each kind were left out; a sheet that was is told of at its entity."""
+    """Return how many of each kind were left out; omitted sheets are reported per entity."""
     own = {"sheets", "around", _NOTES}
     left = {name: n for name, n in fitted.omitted.items() if name not in own}
     return {"entities": first.omitted["present"] + fitted.omitted["around"], **left}

@@ -71,12 +71,12 @@ PARENTS: Final = {
     StoryType.EPISODE: frozenset((StoryType.CAMPAIGN, StoryType.ARC)),
     StoryType.ONE_SHOT: frozenset[StoryType](),
 }
-"""Which stories may contain a story of each type; a campaign and a one-shot stand alone."""
+"""The types of stories that can contain each type; campaigns and one-shots have no parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewStory:
-    """What a story is about."""
+    """The data of a new story."""
 
     space: SpaceId
     title: str
@@ -88,7 +88,7 @@ class NewStory:
 
 
 async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
-    """Plan the story; its parent exists before it does, so the tree has no cycle.
+    """Create a planned story; its parent must exist, so the tree has no cycle.
 
     Raises:
         NotFound: `universe.unknown` or `story.unknown` (the parent).
@@ -127,7 +127,7 @@ async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id
 async def query_stories(
     canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
 ) -> Page[Story]:
-    """Stories by (created_at, id).
+    """Return stories by (created_at, id).
 
     Raises:
         NotFound: `universe.unknown`.
@@ -137,9 +137,9 @@ async def query_stories(
 
 
 async def update_story(canon: Canon, caller: Caller, story_id: str, status: StoryStatus) -> Story:
-    """Move the story; one that is so already is not written again.
+    """Change the status of the story; an equal status writes nothing.
 
-    A story without scenes that is taken up again is planned.
+    A story without scenes that becomes active again is planned.
 
     Raises:
         NotFound: `story.unknown`.
@@ -148,7 +148,7 @@ async def update_story(canon: Canon, caller: Caller, story_id: str, status: Stor
     space = (await require(canon, caller, Story, story_id)).space
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+        del new_id  # no item is created
         story = await require(canon, caller, Story, story_id)
         reads = frozenset((thing_key(story.id), scenes_key(story.id)))
         wanted = status
@@ -177,9 +177,9 @@ async def _require_scenes_done(canon: Canon, story: Story) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """A turn as it is asked for; `entity_id` stands exactly where an entity speaks.
+    """The data of a new turn; `entity_id` is set exactly if an entity speaks.
 
-    Nobody reads it who may not see its scene, whoever its `audience` is.
+    Callers that may not see the scene never see the turn, whatever its `audience`.
     """
 
     scene_id: str
@@ -191,10 +191,10 @@ class TurnRequest:
 
 
 async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Receipt:
-    """Append the turn; its index is given by the log. Who speaks has come into the scene.
+    """Append the turn; the log gives its index. A new speaker joins the scene.
 
-    The first read only tells the space, which never changes; the verdict rests on what is read
-    after the head of that space, which is why the scene is read again.
+    The first read only finds the space, which never changes. The verdict must rest on data read
+    after the head of that space, so the scene is read again.
 
     Raises:
         NotFound: `scene.unknown` or `entity.unknown`.
@@ -224,7 +224,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             require_instances(space, (entity,), path="/entity_id")
             reads |= {thing_key(request.entity_id), thing_key(entity.id)}
             speaker = entity.id
-            heard = covers(request.audience, scene.audience)  # a whisper shows nobody there
+            heard = covers(request.audience, scene.audience)  # whispers reveal nobody
             if heard and not family_of(entity) & {*scene.participants, scene.location_ref}:
                 entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
         turn = TurnDraft(
@@ -244,7 +244,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnPage:
-    """Turns in the order of play; `following` is the index to go on after, None at the end."""
+    """Turns in the order of play; `following` is the next `after`, None at the end."""
 
     scene: Scene
     turns: Sequence[Turn]
@@ -256,7 +256,7 @@ class TurnPage:
 async def get_turns(
     canon: Canon, caller: Caller, scene_id: str, *, after: int, limit: int
 ) -> TurnPage:
-    """Up to `limit` turns past the index `after`.
+    """Return up to `limit` turns after the index `after`.
 
     Raises:
         NotFound: `scene.unknown`.
@@ -277,7 +277,7 @@ async def get_turns(
 
 
 async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
-    """The current names of the entities that speak in these turns."""
+    """Return the current names of the entities that speak in these turns."""
     speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
     roots = await canon.within(*{turn.space for turn in turns}).roots(speakers)
     return {given: root.name for given, root in roots.items()}
@@ -285,9 +285,9 @@ async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneRequest:
-    """A scene as it is asked for; `order` None puts it after all others of its story.
+    """The data of a new scene; `order` None puts it last in its story.
 
-    Where nobody says in which story, `open_scene` does.
+    Without a story, `open_scene` chooses one.
     """
 
     universe_id: str
@@ -367,7 +367,7 @@ class SceneReading:
 
 
 async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) -> SceneReading:
-    """The scene with up to `turns` turns and a page of its proposals.
+    """Return the scene with up to `turns` turns and a page of its proposals.
 
     Raises:
         NotFound: `scene.unknown`.
@@ -392,7 +392,7 @@ _CLOSED: Final = frozenset({StoryStatus.COMPLETED, StoryStatus.ABANDONED})
 
 
 async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> SceneDraft:
-    """The new scene, after all others of the story that takes new scenes.
+    """Return the new scene, last in the story that takes new scenes.
 
     Raises:
         NotFound: `universe.unknown` or `entity.unknown`.
@@ -404,12 +404,12 @@ async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> Scene
 
 
 def opening(caller: Caller) -> Caller:
-    """The caller for the step of a call that opens a scene."""
+    """Return the caller for the step of a call that opens a scene."""
     return step(caller, "scene")
 
 
 async def story_of_late(canon: Canon, space: SpaceId) -> Story | None:
-    """The story that takes new scenes where nobody names one; None: there is none yet."""
+    """Return the story for scenes without a named one; None: there is none yet."""
     stories = (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
     return next((one for one in reversed(stories) if one.status not in _CLOSED), None)
 
@@ -424,7 +424,7 @@ async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
 async def query_scenes(
     canon: Canon, caller: Caller, query: SceneQuery, *, universe_id: str | None
 ) -> Page[Scene]:
-    """A page of the scenes that match; without a universe, of those that the caller may see.
+    """Return a page of matching scenes; without a universe, of all that the caller may see.
 
     Raises:
         NotFound: `universe.unknown` or `story.unknown`.
@@ -438,18 +438,18 @@ async def query_scenes(
 SceneChange: TypeAlias = (
     SceneNoted | SceneSummarised | SceneDated | SaidAt | ScenePlaced | SceneStaged
 )
-"""The entry that records a change; it has the ids of entities that the caller named."""
+"""The entry that records a change, with the ids that the caller gave."""
 
 
 async def update_scene(
     canon: Canon, caller: Caller, scene_id: str, changes: Sequence[SceneChange]
 ) -> Receipt:
-    """Change what is named; what stands so already is not written again.
+    """Change the given fields; equal values are not written again.
 
-    When it was played says nothing of the world, and is told of a closed scene too.
+    The real date is not part of the world, so that it can also be set for a closed scene.
 
-    A scene that is being canonized still takes notes and a summary, but keeps its time, its place
-    and its participants: its proposals are judged by them.
+    A scene that is being canonized still takes notes and a summary, but keeps its time, location
+    and participants, because its proposals are judged by them.
 
     Raises:
         InvalidInput: `scene.empty-change`.
@@ -493,7 +493,7 @@ def _named(change: SceneChange) -> tuple[str, ...]:
 
 
 def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneChange | None:
-    """The change with those whom it names; None: it stands so already."""
+    """Return the change with its entities; None: nothing would change."""
     match change:
         case SceneNoted(gm_notes=text):
             same = scene.gm_notes == text
@@ -519,7 +519,7 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneC
 
 
 def _moved(scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]) -> SceneStaged:
-    """Let people enter and leave; nothing changes for those who are there, or gone, already."""
+    """Return the entities that really enter or leave."""
     require_instances(scene.space, joining, path="/joining_entities")
     present = frozenset(scene.participants)
     new = (each.id for each in joining if not family_of(each) & present)
@@ -531,7 +531,7 @@ def _moved(scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """A memory as it is asked for."""
+    """The data of a new memory."""
 
     entity_id: str
     text: str
@@ -543,7 +543,7 @@ class Recollection:
 
 
 async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Receipt:
-    """Keep it; the same text twice is two memories.
+    """Store a memory; the same text twice makes two memories.
 
     Raises:
         NotFound: `entity.unknown`, `fact.unknown` or `scene.unknown`.
@@ -585,7 +585,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedMemories:
-    """All memories considered, strongest first, with the words that each shares with the query."""
+    """All considered memories, strongest first, with the words shared with the query."""
 
     memories: Sequence[tuple[Memory, float]]
     terms: Mapping[str, tuple[str, ...]]
@@ -601,11 +601,11 @@ async def recall_memories(
     min_importance: float = 0.0,
     query: str | None = None,
 ) -> Recalled:
-    """The memories of one character and of those merged into it.
+    """Return the memories of one character, including merged ones.
 
     Without a query the most important come first, then the newest. With one, the formula of
-    `canonry.recall.domain.context` ranks the memories that resemble it and the most important
-    others, at most `PAGE_MAX` of each.
+    `canonry.recall.domain.context` ranks similar memories and the most important others, at most
+    `PAGE_MAX` of each.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -636,11 +636,11 @@ async def rank_for(
     known: Sequence[Memory] | None = None,
     min_importance: float = 0.0,
 ) -> RankedMemories:
-    """The memories of these minds by meaning, importance and recency, strongest first.
+    """Rank the memories of these characters by meaning, importance and recency.
 
-    `known` are memories to consider beside those that resemble the query; by default the
-    most important ones. How recent one is counts from the newest of them, so that the same
-    question has the same answer until something new is remembered.
+    `known` are memories to consider besides similar ones; by default the most important. Recency
+    counts from the newest of them, so that the same question has the same answer until a new memory
+    is stored.
     """
     if known is None:
         known, _ = await _most_important(canon, minds, min_importance)
@@ -668,10 +668,10 @@ async def rank_for(
 
 
 def _meaning(hit: FoundPassage, degraded: Sequence[str]) -> float:
-    """How much a memory has to do with the query, in [0, 1]: by its words where nothing else is.
+    """Return how similar a memory is to the query, in [0, 1]; by words if meaning is missing.
 
-    Beside likenesses of meaning, words count by the share of the query that they cover, because
-    their own scores are higher than any likeness.
+    If meaning was searched, words count by the share of the query that they cover, because their
+    own scores are higher than any similarity.
     """
     if MEANING_MISSING in degraded:
         return hit.by_words

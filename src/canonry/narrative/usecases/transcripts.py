@@ -1,4 +1,4 @@
-"""Transcripts: their lines, the entries that they become, and their import."""
+"""Transcripts: their lines, the log entries for them, and their import."""
 
 import re
 from collections import Counter
@@ -57,19 +57,18 @@ from canonry.values.moments import Instant
 from canonry.values.policy import TextLimits
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
-# Transcripts as values, and how one is cut. Scenes end where a summary's span ends, because that
-# is where the people who were there saw one thing end and the next begin. Short spans share a
-# scene and very long ones are divided, so that a scene is a few pages: long enough to be a piece
-# of the story, short enough to be shown whole.
+# Transcripts as values, and how one is divided into scenes. Scenes end with the span of a summary,
+# because its author saw a new part begin there. Short spans share a scene and very long ones are
+# divided. A scene therefore has a few pages: a part of the story that can be shown completely.
 
 SCENE_TURNS: Final = 40
-"""A scene goes on until it has so many turns."""
+"""A scene continues until it has this many turns."""
 
 SCENE_TURNS_MAX: Final = 250
 """A longer stretch is divided into equal parts."""
 
 PLAIN_SCENE_TURNS: Final = 100
-"""How many turns a scene has where no summary says where to cut."""
+"""The turns of a scene if no summary shows where to divide."""
 
 EVIDENCE_MAX: Final = 24
 _TITLE_LENGTH: Final = 90
@@ -79,7 +78,7 @@ _SPACE: Final = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptLine:
-    """One utterance, by one or several speakers, and when it was said if that is known."""
+    """One utterance of one or several speakers, with its date if it is known."""
 
     speakers: tuple[str, ...]
     text: str
@@ -88,7 +87,7 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What somebody wrote about the lines `start` to `end`, both included."""
+    """A summary of the lines `start` to `end`, both included."""
 
     start: int
     end: int
@@ -97,7 +96,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """What was said in one session, in order, when it began, and summaries of stretches of it."""
+    """The lines of one session in order, its date, and summaries of parts of it."""
 
     title: str
     lines: tuple[TranscriptLine, ...]
@@ -107,9 +106,9 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """The lines of one scene, `start` to `end` both included, with the summaries that end in it.
+    """The lines of one scene, `start` to `end` both included, with the summaries that end there.
 
-    `within` is the summary of a longer span that was divided, in all parts but its last.
+    `within` is the summary of a divided longer span, in all parts but its last.
     """
 
     title: str
@@ -120,7 +119,7 @@ class Stretch:
 
 
 def stretches_of(transcript: Transcript) -> tuple[Stretch, ...]:
-    """The scenes of a transcript; every line lies in exactly one."""
+    """Return the scenes of a transcript; every line belongs to exactly one."""
     last = len(transcript.lines) - 1
     ends = sorted({min(each.end, last) for each in transcript.summaries if each.text})
     if not ends:
@@ -168,7 +167,7 @@ def _stretch(transcript: Transcript, start: int, end: int) -> Stretch:
 
 
 def headline(text: str) -> str:
-    """The first sentence of `text`, shortened at a word where it is long."""
+    """Return the first sentence of `text`, shortened at a word if it is long."""
     sentence = first_sentence(plain(text).lstrip("\"'[(")).rstrip(CLOSING)
     if len(sentence) <= _TITLE_LENGTH:
         return sentence
@@ -176,12 +175,12 @@ def headline(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text in one line, without what cannot be stored."""
+    """Return the text in one line, without characters that cannot be stored."""
     return _SPACE.sub(" ", text.replace("\x00", "")).strip()
 
 
 def pieces_of(text: str, limit: int) -> Iterator[str]:
-    """The text in pieces of at most `limit` characters, cut between sentences where possible."""
+    """Yield pieces of at most `limit` characters, cut between sentences if possible."""
     rest = text
     while len(rest) > limit:
         window = rest[:limit]
@@ -194,9 +193,9 @@ def pieces_of(text: str, limit: int) -> Iterator[str]:
 
 
 def supporting(transcript: Transcript, summary: Summary) -> tuple[int, ...]:
-    """The lines in the summary's span that share the most words with it, in order.
+    """Return the lines of the summary's span that share the most words with it, in order.
 
-    A span may have hundreds of lines; who asks why an event is true wants those that say it.
+    A span may have hundreds of lines; an explanation should cite those that support it.
     """
     wanted = {term for term in terms_of(summary.text) if len(term) >= _WORD_LENGTH}
     last = len(transcript.lines) - 1
@@ -209,12 +208,12 @@ def supporting(transcript: Transcript, summary: Summary) -> tuple[int, ...]:
 
 
 def clipped(texts: Sequence[str], limit: int) -> str:
-    """The texts one after the other, cut between sentences."""
+    """Join the texts, and shorten them between sentences."""
     return next(pieces_of(" ".join(texts), limit), "")
 
 
 CONFIDENCE: Final = 0.8
-"""How sure a summary is: written by people who were there, and yet from memory."""
+"""The confidence of a summary: its authors were present, but wrote from memory."""
 
 INVOLVED_MAX: Final = 12
 _TOGETHER: Final = re.compile(r"(?i)^(all|everyone|everybody|group|crowd|audience|cast)\b")
@@ -222,18 +221,18 @@ _TOGETHER: Final = re.compile(r"(?i)^(all|everyone|everybody|group|crowd|audienc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speakers:
-    """Who speaks, and as whom; `ids` has the entity of each character by normalised name."""
+    """The speakers and their characters; `ids` maps normalised names to entities."""
 
     gm_names: frozenset[str]
     casting: Mapping[str, str] = field(default_factory=dict)
     ids: Mapping[str, EntityId] = field(default_factory=dict)
 
     def is_gm(self, speaker: str) -> bool:
-        """Whether this speaker leads the game."""
+        """Return whether this speaker leads the game."""
         return normalised_name(speaker) in self.gm_names
 
     def character(self, speaker: str) -> str | None:
-        """The name of the character that the speaker plays; None for many at once."""
+        """Return the character that the speaker plays; None: many speakers at once."""
         name = plain(speaker)
         if _TOGETHER.match(name) or not name:
             return None
@@ -243,7 +242,7 @@ class Speakers:
         return name.title() if name.isupper() and len(name) > 2 else name  # noqa: PLR2004 - GM, DM
 
     def speakers(self, transcripts: Iterable[Transcript]) -> Mapping[str, str]:
-        """Every character's name, and the speaker behind it, in order of appearance."""
+        """Map every character's name to its speaker, in order of appearance."""
         found: dict[str, str] = {}
         for transcript in transcripts:
             for line in transcript.lines:
@@ -254,12 +253,12 @@ class Speakers:
         return found
 
     def entities(self, line: TranscriptLine) -> tuple[EntityId, ...]:
-        """The entities that speak in the line, the game master's too."""
+        """Return the entities that speak in the line, the game master's too."""
         names = filter(None, map(self.character, line.speakers))
         return tuple(dict.fromkeys(self.ids[normalised_name(name)] for name in names))
 
     def voice(self, line: TranscriptLine) -> tuple[Speaker, EntityId | None, str]:
-        """Who speaks the line, and the text: many at once are named in it, as in a play."""
+        """Return the speaker and text of the line; several speakers are named in the text."""
         if len(line.speakers) == 1 and self.is_gm(line.speakers[0]):
             return Speaker.GM, None, plain(line.text)
         speaking = self.entities(line)
@@ -270,7 +269,7 @@ class Speakers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedScene:
-    """A scene with everything in it, in the order in which it is written."""
+    """A scene with its content, in the order of writing."""
 
     id: SceneId
     entries: tuple[Entry, ...]
@@ -293,16 +292,16 @@ class TranscriptEntries:
 
     @property
     def source(self) -> Evidence:
-        """The reference to the document that the transcript is."""
+        """The reference to the transcript as a document."""
         return Evidence(kind=EvidenceKind.SOURCE, ref=self._id("source"))
 
     @property
     def story(self) -> StoryId:
-        """The episode."""
+        """The id of the episode."""
         return StoryId(self._id("story"))
 
     def opening(self) -> tuple[Entry, ...]:
-        """The document, the excerpts that its summaries are, and the episode."""
+        """Return the entries for the document, its summaries as excerpts, and the episode."""
         title = self.transcript.title
         source = SourceDraft(
             id=SourceId(self.source.ref),
@@ -329,7 +328,7 @@ class TranscriptEntries:
         return (Made(thing=source), Made(thing=story), *self._snippets())
 
     def scenes(self, cast: Speakers) -> Iterator[PlannedScene]:
-        """The scenes in order, each with its turns and then its proposals."""
+        """Yield the scenes in order, each with its turns and then its proposals."""
         for order, stretch in enumerate(stretches_of(self.transcript), 1):
             yield self._scene(order, stretch, cast)
 
@@ -369,7 +368,7 @@ class TranscriptEntries:
         )
 
     def _said_at(self, stretch: Stretch) -> Instant | None:
-        """When a scene began to be said: with the first line that says so, or as the session."""
+        """Return the date of a scene: that of its first dated line, or of the session."""
         lines = self.transcript.lines[stretch.start : stretch.end + 1]
         dated = (line.said_at for line in lines if line.said_at is not None)
         return next(dated, self.transcript.said_at)
@@ -450,21 +449,20 @@ class TranscriptEntries:
         return derived_id(self.root, label)
 
 
-# Import a transcript: a universe, a story, scenes and turns, its summaries as event proposals. The
-# summaries are a written record of the session, so they are registered as a source and proposed
-# with the authority `source`: their word passes the threshold, the turns that say the same are
-# their evidence, and the game master can still retcon what they got wrong. Everything has an id
-# that follows from the transcript, so a second run adds nothing and an interrupted one is
-# completed.
+# Import a transcript: a universe, a story, scenes and turns, and its summaries as event proposals.
+# The summaries are a written record of the session. They become a source and are proposed with the
+# authority `source`, which passes the threshold; the matching turns are their evidence, and the
+# game master can still retcon mistakes. All ids derive from the transcript, so that a second run
+# adds nothing and an interrupted one is completed.
 
 ENTRIES_PER_COMMIT: Final = 250
 PLAN_VERSION: Final = 1
-"""Grows when the same transcript would be cut differently; a resumed import must match."""
+"""Increase it when transcripts are divided differently; a resumed import must match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What to import, and where to; `casting` names the character that a speaker plays."""
+    """The transcripts to import and their universe; `casting` maps speakers to characters."""
 
     universe: str
     story: str
@@ -475,7 +473,7 @@ class ImportRequest:
 
 @dataclass(slots=True, kw_only=True)
 class TranscriptReport:
-    """What became of one transcript."""
+    """The result of one transcript."""
 
     title: str
     story_id: str
@@ -484,7 +482,7 @@ class TranscriptReport:
     proposals: int = 0
     accepted: int = 0
     rejected: list[tuple[str, str, str]] = field(default_factory=list)
-    """(proposal, rule, rationale) of each proposal that did not pass."""
+    """(proposal, rule, rationale) of each proposal that was not accepted."""
 
     writing_seconds: float = 0.0
     judging_seconds: float = 0.0
@@ -494,7 +492,7 @@ class TranscriptReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What became of all of them."""
+    """The results of all transcripts."""
 
     universe_id: str
     story_id: str
@@ -505,7 +503,7 @@ class ImportReport:
 async def import_transcripts(
     canon: Canon, caller: Caller, request: ImportRequest, told: UpkeepProgress
 ) -> ImportReport:
-    """Import everything that is not there yet, then canonize the scenes that are still open.
+    """Import all missing entries, then canonize the scenes that are still open.
 
     Raises:
         CanonryError: as the writes that it consists of; run it again to go on.
@@ -531,7 +529,7 @@ async def import_transcripts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """A transcript on its way; `caller` carries the key under which a retry is known."""
+    """A transcript in progress; `caller` has the idempotency key of the import."""
 
     transcript: Transcript
     entries: TranscriptEntries
@@ -585,7 +583,7 @@ def _plan(
 
 
 async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) -> StoryId:
-    """The campaign of that title; made if there is none."""
+    """Return the campaign of that title; create it if there is none."""
 
     async def prepare(new_id: NewId) -> Change:
         known = await _story(canon, space, title)
@@ -624,7 +622,7 @@ async def _story(canon: Canon, space: SpaceId, title: str) -> Story | None:
 async def _characters(
     canon: Canon, caller: Caller, space: SpaceId, cast: Speakers, plans: Sequence[_Plan]
 ) -> Mapping[str, EntityId]:
-    """The entity of every character by normalised name; those that are missing are made."""
+    """Map normalised names to the characters' entities; create missing ones."""
     speakers = cast.speakers(plan.transcript for plan in plans)
     heard = [(plan, frozenset(cast.speakers((plan.transcript,)))) for plan in plans]
 
@@ -659,7 +657,7 @@ async def _characters(
         reads = frozenset(name_key(EntityType.CHARACTER, name) for name in speakers)
         return Change(entries=tuple(entries), reads=reads, found=ids)
 
-    # Found by their names, they need no key: whoever is there already is not made again.
+    # Characters are found by name and need no key: existing ones are not created again.
     named = replace(caller, idempotency_key=None)
     return (await commit_change(canon, named, space, prepare)).prepared()
 
@@ -695,7 +693,7 @@ async def _import_one(
 async def _date(
     canon: Canon, caller: Caller, space: SpaceId, scenes: Sequence[PlannedScene]
 ) -> None:
-    """Tell when scenes were played that an import without their times has made."""
+    """Set the dates of scenes that an earlier import made without them."""
     wanted = {scene.id: scene.said_at for scene in scenes if scene.said_at is not None}
     if not wanted:
         return
@@ -726,10 +724,10 @@ async def _next(
 async def _commit(
     canon: Canon, caller: Caller, space: SpaceId, label: str, entries: Sequence[Entry]
 ) -> bool:
-    """Write the entries in one commit, unless an earlier run has; whether one had."""
+    """Write the entries in one commit, unless an earlier run did; return whether one did."""
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # the ids follow from the transcript
+        del new_id  # the ids derive from the transcript
         return Change(entries=tuple(entries), reads=frozenset())
 
     keyed = replace(caller, idempotency_key=f"{caller.idempotency_key}:{label}")
@@ -743,7 +741,7 @@ async def _canonize(
     scenes: Sequence[PlannedScene],
     report: TranscriptReport,
 ) -> None:
-    """Canonize what is still open, in order, and count how every proposal was decided."""
+    """Canonize open scenes in order, and count the decisions on their proposals."""
     for scene in scenes:
         found = await canon.within(space).thing(scene.id)
         if isinstance(found, Scene) and found.status is not SceneStatus.COMPLETED:

@@ -1,4 +1,4 @@
-"""The published contract: names, input schemas and roles of the 21 tools, and spoken times."""
+"""The published contract: names, input schemas and roles of the 21 tools, and times in words."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -35,14 +35,14 @@ published = CONTRACT.published
 entries = CONTRACT.entries
 
 PageQuery = Callable[..., Awaitable[Any]]
-"""`query(canon, caller, within, limit=, offset=)` gives a page of what lies within a thing."""
+"""`query(canon, caller, within, limit=, offset=)` returns a page of the items of `within`."""
 
 KEEPER: Final = frozenset({"CanonKeeper"})
 """The role that the contract's pattern gives every tool that writes canon directly."""
 
 
 def agent_types() -> frozenset[str]:
-    """Every agent type that the contract knows."""
+    """Return every agent type of the contract."""
     return frozenset(published()["agent_types"])
 
 
@@ -54,11 +54,10 @@ def contract_tool(
     also: Mapping[str, Field] | None = None,
     **more: Any,
 ) -> Callable[[Run], Tool]:
-    """A tool of the contract; its schema and roles come from the published file.
+    """Make a tool of the contract; its schema and roles come from the published file.
 
-    `also` are arguments that the contract does not have; all of them may be left out. A client
-    that keeps to the contract cannot ask for `detail`, and gets whole rows. `more` is as `Tool`
-    has it.
+    `also` are optional arguments that the contract does not have. A client of the bare contract
+    cannot ask for `detail` and gets complete rows. `more` are arguments of `Tool`.
     """
     entry, also = entries()[name], also or {}
     accepted = _with_legacy_classes(entry["inputSchema"])
@@ -81,7 +80,7 @@ def contract_tool(
 def reading_tool(
     name: str, description: str, *, takes: Schema, gives: Field, title: str = ""
 ) -> Callable[[Run], Tool]:
-    """A tool that the contract does not have, by which everybody may read."""
+    """Make a reading tool for every role, outside of the contract."""
     more: dict[str, Any] = {"title": title, "read_only": True, "extension": True}
     return _tool(name, description, takes=takes, gives=gives, roles=ANYONE, **more)
 
@@ -89,7 +88,7 @@ def reading_tool(
 def listing_tool(
     name: str, description: str, query: PageQuery, within: str, gives: Listing
 ) -> Tool:
-    """A reading tool that lists, page by page, what lies within a thing."""
+    """Make a reading tool that lists the items of another one in pages."""
     takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
 
     @reading_tool(name, description, takes=takes, gives=gives.gives)
@@ -110,7 +109,7 @@ def writing_tool(
     roles: frozenset[str] = KEEPER,
     **more: Any,
 ) -> Callable[[Run], Tool]:
-    """A tool that the contract does not have and that writes; as a rule for the CanonKeeper."""
+    """Make a writing tool outside of the contract, by default for the CanonKeeper."""
     return _tool(name, description, takes=takes, gives=gives, roles=roles, extension=True, **more)
 
 
@@ -125,7 +124,7 @@ def _tool(
     idempotent: bool = False,
     **more: Any,
 ) -> Callable[[Run], Tool]:
-    """The decorator that makes a tool; its title is its name where nobody says another one."""
+    """Return the decorator that makes a tool; without a title its name is used."""
 
     def made(run: Run) -> Tool:
         paths = tuple(_times(takes))
@@ -146,7 +145,7 @@ def _tool(
 
 
 def _with_legacy_classes(schema: Any) -> Any:
-    """The schema with the two older entity class names allowed beside the current ones."""
+    """Return the schema with the two older entity class names allowed as well."""
     legacy = {now: then for then, now in published()["legacy_names"].items()}
     if isinstance(schema, dict):
         widened = {key: _with_legacy_classes(value) for key, value in schema.items()}
@@ -161,7 +160,7 @@ CONTENTS_URI: Final = "canonry://proposals/contents"
 CONTENTS_TOLD: Final = "\n".join(
     ("", "content by type:", *(f"- {shape.takes}" for shape in CONTENT_SHAPES.values()))
 )
-"""What stands below the description of the tool that takes contents."""
+"""The end of the description of tools that take contents."""
 
 
 async def _contents(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
@@ -183,24 +182,24 @@ CONTENTS: Final[tuple[Resource, ...]] = (
 )
 
 
-# Spoken times in arguments. The published schemas stay as they are; what a tool gets is the
-# date-time that the words say.
+# Times in words. The published schemas stay as they are; a tool gets the date-time that the words
+# mean.
 
 _PLACES: Final = ("scene_id", "story_id", "universe_id")
-"""Arguments that say where a time is said; else it is anything else that is named by its id."""
+"""Arguments whose universe supplies the calendar, in this order; else any other id."""
 
 _Path = tuple[str, ...]
 
 
 def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
-    """The run of a tool that takes words for the times at these paths."""
+    """Wrap the run of a tool whose times at these paths may be in words."""
 
     @wraps(run)
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         told = {path: _at(arguments, path) for path in paths}
         said = [p for p, each in told.items() if isinstance(each, str) and not is_plain_time(each)]
         place = await _place(canon, caller, arguments) if said else None
-        if place is None:  # the tool tells what it does not know
+        if place is None:  # the tool reports the unknown id
             return await run(canon, caller, arguments)
 
         def read(times: ReadTime) -> Arguments:
@@ -225,7 +224,7 @@ def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
 
 
 def _accepting(schema: Schema) -> Schema:
-    """The schema that holds a time for any short text."""
+    """Return the schema that accepts any short text as a time."""
     properties = {
         name: {**{key: value for key, value in each.items() if key != "format"}}
         | {"maxLength": TIME_MAX}
