@@ -147,7 +147,7 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     `loaded` holds the items that `needs(commit.entries)` names, and those that `beside` names next.
 
     Raises:
-        BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
+        BrokenInvariant: `canon.dangling-entry`, an entry changes an item that does not exist.
     """
     folding = Folding(commit=commit, loaded=loaded)
     for entry in commit.entries:

@@ -141,8 +141,8 @@ class Dating:
         `now` is the system time, `steady` the seconds of a monotonic clock.
 
         Raises:
-            Unavailable: `clock.implausible`, `clock.jumped` or `clock.behind`; the clock is off by
-                more than a day.
+            Unavailable: `clock.implausible`, `clock.jumped` or `clock.behind`; the clock is wrong
+                by more than a day.
         """
         if not is_plausible(now):
             message = f"The system clock is wrong: {render_instant(now)}. Set it, then write again."

@@ -62,7 +62,7 @@ def upcast(
     """Lift `payload` from `version` to `target`, one step at a time.
 
     Raises:
-        BrokenInvariant: `encoding.newer`, it was written by a later Canonry.
+        BrokenInvariant: `encoding.newer`, a later Canonry wrote it.
     """
     if version > target:
         message = f"A later Canonry wrote a {kind} in encoding version {version}. Update this one."
@@ -298,7 +298,7 @@ def fault_in(sealed: Sealed, *, position: Position, previous: str) -> str | None
     if sealed.position != position:
         return f"position {position} is missing"
     if decode_json(sealed.body)["previous"] != previous:
-        return "the previous hash is not that of the commit before"
+        return "the previous hash differs from that of the commit before"
     return _fault_in_parts(sealed)
 
 
@@ -335,7 +335,7 @@ def _fault_in_header(sealed: Sealed) -> str | None:
 def _fault_in_parts(sealed: Sealed) -> str | None:
     entries = decode_json(sealed.body)["entries"]
     if len(sealed.parts) != len(entries):
-        return "the number of payloads is not that of the entries"
+        return "the numbers of payloads and entries differ"
     for header, part in zip(entries, sealed.parts, strict=True):
         if part is not None and commitment(part) != header[3]:
             return f"the payload of a {header[0]} does not match its commitment"

@@ -80,9 +80,8 @@ class LocalFiles(Protocol):
 
         Raises:
             NotFound: `file.unknown`.
-            InvalidInput: `file.too-large`, it has more than `most` bytes; `file.path`, it is no
-                path.
-            Unavailable: `file.unreadable`, the disk does not give it.
+            InvalidInput: `file.too-large`, it has more than `most` bytes; `file.path`, not a path.
+            Unavailable: `file.unreadable`, the disk cannot read it.
         """
 
 
@@ -135,8 +134,8 @@ class Ledger(Protocol):
         `replayed` and writes nothing. `recorded_at` increases strictly within a space.
 
         Raises:
-            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
-                `canonry.log.commits` says of a clock that is off; nothing was written.
+            Unavailable: `ledger.busy`, `ledger.closed`, `ledger.full`, or `clock.*` if the system
+                clock is wrong; nothing was written.
         """
 
     def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
@@ -172,7 +171,7 @@ class Ledger(Protocol):
         `touched` has the touched keys of each commit, for a ledger without views.
 
         Raises:
-            Conflict: `ledger.chain-broken`, one does not follow the head of its space.
+            Conflict: `ledger.chain-broken`, a commit does not follow the head of its space.
         """
 
     @abstractmethod
@@ -219,7 +218,7 @@ class Sealer:
         """Return the draft as the commit after position `after`, which is dated `newest`.
 
         Raises:
-            Unavailable: what `canonry.log.commits` says of a clock that is off.
+            Unavailable: `clock.*`, the system clock is wrong.
         """
         return seal(
             draft,

@@ -396,7 +396,7 @@ async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> Scene
 
     Raises:
         NotFound: `universe.unknown` or `entity.unknown`.
-        Conflict: as a scene is created.
+        Conflict: see `create_scene`.
     """
     space = (await require_universe(canon, caller, asked.universe_id)).id
     request = replace(asked, story_id=await _story(canon, caller, space))

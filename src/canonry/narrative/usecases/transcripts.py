@@ -506,7 +506,7 @@ async def import_transcripts(
     """Import all missing entries, then canonize the scenes that are still open.
 
     Raises:
-        CanonryError: as the writes that it consists of; run it again to go on.
+        CanonryError: of any of its writes; run it again to continue.
     """
     description = f"The world of {request.universe}, as it was told at the table."
     space = await universe_named(canon, caller, request.universe, description=description)

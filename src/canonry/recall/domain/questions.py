@@ -357,7 +357,7 @@ _WINDOW: Final = 6
 _PLACED: Final = frozenset({"in", "on", "before", "after", "since", "until", "during", "by"})
 _WEEK: Final = 7
 _HALF: Final = 0.5
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - days without a zone, as all here
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - days have no zone here
 _FIRST: Final = -62_135_596_800
 _LAST: Final = 253_402_300_799
 """The first and the last second that the library can represent."""

@@ -171,7 +171,7 @@ def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
     """Return the file of `model`, from the given folder or the installed package.
 
     Raises:
-        Unavailable: `embedder.unavailable`, the file is not there.
+        Unavailable: `embedder.unavailable`, the file is missing.
     """
     looked = _package_folders(model) if folder is None else [folder]
     for each in looked:
@@ -189,7 +189,7 @@ def genuine_file(model: PinnedModel, file: Path) -> bytes:
     """Return the content of the file, which must match the digest.
 
     Raises:
-        Unavailable: `embedder.unavailable`, it is another one.
+        Unavailable: `embedder.unavailable`, its digest differs.
         OSError: it cannot be read.
     """
     with file.open("rb") as opened:

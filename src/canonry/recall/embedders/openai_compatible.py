@@ -40,7 +40,7 @@ class Address(Posting):
         """Return the answer; a probe is one attempt within the probe's time.
 
         Raises:
-            Unavailable: what `fault` makes of it.
+            Unavailable: the error that `fault` returns.
         """
         attempts = 1 if probe else self.bounds.attempts
         seconds = min(self.bounds.timeout, PROBE_SECONDS) if probe else self.bounds.timeout

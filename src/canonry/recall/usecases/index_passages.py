@@ -90,8 +90,8 @@ class PassageIndexer:
         """Index the next passages after the stored cursor, also after a crash.
 
         Raises:
-            Unavailable: of the embedder or of the index; nothing is lost, and the same step may
-                be made again.
+            Unavailable: of the embedder or the index; nothing is lost, and you can retry the
+                step.
         """
         opened = await self._recall.opened()
         if await self._recall.older() is None:
@@ -236,8 +236,8 @@ async def forget_passages(
     A damaged index is dropped, because its content is unknown.
 
     Raises:
-        Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`: forgetting
-            again removes the last traces.
+        Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`; a retry
+            removes the rest.
     """
     after = [turn.id async for turn in left_alone(documents, space)]
     try:

@@ -302,7 +302,7 @@ class Recall:
         """Return the engines, and open them first.
 
         Raises:
-            Unavailable: `embedder.unavailable`, what an engine needs is not installed.
+            Unavailable: `embedder.unavailable`, a package is not installed.
         """
         async with self._opening:
             if self._opened is None:
@@ -325,7 +325,7 @@ class Recall:
 
         Raises:
             Unavailable: `embedder.unavailable`, `vectors.unavailable` or `vectors.corrupt`;
-                callers go on with words and say so.
+                callers search words only and report it.
         """
         self.asked.set()
         if query.limit < 1:
@@ -503,7 +503,7 @@ class Reranking:
         """Return the numbers of the texts, best first; equal ones keep their order.
 
         Raises:
-            Unavailable: `reranker.unavailable`; callers keep the order they have, and say so.
+            Unavailable: `reranker.unavailable`; callers keep their order and report it.
         """
         if self._clock.monotonic() < self._rests_until:
             message = "The reranker has just failed. Search continues without it."

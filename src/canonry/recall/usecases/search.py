@@ -169,8 +169,8 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     """Return the best passages that the caller may read, with their scenes and sources.
 
     Raises:
-        NotAllowed: `memories.closed`, the caller's agent type may not read minds.
-        InvalidInput: `search.filter-not-served`, the collection knows nothing of that filter.
+        NotAllowed: `memories.closed`, the caller's agent type may not search memories.
+        InvalidInput: `search.filter-not-served`, the collection has no such filter.
         NotFound: `universe.unknown`, `entity.unknown` or `source.unknown`.
     """
     _require_readable(canon, caller, request.collection)
