@@ -190,9 +190,9 @@ NARRATIVE: Final = Toolset(
     dialect=DIALECT,
     tools=tuple(map(outlined, EXACT)),
     remedies={
-        "entity.other-audience": "neo4j_set_audience does that",
-        "proposal.of-a-scene": "composite_canonize_scene closes one and canonizes what is its own",
-        "quantity.uncounted": "neo4j_create_relationship takes either",
+        "entity.other-audience": "neo4j_set_audience changes an audience",
+        "proposal.of-a-scene": "composite_canonize_scene closes a scene and judges its proposals",
+        "quantity.uncounted": "neo4j_create_relationship states a quantity or the whole item",
     },
     resources=(*search.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
