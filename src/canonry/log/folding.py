@@ -49,12 +49,12 @@ thing_key: Final = _keys("thing")
 
 
 def name_key(entity_type: str, name: str) -> str:
-    """The entities of a type that have or had a name."""
+    """Return the key of the entities of a type that have or had a name."""
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
 def bearer_key(entity_type: str, text: str) -> str:
-    """The entities of a type that a text ever identified."""
+    """Return the key of the entities of a type that a text ever identified."""
     return f"bearer:{entity_type}:{text}"
 
 
@@ -63,7 +63,7 @@ relations_key: Final = _keys("relations")
 
 
 def edge_key(entity_id: str, rel_type: str) -> str:
-    """The edges of one type that start at an item of a world: exits, location or holder."""
+    """Return the key of one item's outgoing edges of a type: exits, location or holder."""
     return f"edges:{entity_id}:{rel_type}"
 
 
@@ -72,12 +72,12 @@ facts_key: Final = _keys("facts")
 
 
 def statement_key(statement: str) -> str:
-    """The facts with the same statement."""
+    """Return the key of the facts with the same statement."""
     return f"statement:{plain_statement(statement)}"
 
 
 def frames_keys(fact: Fact) -> tuple[str, ...]:
-    """The facts about one subject, by the keys of their frames."""
+    """Return the keys of the facts about the same subject, from the frames of the statement."""
     return frame_keys(fact.statement, fact.involved, fact.properties)
 
 
@@ -100,7 +100,7 @@ scenes_key: Final = _keys("scenes")
 
 
 def schemas_key(space: str, entity_type: str) -> str:
-    """The versions of the schema of a type in a space."""
+    """Return the key of the versions of a type's schema in a space."""
     return f"schemas:{space}:{entity_type}"
 
 
@@ -109,7 +109,7 @@ runs_key: Final = _keys("runs")
 
 
 def listing_key(kind: str, space: str) -> str:
-    """The items of a kind in a space. It tags cached lists; gates never read it."""
+    """Return the key of the items of a kind in a space, for cached lists; no gate reads it."""
     return f"listing:{kind}:{space}"
 
 
@@ -207,7 +207,7 @@ class Folding:
         self.develop(thing_id, kind, lambda _: fields)
 
     def learn(self, thing_id: str, kind: type, audience: Audience, **fields: Any) -> None:
-        """Give an item these fields for the readers of `audience` alone."""
+        """Give an item these fields for the readers of `audience`."""
         if not self.learn_more(thing_id, audience, **fields):
             self.change(thing_id, kind, **fields)
 
