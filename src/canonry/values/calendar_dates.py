@@ -78,7 +78,7 @@ class SeenDate:
 def dates_in(
     text: str, order: DayOrder | None = None, near: date | None = None
 ) -> Iterator[SeenDate]:
-    """Yield every date in the text; `near` completes a date without a year to the next such day."""
+    """Yield every date in the text; a date without a year is the first one after `near`."""
     place = 0
     while found := _ANY.search(text, place):
         seen = _seen(found, order, near)
@@ -172,7 +172,7 @@ def _yearless(
 
 
 def _completed(month: int, day: int, near: date | None) -> SeenDate:
-    """Return the next such day on or after `near`."""
+    """Return the first day with this month and day on or after `near`."""
     if near is None:
         return SeenDate(value=None, reason="no year is given")
     for year in range(near.year, near.year + 5):

@@ -240,7 +240,7 @@ def revised(value: T, /, **changes: Any) -> T:
 
 
 def spread(value: Any) -> dict[str, Any]:
-    """Return the fields of such a value by name."""
+    """Return the fields of a dataclass value by name."""
     kind: Any = type(value)
     names, _, fields_of = _shape(kind)
     return dict(zip(names, fields_of(value), strict=True))

@@ -153,7 +153,7 @@ STAGED_MAX: Final = 500
 class StagingGates:
     """The gates that a narrative proposal passes before it is staged; by default none.
 
-    The contract has no such refusals, so that an operator must enable them. A rate of 0 is none.
+    The contract has no refusals for them, so an operator must enable them. A rate of 0 is none.
     """
 
     safety: bool = False

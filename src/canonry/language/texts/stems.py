@@ -199,7 +199,7 @@ _NAME_WORDS: Final = 5
 _UNSPACED_NAME: Final = 12
 """The longest name in scripts without spaces, in characters."""
 _UNSPACED_MAX: Final = 120
-"""Further characters of such a text are not read."""
+"""Further characters of a text without spaces are not read."""
 _PART_MIN: Final = 2
 _AROUND: Final = '"()[],.;:!?'
 

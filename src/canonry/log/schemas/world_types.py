@@ -46,7 +46,7 @@ WORLD_RELATIONS: Final = frozenset(
 """The relations that are indexed by the ticks in which they hold."""
 
 KIND: Final = "kind"
-"""The property by which a query can select such relations."""
+"""The property by which a query can select relations of a world."""
 
 
 class TerrainType(StrEnum):

@@ -209,9 +209,9 @@ TELLING: Final = 3
 """The number of first passages that supply the words."""
 _WORDS: Final = 5
 _SHARE: Final = 0.2
-"""The weight of such a word, relative to a word of the question."""
+"""The weight of a supplied word, relative to a word of the question."""
 _MOST: Final = 0.5
-"""The most that all of them count, relative to the strength by the question itself."""
+"""The most that all supplied words count, relative to the strength by the question."""
 _VERBATIM: Final = 0.95
 _STOPS: Final = frozenset[str]().union(*STOP_WORDS.values())
 
