@@ -174,7 +174,7 @@ async def test_without_an_embedder_it_is_told_how_to_set_one(world: Scenario) ->
         clock=world.clock,
     )
 
-    with pytest.raises(Unavailable, match=r"set recall\.embedder") as refused:
+    with pytest.raises(Unavailable, match=r"Set recall\.embedder") as refused:
         await recall.search("follow me", SCENES)
 
     assert refused.value.code == "embedder.unavailable"

@@ -147,8 +147,7 @@ def _unframed(statement: str, language: str) -> Gist:
 # Frame keys: the words under which possibly conflicting statements find each other.
 #
 # A key joins the subject of a statement with a word of its content. Statements without a shared key
-# have different subjects. Conflicting statements are therefore looked up by key, never searched
-# for.
+# have different subjects, so conflicting statements are found by key and never by search.
 
 NEAR_MAX: Final = 200
 """The most facts, the newest, that are compared with a statement about one entity."""
