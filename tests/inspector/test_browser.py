@@ -105,7 +105,7 @@ def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site
         page.keyboard.press("r" if number % 3 == 0 else "a")
         page.keyboard.press("Enter")
         left -= 1
-        expect(page.locator("#queue")).to_contain_text(f"{left} waiting.")
+        expect(page.locator("#queue")).to_contain_text(f"{left} pending.")
 
     told = site.call("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)["found"]
     assert len([row for row in told if "owns coin" in row["says"]]) == MANY - MANY // 3

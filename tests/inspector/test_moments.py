@@ -46,7 +46,7 @@ async def test_a_scene_stands_as_it_was_known(harbour: Harbour) -> None:
     compared = await reader.page(f"/difference/{scene}?known1={known}")
     assert compared.count("A bell tolls") == compared.count("<ins><bdi>A bell tolls") > 0
     early = await reader.get(f"/thing/{scene}?known=2000-01-01")
-    assert (early.status, "not known then" in early.text) == (400, True)
+    assert (early.status, "not known at that time" in early.text) == (400, True)
 
 
 async def test_what_waited_once_is_shown_and_nobody_decides_in_the_past(harbour: Harbour) -> None:
@@ -81,7 +81,7 @@ async def test_a_document_stands_as_it_was_known(harbour: Harbour) -> None:
 async def test_two_moments_of_a_whole_space_are_compared(harbour: Harbour) -> None:
     reader, known = harbour.reader(), await later(harbour)
     path = f"/difference?space={harbour.space}"
-    assert "The two are the same" in await reader.page(path)
+    assert "The two moments are equal" in await reader.page(path)
     await reader.decide("retcon", [harbour.ids["fact"]], reason="A lie")
     fallen = (await harbour.desk.call("get", of=harbour.ids["fact"]))["says"]
 
@@ -137,7 +137,7 @@ async def test_an_unclear_value_is_shown_where_it_stands_and_settled_for_all() -
 
     assert answer.status == 303, answer.text
     assert "1.250" not in await reader.page(path)
-    assert "Read that way" in await reader.page(answer.header("location"))
+    assert "Saved as your correction" in await reader.page(answer.header("location"))
     rows = (await desk.call("find", space="account", full=True))["found"]
     told = [await desk.call("get", of=row["id"], space="account") for row in rows]
     assert {1250, 2750} <= {each["fields"].get("amount") for each in told}
@@ -174,13 +174,13 @@ async def test_two_that_look_alike_are_kept_apart_and_that_is_undone(harbour: Ha
 
     answer = await reader.decide("separate", two, back=path, space="account")
     page = await reader.page(answer.header("location"))
-    assert "or the same as" not in page
+    assert "or is the same as" not in page
     (said,) = undone_by("end", page)
     relation = await reader.page(f"/thing/{said}")
     assert 'value="end"' in relation, "it can be ended there as well"
 
     await reader.decide("end", [said], space="account")
-    assert "or the same as" in await reader.page(path)
+    assert "or is the same as" in await reader.page(path)
 
 
 async def test_a_merge_is_undone_where_it_was_made(harbour: Harbour) -> None:
@@ -191,4 +191,4 @@ async def test_a_merge_is_undone_where_it_was_made(harbour: Harbour) -> None:
     assert undo == two[1:]
 
     await reader.decide("separate", undo, space="account")
-    assert "or the same as" in await reader.page(path)
+    assert "or is the same as" in await reader.page(path)

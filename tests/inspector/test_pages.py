@@ -135,7 +135,7 @@ async def test_a_search_says_by_which_words_each_was_found(harbour: Harbour) -> 
     narrowed = await reader.page(f"/find?space={harbour.space}&q=Marrow&kind=entity")
     assert 'class="kind kind-fact"' not in narrowed
     none = await reader.page(f"/find?space={harbour.space}&q=zeppelin")
-    assert "Nothing is known" in none
+    assert "Nothing matches" in none
 
 
 async def test_a_scene_tells_what_each_turn_made_canon_and_what_waits(harbour: Harbour) -> None:
@@ -153,7 +153,7 @@ async def test_a_scene_tells_what_each_turn_made_canon_and_what_waits(harbour: H
 async def test_a_document_marks_what_rests_on_it(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/thing/{harbour.ids['document']}")
 
-    assert "Rests on it:" in page
+    assert "Depends on it:" in page
     assert "Odo Brand keeps the light at Marrow" in plain(page)
 
 
@@ -170,8 +170,8 @@ async def test_the_map_shows_who_is_where_at_a_tick(harbour: Harbour) -> None:
 async def test_the_log_tells_that_each_commit_follows(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/log?space={harbour.space}&until=5")
 
-    assert page.count(">follows<") == 5
-    assert "does not follow" not in page
+    assert page.count(">matches the commit before<") == 5
+    assert "does not match" not in page
     assert "Newer" in page
 
 
@@ -199,7 +199,7 @@ async def test_a_secret_is_on_no_page_of_those_who_may_not_know_it(harbour: Harb
     assert hidden.status == absent.status >= 400
     assert hidden.text.replace(made["fact_id"], NOBODY) == absent.text
     assert SECRET in await master.page(f"/thing/{made['fact_id']}")
-    assert "the game masters alone" in await master.page(f"/thing/{made['fact_id']}")
+    assert "only the game masters" in await master.page(f"/thing/{made['fact_id']}")
 
 
 async def test_another_space_is_as_if_it_were_not(harbour: Harbour) -> None:
@@ -299,7 +299,7 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     reader = harbour.reader()
     whole = await reader.page(f"/map?space={harbour.world}")
     places = whole.count('<li class="card">')
-    assert "List all places" not in whole
+    assert "List all locations" not in whole
     monkeypatch.setattr("canonry.inspector.views.atlas.TOLD", 1)
 
     page = await reader.page(f"/map?space={harbour.world}")
@@ -307,7 +307,7 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     assert page.count('<li class="card">') == 1
     assert page.count("<circle") == places > 1
     assert f"{places - 1} more" in page
-    link = re.search(r'href="(/find[^"]+)">List all places', page)
+    link = re.search(r'href="(/find[^"]+)">List all locations', page)
     assert link is not None
     assert plain(await reader.page(unescape(link[1]))).count("location") >= places
 

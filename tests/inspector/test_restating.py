@@ -70,7 +70,7 @@ async def restated(harbour: Harbour, former: Proposal, **said: str) -> Proposal:
     assert more.keys() <= form.keys()
     answer = await reader.post("/decide", form | more | {"reason": "It was so"})
     assert answer.status == 303, answer.text
-    assert "Said better and accepted." in await reader.page(answer.header("location"))
+    assert "Edited and accepted." in await reader.page(answer.header("location"))
     decision = (await proposal(harbour, former.id)).decision
     assert decision is not None
     again = re.search(r"restated as proposal:([0-9a-f-]+): It was so", decision.rationale)

@@ -1,1 +1,1 @@
-"""The inspector: the canon as pages for a browser, through the gateway like every other caller."""
+"""The inspector: pages of the canon for a browser, through the gateway like every other caller."""

@@ -1,4 +1,4 @@
-"""The application: every address of the inspector, behind its door and its headers."""
+"""The web application: every address of the inspector, behind sign-in and security headers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -29,7 +29,7 @@ from canonry.values.ids import is_uuid
 
 Answering = Callable[[Visit], Awaitable[Response]]
 NEEDED: Final = "spaces"
-"""The tool whose toolset the pages are drawn of; where it is not served, there are none."""
+"""A tool of the toolset that the pages need; without it there are no pages."""
 
 _PAGES: Final[dict[str, Answering]] = {
     "/": pages.home,
@@ -50,11 +50,11 @@ _INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
 _TOKEN_MAX: Final = 20_000
 _PACKED: Final = 5
-"""How hard pages are packed: a third of the time of the most, and hardly a hundredth larger."""
+"""The compression level of pages: a third of the time of the highest, and at most 1 % larger."""
 
 
 def inspector_app(gateway: Gateway, door: Door) -> Starlette:
-    """The pages over `gateway`, for whoever comes in by `door`."""
+    """Return the pages over `gateway`, for users who sign in by `door`."""
     host = _Reception(gateway, Hall(door, gateway.canon.clock, gateway.canon.identities))
     optional = {path: load_attribute(target) for path, target in installed_pages().items()}
     every: dict[str, Answering] = {**_PAGES, **optional}
@@ -77,14 +77,14 @@ def inspector_app(gateway: Gateway, door: Door) -> Starlette:
 
 
 class _Reception:
-    """Lets visitors in, and tells each page who visits it."""
+    """Signs users in, and gives each page its session."""
 
     def __init__(self, gateway: Gateway, hall: Hall) -> None:
         self._gateway = gateway
         self._hall = hall
 
     def page(self, page: Answering) -> Callable[[Request], Awaitable[Response]]:
-        """The page, for visitors; others are shown the door."""
+        """Return the page for signed-in users; others get the sign-in page."""
 
         async def answer(request: Request) -> Response:
             visitor = self._hall.visitor(request.cookies.get(_cookie(request)))
@@ -113,7 +113,7 @@ class _Reception:
         return answer
 
     async def enter(self, request: Request) -> Response:
-        """By the link, once."""
+        """Sign in by the link, once."""
         visitor = self._hall.enter(request.query_params.get("key", ""))
         if visitor is None:
             return self._door(request, None, failed=True)
@@ -122,7 +122,7 @@ class _Reception:
         return response
 
     async def sign_in(self, request: Request) -> Response:
-        """By a token; whoever is signed in by a foreign page only sees less than they could."""
+        """Sign in by a token; a foreign page that signs a user in can only show them less."""
         body = b""
         async for piece in request.stream():
             body += piece
@@ -141,7 +141,7 @@ class _Reception:
         return response
 
     async def leave(self, visit: Visit) -> Response:
-        """End the session."""
+        """Sign out."""
         await visit.form()
         self._hall.leave(visit.visitor)
         response = visit.go("/")
@@ -149,7 +149,7 @@ class _Reception:
         return response
 
     async def language(self, visit: Visit) -> Response:
-        """Speak another language from now on."""
+        """Change the language."""
         form = await visit.form()
         response = visit.go(pages.back_to(form))
         chosen = language_of(form.get("language", [""])[0], "")
@@ -164,7 +164,7 @@ class _Reception:
         return response
 
     async def lost(self, request: Request, _: Exception) -> Response:
-        """There is no such page."""
+        """Return the page about a missing page."""
         frame = self._bare(request)
         return HTMLResponse(draw("lost.html", frame), 404)
 
@@ -188,13 +188,13 @@ class _Reception:
 
 
 def _names_nothing(request: Request, refused: Refused) -> bool:
-    """Whether the path has an id that no thing has."""
+    """Return whether the path has an unknown id."""
     named = request.path_params.get("id")
     return named is not None and (not is_uuid(named) or refused.reason == AMBIGUOUS)
 
 
 def _cookie(request: Request) -> str:
-    """A browser keeps one name for all ports of a machine, where each may have its own server."""
+    """Return the name of the cookie: browsers share cookies between the ports of a machine."""
     server = request.scope.get("server")
     return f"canonry-{server[1] if server else 'session'}"
 

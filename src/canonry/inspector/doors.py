@@ -1,4 +1,4 @@
-"""Sign-in and sessions of the inspector, and one visit of a page."""
+"""Sign-in and sessions of the inspector, and one request of a page."""
 
 import hmac
 from collections.abc import Awaitable, Callable, Hashable, Mapping
@@ -20,9 +20,9 @@ from canonry.log.ports.world import Clock, Identities
 from canonry.values.errors import InvalidInput
 
 SESSIONS_MAX: Final = 1_000
-"""Of so many sessions one ends: that of whoever has most, which was idle the longest."""
+"""The most sessions. Beyond it, the longest idle one of the user with the most ends."""
 SESSIONS_EACH: Final = 20
-"""Of so many sessions of one principal the one that was idle the longest ends."""
+"""The most sessions of one principal. Beyond it, the longest idle one ends."""
 _IDLE: Final = 0
 _KEY_LENGTH: Final = 64
 _HEX: Final = frozenset("0123456789abcdef")
@@ -30,14 +30,14 @@ _HEX: Final = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlocked:
-    """Whoever reaches the server is this principal, as it is for the protocol beside it."""
+    """Every caller of the server is this principal, as for the protocol."""
 
     principal: Principal
 
 
 @dataclass(slots=True, kw_only=True)
 class OneLink:
-    """Whoever opens the link first is this principal; the link opens nothing again."""
+    """The first user of the link is this principal; the link works once."""
 
     principal: Principal
     key: str
@@ -46,7 +46,7 @@ class OneLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenDesk:
-    """Whoever shows a bearer token is whom it names, until `seconds` from now have passed."""
+    """A user with a bearer token is the principal that it names, for the next `seconds`."""
 
     verify: Callable[[str], Awaitable[tuple[Principal, float] | None]]
 
@@ -56,7 +56,7 @@ Door: TypeAlias = Unlocked | OneLink | TokenDesk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Somebody who is in: as whom, and the key of their session; `fresh`: they have it not yet."""
+    """A signed-in user: the principal and the session key; `fresh`: the browser lacks the key."""
 
     principal: Principal
     key: str
@@ -65,7 +65,7 @@ class Visitor:
 
 @dataclass(slots=True, eq=False)
 class Hall:
-    """The sessions behind one door; they live as long as the process does."""
+    """The sessions of one way to sign in; they live as long as the process."""
 
     door: Door
     clock: Clock
@@ -77,11 +77,11 @@ class Hall:
     _seal: bytes = b""
 
     def __post_init__(self) -> None:
-        """Forms of another process are none of ours."""
+        """Make a key, which forms of another process lack."""
         self._seal = self.identities.salt() + self.identities.salt()
 
     def visitor(self, key: str | None) -> Visitor | None:
-        """Who shows the session key `key`; None: somebody who has to come in first."""
+        """Return the user with the session key `key`; None if there is none."""
         known = key if key and len(key) == _KEY_LENGTH and _HEX.issuperset(key) else None
         if isinstance(self.door, Unlocked):
             if known is None:
@@ -97,7 +97,7 @@ class Hall:
         return Visitor(principal=found[0], key=known)
 
     def enter(self, key: str) -> Visitor | None:
-        """Come in by the link that bears `key`, once."""
+        """Sign in by the link with `key`, once."""
         door = self.door
         if not isinstance(door, OneLink) or door.used or not _same(key, door.key):
             return None
@@ -105,7 +105,7 @@ class Hall:
         return self._admitted(door.principal, float("inf"))
 
     async def sign_in(self, token: str) -> Visitor | None:
-        """Come in by a bearer token.
+        """Sign in by a bearer token.
 
         Raises:
             NotAllowed: `identity.missing`.
@@ -120,11 +120,11 @@ class Hall:
 
     @property
     def keeps_sessions(self) -> bool:
-        """Whether a session can be ended."""
+        """Return whether users can sign out."""
         return not isinstance(self.door, Unlocked)
 
     def __len__(self) -> int:
-        """How many sessions there are."""
+        """Return the number of sessions."""
         return len(self._known)
 
     def leave(self, visitor: Visitor) -> None:
@@ -132,11 +132,11 @@ class Hall:
         self._end(visitor.key)
 
     def form_key(self, visitor: Visitor) -> str:
-        """What every form of a visitor carries, and nobody else can know."""
+        """Return the secret that every form of the user carries."""
         return hmac.digest(self._seal, visitor.key.encode(), "sha256").hex()
 
     def is_own_form(self, visitor: Visitor, key: str) -> bool:
-        """Whether a form that carries `key` was drawn for the visitor."""
+        """Return whether a form with `key` was made for the user."""
         return _same(key, self.form_key(visitor))
 
     def _admitted(self, principal: Principal, seconds: float) -> Visitor:
@@ -161,7 +161,7 @@ def _owner(principal: Principal) -> Hashable:
 
 
 def link_key(identities: Identities) -> str:
-    """A key for a link that nobody guesses."""
+    """Return a random key for a link."""
     return identities.salt().hex()
 
 
@@ -170,7 +170,7 @@ def _same(one: str, other: str) -> bool:
 
 
 FORM_MAX: Final = 256 * 1024
-"""So many bytes a form may have."""
+"""The most bytes of a form."""
 _FIELDS_MAX: Final = 1_000
 _STATUS: Final = {
     "NOT_ALLOWED": 403,
@@ -183,14 +183,14 @@ _STATUS: Final = {
 
 
 AMBIGUOUS: Final = "space.ambiguous"
-"""The reason where a call names no space, and nothing that lies in one."""
+"""The code of a call that names neither a space nor an item in one."""
 
 
 class Refused(Exception):  # noqa: N818 - named for what happened
-    """The gateway refused a call; the page says what it said."""
+    """The gateway refused a call; the page shows its error."""
 
     def __init__(self, result: Result) -> None:
-        """As the gateway worded it."""
+        """Take the gateway's result."""
         super().__init__("refused")
         body = result.body if isinstance(result.body, Mapping) else {}
         told = body.get("error") or {}
@@ -204,7 +204,7 @@ class Refused(Exception):  # noqa: N818 - named for what happened
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A request, by whom, and in which language."""
+    """A request with its user and language."""
 
     request: Request
     gateway: Gateway
@@ -213,7 +213,7 @@ class Visit:
     texts: Texts
 
     async def show(self, tool: str, look: Run, /, **arguments: Any) -> Any:
-        """What `look` makes of the canon for this visitor, by the path of a call of `tool`.
+        """Return the result of `look` for this user, on the path of a call of `tool`.
 
         Raises:
             Refused: the gateway refused it.
@@ -222,7 +222,7 @@ class Visit:
         return self._body(await self.gateway.show(tool, look, given, self.visitor.principal))
 
     async def call(self, tool: str, /, **arguments: Any) -> Any:
-        """The reply of a tool; arguments that are empty are left out.
+        """Return the reply of a tool; empty arguments are left out.
 
         Raises:
             Refused: as `show`.
@@ -238,41 +238,41 @@ class Visit:
 
     @property
     def times(self) -> dict[str, str]:
-        """The times that the page is asked for, as the tools take them."""
+        """Return the times in the address of the page, as tools take them."""
         named = {"at": self.asked("at"), "as_known_at": self.asked("known")}
         return {name: value for name, value in named.items() if value}
 
     async def require_times(self) -> None:
-        """Ask for times that the page may not look at, so that none is ignored in silence.
+        """Check the times in the address: a page that ignores them would mislead.
 
         Raises:
-            Refused: nobody can read them.
+            Refused: if a time is unreadable.
         """
         if not self.times or self.gateway.catalogue.find_tool("find") is None:
             return
         try:
             await self.call("find", space=self.asked("space"), limit=1, **self.times)
         except Refused as refused:
-            # Only a space knows the words of its calendar; a date is read without one.
+            # Only a space knows its calendar; a date can be read without one.
             if refused.reason != AMBIGUOUS or not all(map(_is_date, self.times.values())):
-                refused.reason = ""  # it is the time that nobody can read, and not the thing
+                refused.reason = ""  # the time is unreadable, not the item
                 raise
 
     def asked(self, name: str) -> str:
-        """A parameter of the address, without what stands around it."""
+        """Return a parameter of the address without spaces around it."""
         return self.request.query_params.get(name, "").strip()
 
     @property
     def offset(self) -> int:
-        """The row that a list begins with."""
+        """Return the first row of a list."""
         text = self.asked("from")
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0  # noqa: PLR2004
 
     async def form(self) -> Mapping[str, list[str]]:
-        """The fields of a form that was drawn for this visitor.
+        """Return the fields of a form that was made for this user.
 
         Raises:
-            PermissionError: it was not, or it is too large to be one.
+            PermissionError: if the form belongs to another session or is too large.
         """
         body = b""
         async for piece in self.request.stream():
@@ -290,7 +290,7 @@ class Visit:
 
     @property
     def frame(self) -> PageFrame:
-        """What is around every page of this visit."""
+        """Return the frame of every page of this request."""
         offers = self.gateway.offered(self.gateway.catalogue.tools.values(), self.visitor.principal)
         params = self.request.query_params
         principal = self.visitor.principal
@@ -305,11 +305,11 @@ class Visit:
         )
 
     def draw(self, template: str, /, status: int = 200, **values: Any) -> Response:
-        """The page that a template makes."""
+        """Return the page of a template."""
         return HTMLResponse(draw(template, self.frame, **values), status_code=status)
 
     def go(self, path: str) -> Response:
-        """Send the browser to another page, which it gets anew."""
+        """Send the browser to another page, which it loads again."""
         return RedirectResponse(path, status_code=303)
 
 

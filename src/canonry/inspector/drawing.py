@@ -1,4 +1,4 @@
-"""Draw pages from templates in the visitor's language, with their headers, and apps of clients."""
+"""Render pages in the user's language, with their headers, and the apps of clients."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from canonry.language.texts.visible import visible
 from canonry.values.moments import Instant, render_instant
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch"}
-"""By code, each by its own name."""
+"""Code -> name of the language in itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,30 @@ class Texts:
     language: str
 
     def say(self, key: str, /, **values: Any) -> str:
-        """The text of a key, with values where it has room for them.
+        """Return the text of a key with its values filled in.
 
         Raises:
-            KeyError: there is no such text.
+            KeyError: if there is no such text.
         """
         text = catalogue_of(self.language).get(key) or catalogue_of("en")[key]
         return text.format_map(values) if values else text
 
     def word(self, group: str, name: str) -> str:
-        """What a word of a vocabulary is called; the word itself where nobody has said."""
+        """Return the label of a value of a vocabulary; the value itself without one."""
         key = f"{group}.{name}"
         return catalogue_of(self.language).get(key) or catalogue_of("en").get(key, name)
 
 
 @cache
 def catalogue_of(language: str) -> Mapping[str, str]:
-    """Key to text; flat, so that whoever translates sees one list."""
+    """Return key -> text; the keys are flat, because a translator reads one list."""
     path = files("canonry.inspector").joinpath("catalogue", f"{language}.json")
     found: Mapping[str, str] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def language_of(chosen: str | None, accepted: str) -> str:
-    """The language that somebody chose, else the first that their browser accepts."""
+    """Return the chosen language, or else the first one that the browser accepts."""
     if chosen is not None and chosen in LANGUAGES:
         return chosen
     for each in accepted.split(",")[:20]:
@@ -66,14 +66,14 @@ def language_of(chosen: str | None, accepted: str) -> str:
 
 
 TITLE_MAX: Final = 160
-"""So much of a name stands where there is one line for it."""
+"""The most characters of a name in one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFrame:
-    """What is around every page: its reader's language and rights, and where it is in time.
+    """The frame of every page: the reader's language and rights, and the times of the page.
 
-    `asked` are the parameters that the page was asked with; `moves` says whether time moves it.
+    `asked` are the parameters of the request; `moves` says whether the page depends on time.
     """
 
     texts: Texts
@@ -85,11 +85,11 @@ class PageFrame:
     who: str = ""
 
     def asked_for(self, name: str) -> str:
-        """The parameter of this name, or nothing."""
+        """Return a parameter of the request, or an empty text."""
         return next(iter(self.asked.get(name, ())), "")
 
     def address(self, **changes: Any) -> str:
-        """This page with other parameters; None takes one away."""
+        """Return the address of this page with other parameters; None removes one."""
         kept = {name: values for name, values in self.asked.items() if name not in changes}
         for name, value in changes.items():
             if value not in (None, ""):
@@ -97,7 +97,7 @@ class PageFrame:
         return _with(self.path, kept)
 
     def to(self, path: str, **more: Any) -> str:
-        """Another page at the same time."""
+        """Return the address of another page at the same times."""
         if not more and self.asked.keys().isdisjoint(TIMES):
             return path
         times = {name: self.asked[name] for name in TIMES if self.asked.get(name)}
@@ -109,7 +109,7 @@ _OPTIONAL_PAGES: Final = {
     "/map": ("canonry.world", "canonry.inspector.views.atlas:atlas_page"),
     "/catalog": ("canonry.catalog", "canonry.inspector.views.shelves:catalog_page"),
 }
-"""Path to the package that the page needs and "module:attribute" of the page."""
+"""Path -> the package that the page needs, and "module:attribute" of the page."""
 
 
 @cache
@@ -125,11 +125,11 @@ def installed_pages() -> Mapping[str, str]:
 _DATED: Final = re.compile(r"[+-]?\d{4,6}-\d\d")
 NONE: Final = "\N{EN DASH}"
 TIMES: Final = ("at", "known")
-"""The parameters that every page understands: a time of the world, and one of the log."""
+"""The parameters of every page: a valid time and a transaction time."""
 
 
 def draw(template: str, frame: PageFrame, /, **values: Any) -> str:
-    """The page that `template` makes of values; its space is that of `seen`, if that has one."""
+    """Return the page of `template`; its space is that of `seen`, if it has one."""
     values = {"space": (values.get("seen") or {}).get("space"), **values}
     return (
         _environment()
@@ -163,20 +163,20 @@ def _environment() -> Environment:
 
 
 def brief(text: str, most: int = TITLE_MAX) -> str:
-    """The text, or its beginning."""
+    """Return the text, or its beginning if it is long."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def as_data(value: Any) -> Markup:
-    """A value as JSON within a script element, which it cannot end."""
+    """Return a value as JSON for a script element; it cannot close the element."""
     text = json.dumps(value, ensure_ascii=True)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it is markup any more
+    return Markup(text)  # noqa: S704 - the markup in it is escaped
 
 
 def as_text(value: Any) -> str:
-    """A JSON value as a person reads it."""
+    """Return a JSON value as text for people."""
     match value:
         case str():
             return value
@@ -193,31 +193,31 @@ def as_text(value: Any) -> str:
 
 
 def _moment(instant: Instant | str | None) -> Markup:
-    """A time, as people read it, with the exact one behind it."""
+    """Return a time as people write it, with the exact time as its title."""
     if instant is None:
         return escape(NONE)
     exact = instant if isinstance(instant, str) else render_instant(instant)
     if not _DATED.match(exact):
-        return escape(visible(exact))  # words of somebody
+        return escape(visible(exact))  # a time in words
     day, _, rest = exact.partition("T")
     clock = "" if rest[:5] in {"", "00:00"} else f" {rest[:5]}"
     return Markup('<time datetime="{}" title="{}">{}{}</time>').format(exact, exact, day, clock)
 
 
 def _shown(value: Any) -> Any:
-    """What would steer or hide what stands beside it is spelled out, whatever says it."""
+    """Return the value with control and bidirectional characters spelled out."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @cache
 def asset(name: str) -> str:
-    """The address of a file of ours, another one for each version."""
+    """Return the address of a static file; each version has another one."""
     return f"/static/{quote(name)}?v={__version__}"
 
 
 @cache
 def has_asset(name: str) -> bool:
-    """Whether a file lies with the package; what others wrote is put there when it is built."""
+    """Return whether the package holds a file; third-party files are added at the build."""
     return files("canonry.inspector").joinpath("static", name).is_file()
 
 
@@ -236,7 +236,7 @@ _LISTS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceRow:
-    """A field with its two values; None: there is none on that side. `id`: a thing beside it."""
+    """A field with its two values, None if a side has none; `id` is a related item."""
 
     field: str
     id: str
@@ -245,12 +245,12 @@ class DifferenceRow:
 
     @property
     def same(self) -> bool:
-        """Whether both sides say the same."""
+        """Return whether both sides are equal."""
         return bool(self.one == self.other)
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[DifferenceRow]:
-    """Every field of either, in the order of the first; members of `fields` by their own names."""
+    """Return every field of either side, in the order of the first; `fields` is flattened."""
     sides = dict(_flat(one)), dict(_flat(other))
     keys = dict.fromkeys([*sides[0], *sides[1]])
     return [
@@ -288,14 +288,14 @@ _KEPT: Final = (b"cache-control", b"private, max-age=3600")
 
 
 class GuardedHeaders:
-    """Adds them to every answer of an application."""
+    """Adds the security headers to every answer of an application."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around `app`."""
+        """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """As ASGI calls it."""
+        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -310,19 +310,19 @@ class GuardedHeaders:
         await self._app(scope, receive, guarded)
 
 
-# Apps: what a client that can show pages shows beside a tool's reply, by the MCP Apps extension.
+# Apps: pages that a client shows with a tool's reply, by the MCP Apps extension.
 #
-# Each is one page without any address in it, of the sheet of the pages and one script; it asks the
-# client for everything, and the tool's own text stays what it was for all others.
+# Each is one page without addresses: the style sheet of the pages and one script. It asks its
+# client for everything, and the text of the tool's reply does not change for other clients.
 
 MIME: Final = "text/html;profile=mcp-app"
 APPS: Final = {"review": "review", "timeline": "timeline", "get-spatial-context": "map"}
-"""By tools, what shows their replies."""
+"""Tool -> the app that shows its reply."""
 
 _TITLES: Final = {
-    "review": ("Review", "What waits, to accept or reject."),
-    "timeline": ("Timeline", "What happened, in order."),
-    "map": ("Map", "The places around one, and the ways to them."),
+    "review": ("Review", "Pending items, to accept or reject."),
+    "timeline": ("Timeline", "Events, in order."),
+    "map": ("Map", "The locations around one, and the exits to them."),
 }
 _TEXTS: Final = (
     *("nav.review", "nav.timeline", "nav.map", "review.none", "review.total", "review.perhaps"),
@@ -332,7 +332,7 @@ _TEXTS: Final = (
 
 
 def with_apps(toolsets: Iterable[Toolset]) -> tuple[Toolset, ...]:
-    """The toolsets, whose tools name what shows their replies, with that beside them."""
+    """Return the toolsets with their apps; each tool names the app that shows its reply."""
     return tuple(_with_apps(each) for each in toolsets)
 
 
@@ -350,7 +350,7 @@ def _with_app(tool: Tool) -> Tool:
 
 def _resource(name: str, tool: Tool) -> Resource:
     async def read(canon: Canon, caller: Caller, variables: Variables) -> str:
-        del canon, caller, variables  # it tells nothing by itself
+        del canon, caller, variables  # the page alone reveals nothing
         return page_of(name)
 
     title, says = _TITLES[name]
@@ -367,7 +367,7 @@ def _resource(name: str, tool: Tool) -> Resource:
 
 @cache
 def page_of(name: str) -> str:
-    """The page of an app, with all that it needs."""
+    """Return the page of an app with its style sheet and script."""
     static = files("canonry.inspector").joinpath("static")
     sheet, script = (
         static.joinpath(each).read_text(encoding="utf-8") for each in ("style.css", "app.js")

@@ -1,4 +1,4 @@
-"""Pages: what each address answers; one request, one look through the gateway, one template."""
+"""The pages by address: one request, one read through the gateway, one template."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
 """The library that draws graphs; `make scripts` compares it with the package that npm locks."""
 
 LISTED: Final = 200
-"""So many relations of a graph stand in its list; the picture has all."""
+"""The most relations in the list of a graph; the picture has all."""
 
 _KINDS: Final = ("entity", "fact", "event", "relation", "passage", "document", "lore")
 _SIZES: Final = ("200", "1000", "2000")
@@ -37,13 +37,13 @@ _TIMELESS: Final = frozenset({"scene", "story", "turn", "space", "passage"})
 
 
 async def home(visit: Visit) -> Response:
-    """The spaces, or what an empty store is."""
+    """Show the spaces, or the first steps in an empty store."""
     places = await visit.show("spaces", all_places)
     return visit.draw("home.html", places=places)
 
 
 async def space(visit: Visit) -> Response:
-    """One space: what is in it, and what happened last."""
+    """Show one space: its items and its latest changes."""
     seen = await visit.show("find", overview, space=visit.asked("space"))
     changes = (
         await visit.call("changes", space=seen["space"].id, limit=5) if seen["space"].opened else {}
@@ -52,7 +52,7 @@ async def space(visit: Visit) -> Response:
 
 
 async def find(visit: Visit) -> Response:
-    """What words find, or without any what filters list."""
+    """Show the results of a search, or a filtered list."""
     text = visit.asked("q")[:1_000]
     kinds = [each for each in visit.request.query_params.getlist("kind") if each in _KINDS]
     about: dict[str, Any] = {
@@ -83,7 +83,7 @@ async def find(visit: Visit) -> Response:
 
 
 async def thing(visit: Visit) -> Response:
-    """One thing of any kind, on the page that its kind has."""
+    """Show one item on the page of its kind."""
     of = visit.request.path_params["id"]
     seen = await visit.show("get", seen_thing, of=of)
     if seen["id"] != of:
@@ -113,7 +113,7 @@ _OWN: Final = {
 
 
 async def page_picture(visit: Visit) -> Response:
-    """A page of a document as it looks, with what was read out of it marked."""
+    """Show a page of a document as a picture, with marks where values were read."""
     params = visit.request.path_params
     number = params["number"]
     if not (number.isascii() and number.isdecimal() and len(number) < 6):  # noqa: PLR2004
@@ -124,7 +124,7 @@ async def page_picture(visit: Visit) -> Response:
 
 
 def _box(text: str) -> list[float]:
-    """Four numbers of a page, in its points; anything else is none."""
+    """Return the four numbers of a box in points; none for another text."""
     try:
         numbers = [float(each) for each in text[:80].split(",")]
     except ValueError:
@@ -134,7 +134,7 @@ def _box(text: str) -> list[float]:
 
 
 async def difference(visit: Visit) -> Response:
-    """A thing at two moments, side by side; or what of a space is not the same at both."""
+    """Show an item at two moments side by side, or the differences of a space."""
     of = visit.request.path_params.get("id")
     given = [
         {"at": visit.asked(f"at{n}"), "as_known_at": visit.asked(f"known{n}")} for n in ("1", "2")
@@ -164,7 +164,7 @@ async def difference(visit: Visit) -> Response:
 
 
 async def _then(visit: Visit, of: str, times: Mapping[str, str]) -> Mapping[str, Any]:
-    """What the tool tells of then, or why it tells nothing."""
+    """Return the tool's reply at a moment, or its error."""
     try:
         return {"row": await visit.call("get", of=of, full=True, limit=ROWS, **times)}
     except Refused as refused:
@@ -172,7 +172,7 @@ async def _then(visit: Visit, of: str, times: Mapping[str, str]) -> Mapping[str,
 
 
 async def timeline(visit: Visit) -> Response:
-    """What happened in a space, in order."""
+    """Show the events of a space in order."""
     place = await visit.show("find", one_place, space=visit.asked("space"))
     told = await visit.call(
         "timeline",
@@ -185,7 +185,7 @@ async def timeline(visit: Visit) -> Response:
 
 
 async def graph(visit: Visit) -> Response:
-    """Entities and what ties them, as a list that a script draws."""
+    """Show entities and their relations as a list, which a script draws."""
     hops, most = visit.asked("hops"), visit.asked("most")
     seen = await visit.show(
         "find",
@@ -209,7 +209,7 @@ async def graph(visit: Visit) -> Response:
 
 
 async def log(visit: Visit) -> Response:
-    """The commits of a space."""
+    """Show the commits of a space."""
     until = visit.asked("until")
     given = {"until": until} if until.isascii() and until.isdecimal() and len(until) < 16 else {}  # noqa: PLR2004
     seen = await visit.show("changes", seen_log, space=visit.asked("space"), **given)
@@ -217,7 +217,7 @@ async def log(visit: Visit) -> Response:
 
 
 async def health(visit: Visit) -> Response:
-    """How store and server stand."""
+    """Show the state of the store and the server."""
     seen = await visit.show("changes", seen_health)
     clock = await visit.gateway.clock_fault()
     ready = await visit.gateway.ready()
@@ -226,12 +226,12 @@ async def health(visit: Visit) -> Response:
 
 VERDICTS: Final = ("judge", "accept", "reject", "waive", "merge", "separate", "retcon", "end")
 _SAID: Final = "said."
-"""Begins the name of each field in which something is said better."""
+"""The prefix of form fields with an edited value."""
 _TOLD_MAX: Final = 30
 
 
 async def review(visit: Visit) -> Response:
-    """What waits in a space."""
+    """Show the pending items of a space."""
     seen = await visit.show(
         "review",
         queue,
@@ -254,12 +254,12 @@ async def review(visit: Visit) -> Response:
 
 
 async def head(visit: Visit) -> Response:
-    """Where the log stands, for a page that waits for what others decide."""
+    """Return the last position of the log, for a page that waits for decisions of others."""
     return JSONResponse({"head": await visit.show("review", head_of, space=visit.asked("space"))})
 
 
 async def decide(visit: Visit) -> Response:
-    """Do what a form says, and go back to where it stood."""
+    """Apply the decision in a form, and return to its page."""
     form = await visit.form()
     verdict, of = _first(form, "verdict"), form.get("of", [])
     back = back_to(form)
@@ -286,7 +286,7 @@ async def decide(visit: Visit) -> Response:
 
 
 async def _restated(visit: Visit, form: Mapping[str, list[str]], of: list[str]) -> list[str]:
-    """Have what is proposed accepted in better words."""
+    """Accept a proposal with edited content."""
     said = {name[len(_SAID) :]: given[0] for name, given in form.items() if name.startswith(_SAID)}
     reason = _first(form, "reason").strip()
     done = await visit.show("decide", restate, of=next(iter(of), ""), said=said, reason=reason)
@@ -294,10 +294,10 @@ async def _restated(visit: Visit, form: Mapping[str, list[str]], of: list[str]) 
 
 
 def _made(done: Mapping[str, Any], of: list[str]) -> list[str]:
-    """What a decision is about from now on: what was made, or else what was decided."""
+    """Return the ids after a decision: the items it made, or else the items it was about."""
     rows = done.get("verdicts", ())
     ids = [str(row.get("id") or row.get("proposal") or "") for row in rows]
-    if done.get("merged"):  # the one that is kept, and the one that is separated to undo it
+    if done.get("merged"):  # the kept one, and the one to separate for an undo
         return of
     return [each for each in ids if each] or [str(done.get("id") or next(iter(of), ""))]
 
@@ -307,7 +307,7 @@ def _first(form: Mapping[str, list[str]], name: str) -> str:
 
 
 def back_to(form: Mapping[str, list[str]]) -> str:
-    """The page of ours on which a form stood; anything else would send the browser elsewhere."""
+    """Return the inspector page of a form; another address would lead the browser elsewhere."""
     path = _first(form, "back")
     ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     kept = path.partition("#")[0] if ours else "/"

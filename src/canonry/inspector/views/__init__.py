@@ -1,1 +1,1 @@
-"""What pages show: values that use cases make, as one visitor may know them."""
+"""The values of pages, made by use cases within one user's rights."""

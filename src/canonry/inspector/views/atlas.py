@@ -1,4 +1,4 @@
-"""The map: a world's places, ways and realms at a tick, who is where, and what lies upon them."""
+"""The map of a world at a tick: locations, exits, realms, characters, items and layers."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
 PLACES_MAX: Final = 500
 TOLD: Final = 100
-"""So many places of a map are told beside it; the picture has all."""
+"""The most locations in the list of a map; the picture has all."""
 
 _UNIT: Final = 150
 _MARGIN: Final = 100
@@ -35,7 +35,7 @@ _DIRECTIONS: Final = frozenset(Direction)
 
 
 async def atlas_page(visit: Visit) -> Response:
-    """The map of a world at a tick."""
+    """Show the map of a world at a tick."""
     tick = visit.asked("tick")
     given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
     seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
@@ -43,10 +43,10 @@ async def atlas_page(visit: Visit) -> Response:
 
 
 async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The world of a space as it was at `tick`, by default now.
+    """Return the map of a space at `tick`, by default now.
 
-    Sizes are in units of the drawing; `lines` are the ways as they are drawn: all of one look as
-    one path, by what they are called.
+    Sizes are in units of the drawing. `lines` are the drawn exits by label: all exits with one
+    style form one path.
     """
     desk = await desk_of(canon, caller, arguments)
     world = await require_world(canon, caller, desk.space.id)
@@ -115,7 +115,7 @@ async def _joined(
     *,
     outward: bool,
 ) -> Mapping[str, Sequence[Entity]]:
-    """By place, the things of these types that edges of a relation lead to or come from."""
+    """Return location -> items of these types at the other end of a relation's edges."""
     found: dict[str, list[Entity]] = defaultdict(list)
     if not places:
         return found
@@ -132,7 +132,7 @@ async def _joined(
 def _drawn(
     places: Mapping[str, Entity], ways: Sequence[Relation], starter: str
 ) -> tuple[Mapping[str, tuple[int, int]], int, int]:
-    """A spot for each place, as the drawings of worlds have them, and how large the sheet is."""
+    """Return a point for each location, as worlds draw them, and the size of the drawing."""
     exits: dict[str, list[Exit]] = defaultdict(list)
     for way in ways:
         exits[way.from_id].append(Exit(direction=Direction(kind_of(way)), to=way.to_id))

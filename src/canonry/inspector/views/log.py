@@ -1,4 +1,4 @@
-"""The log, the health of the store, differences between moments, and the graph."""
+"""The log, the state of the store, differences between moments, and the graph."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -30,15 +30,15 @@ from canonry.values.provenance import CanonLevel
 PAGE: Final = 50
 _STEP: Final = 2
 _ENTRIES: Final = 500
-"""Of commits with so many entries together no more are shown on one page."""
+"""The most entries of commits on one page."""
 _ABOUT: Final = 6
 _SPACES: Final = 100
 
 
 async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The commits of a space up to `until`, the newest first, as far as the visitor may know.
+    """Return the commits of a space up to `until`, newest first, within the user's read scope.
 
-    `follows`: the hash of a commit is built on the one before.
+    `follows` means that the hash of a commit includes the commit before.
     """
     desk = await desk_of(canon, caller, arguments)
     space = desk.space.id
@@ -56,7 +56,7 @@ async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
         done = _done(written, things, names)
         follows = before is None or written.commit.previous == before
         before = written.commit.hash
-        if not done:  # nothing in it that this visitor may know of
+        if not done:  # the user may read nothing of it
             continue
         left = len(written.entries) - len(done)
         commits.append({"commit": written.commit, "done": done, "left": left, "follows": follows})
@@ -72,7 +72,7 @@ async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
 async def _newest(
     canon: Canon, caller: Caller, space: SpaceId, until: int
 ) -> tuple[Sequence[Written], Mapping[str, Thing]]:
-    """The last commits up to `until`, oldest first; fewer where they are large."""
+    """Return the last commits up to `until`, oldest first; fewer if they are large."""
     found: list[Written] = []
     things: dict[str, Thing] = {}
     while until > ORIGIN and len(found) < PAGE and len(things) < _ENTRIES:
@@ -101,7 +101,7 @@ async def _hash_at(canon: Canon, space: SpaceId, position: Position) -> str | No
 
 
 async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """How far the views of each space have come."""
+    """Return the lag of the views of each space."""
     del arguments
     spaces = [each for each in await list_spaces(canon, caller) if each.opened is not None]
     told: list[Seen] = []
@@ -119,9 +119,9 @@ async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> See
 
 
 COMMITS_MAX: Final = 500
-"""So many commits are looked through for what is different."""
+"""The most commits that are searched for differences."""
 LISTED_MAX: Final = 500
-"""So many facts, events and relations each are looked through for what held."""
+"""The most facts, events and relations, each, that are searched."""
 SHOWN_MAX: Final = 500
 
 _CANON: Final = (Entity, Fact, Event, Relation, Axiom, Scene, Turn)
@@ -130,7 +130,7 @@ T = TypeVar("T", bound=Thing)
 
 
 async def as_of(desk: Desk, things: Iterable[T], arguments: Arguments) -> list[T]:
-    """Those that were known and held, as they stood, in their order."""
+    """Return the items that were known and held, as they were, in their order."""
     listed: list[Any] = list(things)
     then, at = known_at(arguments), await desk.time(arguments, "at")
     if then is not None:
@@ -141,14 +141,14 @@ async def as_of(desk: Desk, things: Iterable[T], arguments: Arguments) -> list[T
 
 
 async def one_as_of(desk: Desk, thing: T, arguments: Arguments) -> T:
-    """The thing as it was known.
+    """Return the item as it was known.
 
     Raises:
         InvalidInput: `thing.not-yet`.
     """
     found = await as_of(desk, (thing,), arguments)
     if not found:
-        message = "it was not known then; ask for a later time"
+        message = "This item was not known at that time. Ask for a later time."
         raise InvalidInput("thing.not-yet", message, path="/as_known_at")
     return found[0]
 
@@ -156,10 +156,10 @@ async def one_as_of(desk: Desk, thing: T, arguments: Arguments) -> T:
 async def seen_differences(
     canon: Canon, caller: Caller, arguments: Arguments
 ) -> tuple[Sequence[DifferenceRow], bool]:
-    """What of a space, or of what the scene `of` brought, is not the same at two moments.
+    """Return the differences of a space, or of the scene `of`, between two moments.
 
-    `sides` are the two, each with the names of times as the tools take them. And whether there
-    was more than is looked through.
+    `sides` are the two moments, each with the tools' names of times. The second result says
+    whether the search stopped at a limit.
     """
     desk = await desk_of(canon, caller, arguments, "of")
     first, second = arguments["sides"]
@@ -186,7 +186,7 @@ async def seen_differences(
 
 
 async def _standing(desk: Desk, things: Mapping[str, Thing], side: Arguments) -> dict[str, Thing]:
-    """Those that were so at a moment, as they were."""
+    """Return the items that held at a moment, as they were."""
     at = await desk.time(side, "at")
     then = await as_of(desk, things.values(), side)
     return {
@@ -198,7 +198,7 @@ async def _standing(desk: Desk, things: Mapping[str, Thing], side: Arguments) ->
 
 
 async def _told(desk: Desk, things: Sequence[Thing]) -> Mapping[str, tuple[str, str]]:
-    """What things say, each with its kind."""
+    """Return the text of items with their kinds."""
     rows = await rows_of(desk, things, full=True)
     return {
         row["id"]: (row["kind"], _says(row, thing)) for row, thing in zip(rows, things, strict=True)
@@ -213,7 +213,7 @@ def _says(row: Mapping[str, Any], thing: Thing) -> str:
 
 
 async def _touched(desk: Desk, sides: Sequence[Arguments]) -> tuple[dict[str, Thing], bool]:
-    """What was written between what was known at the two, in the order of the log."""
+    """Return the items written between the two transaction times, in the order of the log."""
     canon, space = desk.canon, desk.space.id
     head = await canon.ledger.head(space)
     known = [known_at(side) for side in sides]
@@ -231,7 +231,7 @@ async def _touched(desk: Desk, sides: Sequence[Arguments]) -> tuple[dict[str, Th
 
 
 async def _dated(desk: Desk) -> tuple[list[Thing], bool]:
-    """What has a time in its world."""
+    """Return the items with a valid time."""
     if desk.space.opened is None:
         return [], False
     ids: dict[str, Any] = {"universe_id": desk.space.id, "entity_id": None}
@@ -253,7 +253,7 @@ _HOPS_MAX: Final = 4
 
 
 async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The graph around `about`, or of the newest relations of the space.
+    """Return the graph around `about`, or of the newest relations of the space.
 
     `nodes` are by (id, name, type), and `edges` by (id, start, end, type).
     """
@@ -307,14 +307,14 @@ async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
 
 
 async def _newest_relations(desk: Desk, most: int) -> tuple[Sequence[Relation], bool]:
-    """The newest relations, as many as tie no more than so many; and whether there are more."""
+    """Return the newest relations of at most `most` entities, and whether there are more."""
     found: list[Relation] = []
     tied: set[str] = set()
     if desk.space.opened is None:
         return found, False
     ids = {"universe_id": desk.space.id, "entity_id": None}
     while True:
-        limit = min(_PAGE, (most - len(tied)) // 2 + _MORE)  # most of them tie two that are new
+        limit = min(_PAGE, (most - len(tied)) // 2 + _MORE)  # most of them have two new ends
         asked = RelationQuery(newest_first=True, limit=limit, offset=len(found))
         page = await query_asserted(desk.canon, desk.caller, asked, **ids)
         for each in page.items:

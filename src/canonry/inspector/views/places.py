@@ -1,4 +1,4 @@
-"""The spaces that a visitor sees, the one that a page is about, and what is found in it."""
+"""The spaces of a user, the space of a page, and search results in it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,17 +22,17 @@ from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
 SHELF: Final = 12
-"""So many of each kind stand on the page of a space."""
+"""The most items of each kind on the page of a space."""
 
 Seen = dict[str, Any]
-"""The values of a page, by the names in its template."""
+"""The values of a page by their names in the template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceSeen:
-    """A space as every page of it names it; `until` is now, by the clock of the server.
+    """A space in the frame of its pages; `until` is now, by the clock of the server.
 
-    `begun` and `ended` are the first and last times of its world that an event tells.
+    `begun` and `ended` are the first and the last valid time of an event.
     """
 
     id: SpaceId
@@ -47,7 +47,7 @@ class SpaceSeen:
 
 
 async def place_of(desk: Desk) -> SpaceSeen:
-    """The space of a desk."""
+    """Return the space of a call."""
     space = desk.space
     begun = ended = None
     if space.opened is not None and space.told:
@@ -80,18 +80,18 @@ async def _told_times(desk: Desk) -> tuple[Instant | None, Instant | None]:
 
 
 async def all_places(canon: Canon, caller: Caller, arguments: Arguments) -> Sequence[SpaceSeen]:
-    """Every space that the caller may see."""
+    """Return every space that the caller may see."""
     del arguments
     return [_place(each) for each in await list_spaces(canon, caller)]
 
 
 async def one_place(canon: Canon, caller: Caller, arguments: Arguments) -> SpaceSeen:
-    """The space that is named, or the only one, or that of the thing that `of` names."""
+    """Return the named space, or the only one, or that of the item `of`."""
     return await place_of(await desk_of(canon, caller, arguments, "of", "about"))
 
 
 async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """What a space holds."""
+    """Return the contents of a space."""
     desk = await desk_of(canon, caller, arguments)
     space = await place_of(desk)
     if desk.space.opened is None:
@@ -116,7 +116,7 @@ async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
 
 
 async def entity_types(desk: Desk) -> Mapping[str, int]:
-    """How many entities of each type the space of a desk has."""
+    """Return the number of entities of each type in the space of a call."""
     return await desk.canon.state.entity_types(frozenset((desk.space.id,)))
 
 
@@ -124,7 +124,7 @@ FOUND_MAX: Final = 50
 
 
 async def search(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """What words find, by whatever the page narrows it."""
+    """Return the results of a search with the filters of the page."""
     desk = await desk_of(canon, caller, arguments, "about")
     named = arguments.get("about")
     entity = None if named is None else await desk.entity(named, path="/about")
@@ -163,7 +163,7 @@ _KINDS: Final = frozenset(FoundKind)
 
 
 def _shared(words: dict[str, str], row: Row) -> tuple[str, ...]:
-    """Those words of the question that stand in a row in any of their forms."""
+    """Return the words of the question that occur in a row in any form."""
     told = " ".join(str(row.get(name, "")) for name in ("name", "says", "type", "about", "tags"))
     there = set(stems_of(told))
     return tuple(dict.fromkeys(word for stem, word in words.items() if stem in there))

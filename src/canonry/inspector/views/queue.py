@@ -1,4 +1,4 @@
-"""The review queue, how its proposals are worded, and what was played."""
+"""The review queue, the form fields of its proposals, and scenes and stories."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -39,28 +39,28 @@ from canonry.records.usecases.identity import DuplicateQuery, duplicates_within
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 
-# Wording: what a proposal says as the fields of a form, by the shape of its type, and back again.
+# The content of a proposal as the fields of a form, by the shape of its type, and back.
 #
-# A field that comes back as it was shown says what the proposal said, to the letter.
+# An unchanged field leaves the content of the proposal unchanged to the letter.
 
 _LISTS: Final = frozenset({Holding.TEXTS, Holding.REFERENCES})
 _LONG: Final = _LISTS | {Holding.OBJECT}
 _PROSE: Final = frozenset({"statement", "description"})
 _OFFERED: Final = _LISTS | {Holding.TIME}
-"""What is asked for also where the proposal says nothing of it."""
+"""The kinds of members that the form shows even if the proposal lacks them."""
 _TAG_CHANGES: Final = "state_tag_changes"
 _NAMED: Final[Mapping[str, type]] = {
     "causes_event_ids": Event,
     "caused_by_event_ids": Event,
     "replaces": Fact,
 }
-"""What a reference names where that is no entity."""
+"""The kind of item that a reference names, if it is no entity."""
 _NAME_MAX: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordingField:
-    """A member of a content as a field: one of the `words`, or a text of one or more `lines`."""
+    """A member of a content as a form field: one of the `words`, or a text of `lines` rows."""
 
     name: str
     text: str
@@ -71,7 +71,7 @@ class WordingField:
 
 
 def wording(proposal: Proposal, named: Mapping[str, Thing]) -> Sequence[WordingField]:
-    """The fields by which a proposal is said better; none where it asks for an act."""
+    """Return the form fields of a proposal; none if it asks for an act."""
     said = _flat(proposal)
     return [
         WordingField(
@@ -87,18 +87,18 @@ def wording(proposal: Proposal, named: Mapping[str, Thing]) -> Sequence[WordingF
 
 
 async def restate(canon: Canon, caller: Caller, arguments: Arguments) -> Sequence[str]:
-    """Have the proposal `of` accepted as `said` has it; the ids of what it became.
+    """Accept the proposal `of` with the content in `said`; return the ids of the new items.
 
-    The former one is rejected. One of an entity is accepted as what came of the better words, since
-    other proposals may name it.
+    The former proposal is rejected. A proposal of an entity is accepted as the entity of the edited
+    one, because other proposals may name it.
 
     Raises:
-        CanonryError: as the content is refused, or as what is accepted by hand is; nothing waits
-            beside the former then.
+        CanonryError: if the content or the acceptance is refused; then only the former proposal
+            is pending.
     """
     desk, reason = await desk_of(canon, caller, arguments, "of"), arguments.get("reason", "")
     if not reason:
-        raise InvalidInput("decide.reason", "say in /reason why", path="/reason")
+        raise InvalidInput("decide.reason", "Give a reason in /reason.", path="/reason")
     former = await require(canon, caller, Proposal, arguments["of"])
     content = await _read(desk, former, arguments.get("said", {}))
     receipt = await restate_proposal(canon, step(caller, "restate"), former.id, content)
@@ -153,7 +153,7 @@ def _by_name(reference: str, named: Mapping[str, Thing]) -> str:
 
 
 async def _read(desk: Desk, former: Proposal, said: Mapping[str, str]) -> Mapping[str, Any]:
-    """The content that the fields say; what cannot be read is handed on, to be refused as such."""
+    """Return the content of the fields; unreadable values are passed on and refused later."""
     known = _flat(former)
     found = await desk.canon.seen_by(desk.caller).things(references_in(former))
     shown = {each.name: each.text for each in wording(former, found)}
@@ -186,7 +186,7 @@ async def _value(desk: Desk, member: ContentMember, text: str) -> Any:
 
 
 async def _reference(desk: Desk, member: ContentMember, text: str, path: str) -> str:
-    """What a line names: by the reference that ends it, or else by name."""
+    """Return the reference in a text line: the one that ends it, or else by name."""
     try:
         return reference_of(text.rsplit(maxsplit=1)[-1], path)
     except InvalidInput:
@@ -196,9 +196,9 @@ async def _reference(desk: Desk, member: ContentMember, text: str, path: str) ->
 
 PAGE: Final = 30
 PAGE_MAX: Final = 500
-"""So many of the newest are looked through for what waited once."""
+"""The most proposals that are searched for those pending at an earlier time."""
 COMPARED_MAX: Final = 2_000
-"""So many entities are compared on a page; the page says where there are more."""
+"""The most entities that a page compares; the page says if there are more."""
 ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "all": frozenset(Ask),
     "pending": frozenset({Ask.PENDING}),
@@ -210,10 +210,10 @@ _SHOWN: Final = 5
 
 
 async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The things of a kind that wait in a space.
+    """Return the pending items of a kind in a space.
 
-    `head` is where the log stood; `past`: it is what waited once; `cut`: there is more than is
-    looked through.
+    `head` is the last position of the log; `past` means pending at an earlier time; `cut` means
+    that the search stopped at a limit.
     """
     desk = await desk_of(canon, caller, arguments)
     space = await place_of(desk)
@@ -243,7 +243,7 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
 
 
 async def _once(desk: Desk, arguments: Arguments, seen: Seen) -> Seen:
-    """What waited once, of the newest; nobody decides in the past."""
+    """Return the items pending at an earlier time, among the newest; without decisions."""
     first = await list_proposals(
         desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
     )
@@ -257,13 +257,13 @@ async def _once(desk: Desk, arguments: Arguments, seen: Seen) -> Seen:
 
 
 async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:
-    """Where the log of a space stands, for whoever waits for others."""
+    """Return the last log position of a space, for a page that waits for others."""
     desk = await desk_of(canon, caller, arguments)
     return await canon.ledger.head(desk.space.id)
 
 
 async def waiting_of(desk: Desk, proposal: Proposal) -> Seen:
-    """A proposal with what stands behind and against it."""
+    """Return a proposal with its evidence and the items that contradict it."""
     ruling = proposal.decision or proposal.review
     content = proposal.content
     said, seen = references_in(proposal), desk.canon.seen_by(desk.caller)
@@ -293,7 +293,7 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> Seen:
 
 
 async def evidence_rows(desk: Desk, thing: Any) -> Sequence[Row]:
-    """The words that a thing rests on, as rows."""
+    """Return the evidence of an item as rows."""
     traced = await trace_evidence(desk.canon, desk.caller, thing.evidence[:_SHOWN])
     return await rows_of(desk, (each.thing for each in traced if each.thing is not None))
 
@@ -331,7 +331,7 @@ async def _pairs(desk: Desk, pairs: Sequence[tuple[str, str, str]]) -> Sequence[
 
 
 def _beside(one: Entity, other: Entity) -> Sequence[tuple[str, Any, Any]]:
-    """Each field of either, with the value that each has."""
+    """Return each field of either, with both values."""
     sides = [{"type": each.entity_type, **each.properties} for each in (one, other)]
     for side, each in zip(sides, (one, other), strict=True):
         side |= {"description": each.description, "tags": list(each.state_tags)}
@@ -341,7 +341,7 @@ def _beside(one: Entity, other: Entity) -> Sequence[tuple[str, Any, Any]]:
 
 
 async def settle(canon: Canon, caller: Caller, arguments: Arguments) -> Settled:
-    """Read the open values of a field of the document `of` by a notation."""
+    """Read the ambiguous values of a field of the document `of` by a notation."""
     return await settle_values(
         canon,
         caller,
@@ -383,13 +383,13 @@ async def _unclear(desk: Desk) -> Sequence[Seen]:
 TURNS: Final = 100
 SCENES: Final = 200
 _LOOKED_AT: Final = 1_000
-"""So many proposals of the space are looked through for what cites a turn."""
+"""The most proposals of the space that are searched for citations of a turn."""
 
 
 async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The scene that `of` names, with a page of its turns.
+    """Return the scene `of` with a page of its turns.
 
-    `loose` is what was proposed on no turn of this page.
+    `loose` are the proposals without a turn on this page.
     """
     desk = await desk_of(canon, caller, arguments, "of")
     reading = await get_scene(canon, caller, arguments["of"], turns=0)
@@ -435,7 +435,7 @@ async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
 
 
 async def _citing(desk: Desk, turns: AbstractSet[str]) -> Mapping[str, tuple[str | None, Proposal]]:
-    """Of the newest proposals of no scene those that cite one of the turns, with which."""
+    """Return the newest proposals outside of scenes that cite one of the turns, with the turns."""
     found: dict[str, tuple[str | None, Proposal]] = {}
     first = await list_proposals(
         desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
@@ -461,7 +461,7 @@ def _outcome(proposal: Proposal, seen: Seen, became: Mapping[str, LinkTo]) -> Se
 
 
 async def seen_story(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The story that `of` names."""
+    """Return the story `of`."""
     desk = await desk_of(canon, caller, arguments, "of")
     story = await desk.thing(arguments["of"], Story, path="/of")
     assert isinstance(story, Story)  # noqa: S101 - the kind was asked for

@@ -1,4 +1,4 @@
-"""Shelves: the rows of a catalog's project, by words and kinds."""
+"""The rows of a catalog's project, filtered by words and kinds."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ PAGE: Final = 50
 
 
 async def catalog_page(visit: Visit) -> Response:
-    """The rows of a catalog's project."""
+    """Show the rows of a catalog's project."""
     seen = await visit.show(
         "find",
         seen_shelf,
@@ -32,7 +32,7 @@ async def catalog_page(visit: Visit) -> Response:
 
 
 async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The rows of a project whose text has the words, or all of them."""
+    """Return the rows of a project with the words, or all rows."""
     desk = await desk_of(canon, caller, arguments)
     text, kind = arguments.get("text"), arguments.get("type")
     offset = int(arguments.get("offset", 0))

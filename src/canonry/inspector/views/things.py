@@ -38,15 +38,15 @@ from canonry.values.observations import Observation
 MARKS_MAX: Final = 60
 _NEAR: Final = 100
 NAMING: Final = frozenset({Holding.REFERENCE, Holding.REFERENCES})
-"""The kinds of members by which a proposal names something."""
+"""The kinds of members with references to items."""
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
-"""So those name entities that ask for an act."""
+"""The members that name entities in a proposal of an act."""
 _EXPLAINED: Final = (Entity, Relation, Fact, Event, Axiom, Proposal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkTo:
-    """A thing by what it is called."""
+    """An item with its name."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class LinkTo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RibbonMark:
-    """A moment at which the canon came to know something of a thing."""
+    """A moment at which the canon recorded something about an item."""
 
     when: Instant
     how: str
@@ -64,9 +64,9 @@ class RibbonMark:
 
 
 async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The thing that `of` names; `explained`: the tool `why` has something to say of it.
+    """Return the item `of`; `explained` means that the tool `why` accepts it.
 
-    `apart`: it says of two that they are two, which is taken back in an account as well.
+    `apart` means that the item separates two others, which can be undone in an account as well.
     """
     desk = await desk_of(canon, caller, arguments, "of")
     thing = await desk.thing(arguments["of"], path="/of")
@@ -103,7 +103,7 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
 
 
 def called(thing: Thing) -> str:
-    """What a thing is called, or how it begins."""
+    """Return the name of an item, or the beginning of its text."""
     if isinstance(thing, Tombstone):
         return ""
     said = (getattr(thing, name, "") for name in ("statement", "text", "title", "name"))
@@ -111,7 +111,7 @@ def called(thing: Thing) -> str:
 
 
 async def links(desk: Desk, ids: Iterable[str]) -> Sequence[LinkTo]:
-    """Those of the ids that the visitor may know, in their order, by name."""
+    """Return links to the items that the user may read, in the order of the ids."""
     wanted = tuple(dict.fromkeys(ids))
     found = await desk.canon.seen_by(desk.caller).things(wanted)
     rows = await rows_of(desk, (found[i] for i in wanted if i in found))
@@ -122,12 +122,12 @@ async def links(desk: Desk, ids: Iterable[str]) -> Sequence[LinkTo]:
 
 
 def link_of(entity: Entity) -> LinkTo:
-    """An entity by what it is called."""
+    """Return a link to an entity."""
     return LinkTo(id=entity.id, name=entity.name, kind="entity")
 
 
 def references_in(proposal: Proposal) -> tuple[str, ...]:
-    """What a proposal names, each once; other proposals as it names them."""
+    """Return the references in a proposal, each once."""
     shape, content = CONTENT_SHAPES.get(proposal.type), proposal.content
     members = () if shape is None else shape.members
     names = [one.name for one in members if one.kind in NAMING] or _ENDS
@@ -150,7 +150,7 @@ def _named(thing: Thing) -> tuple[str, ...]:
 
 
 async def _within(desk: Desk, thing: Thing) -> LinkTo | None:
-    """What a thing lies in: a turn in its scene, a scene in its story, a passage in its file."""
+    """Return the container of an item: the scene of a turn, the story of a scene, and so on."""
     match thing:
         case Snippet(source_id=outer) | Scene(story_id=outer):
             holder: str | None = outer
@@ -228,26 +228,26 @@ def _said(seen: Observation) -> RibbonMark:
 
 PAGE: Final = 50
 PART_MAX: Final = 20_000
-"""So much of a page of a file is shown."""
+"""The most characters of a page of a file that are shown."""
 VALUE_MAX: Final = 500
 _LOOKED_AT: Final = 500
 _SHORTEST: Final = 3
-"""A shorter value stands in too many places to say that it was read here."""
+"""The least characters of a marked value: shorter ones occur in too many places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagePiece:
-    """A part of a passage; `values` are the fields that were read out of it."""
+    """A part of a passage; `values` are the fields that were read from it."""
 
     text: str
     values: tuple[str, ...] = ()
 
 
 async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
-    """The document that `of` names, a page of its passages, and the values that it gave.
+    """Return the document `of`, a page of its passages, and the values that were read from it.
 
-    `parts` are what is read in a file without passages, each with its page; `spots` where the
-    asked value stands; `pictures`, by the pages that can be drawn, the boxes of what was read.
+    `parts` are the texts of a file without passages, each with its page; `spots` are the places
+    of the requested value; `pictures` maps each drawable page to the boxes of its values.
     """
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
@@ -305,7 +305,7 @@ async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> S
 
 
 def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiece]:
-    """The text cut where a value stands in it, with the fields of each; longest values first."""
+    """Return the text cut around its values, with the fields of each; longest values first."""
     spans: list[tuple[int, int, set[str]]] = []
     for value, field in sorted(values, key=lambda each: -len(each[0])):
         start = text.find(value) if len(value) >= _SHORTEST else -1
@@ -330,7 +330,7 @@ def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiec
 
 
 async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> bytes:
-    """A page of the document `of` as PNG, with `boxes` marked."""
+    """Return a page of the document `of` as PNG, with marked `boxes`."""
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
     assert isinstance(source, Source)  # noqa: S101 - the kind was asked for
@@ -339,7 +339,7 @@ async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> bytes:
 
 
 async def _resting(desk: Desk, arguments: Arguments) -> dict[str, list[str]]:
-    """By what they cite, the facts of the space that do."""
+    """Return citation -> the facts of the space with it."""
     found: dict[str, list[str]] = defaultdict(list)
     if desk.space.opened is None:
         return found
@@ -356,7 +356,7 @@ async def _resting(desk: Desk, arguments: Arguments) -> dict[str, list[str]]:
 async def _values(
     desk: Desk, source: Source, arguments: Arguments
 ) -> Sequence[tuple[Entity, Mapping[str, Any]]]:
-    """What observations that rest on the source say, each of whom."""
+    """Return the values of observations from the source, with their entities."""
     page = await desk.canon.state.observations_from(source.id, limit=PAGE, offset=0)
     then = known_at(arguments)
     seen = [each for each in page.items if then is None or each.recorded_at <= then]
