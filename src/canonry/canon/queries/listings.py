@@ -187,7 +187,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
 
     Raises:
         InvalidInput: `space.ambiguous`, with the candidates.
-        NotFound: `space.unknown`, with the names that there are.
+        NotFound: `space.unknown`, with the existing names.
     """
     spaces = await list_spaces(canon, caller)
     wanted = named if named is not None else caller.world

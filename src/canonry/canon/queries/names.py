@@ -59,8 +59,8 @@ async def find_named(
     """Return the item that `text` names, of these kinds or of all; merged ones as survivors.
 
     Raises:
-        NotFound: `name.unknown`, with what is called nearly so.
-        InvalidInput: `name.ambiguous`, with the candidates; `name.other-kind`.
+        NotFound: `name.unknown`, with similar names.
+        InvalidInput: `name.ambiguous`, with the candidates; or `name.other-kind`.
     """
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:

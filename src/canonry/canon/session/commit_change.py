@@ -59,7 +59,7 @@ async def extend_slice(
     `judge` takes a slice and returns the missing lookups and its result.
 
     Raises:
-        BrokenInvariant: `canonization.endless`, a gate wants more without end.
+        BrokenInvariant: `canonization.endless`, a gate keeps requesting lookups.
     """
     for _round in range(LOADS_MAX):
         wanted, found = judge(known)
@@ -76,7 +76,7 @@ async def judged_by(
     """Apply a rule to the canon that `audience` knows; return its result and the keys read.
 
     Raises:
-        BrokenInvariant: `canonization.endless`, the rule wants more without end.
+        BrokenInvariant: `canonization.endless`, the rule keeps requesting lookups.
     """
     viewer = viewer_of(audience)
 
