@@ -52,7 +52,7 @@ CAUSES_ACYCLIC: Final = Gate(id="gate:causes-acyclic", examine=_examine_causes_a
 
 
 def _examine_causes_in_order(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse an event that is dated before its cause."""
+    """Object to an event that is dated before its cause."""
     content, at = candidate.content, candidate.at
     if not isinstance(content, EventContent) or at is None:
         return
@@ -86,7 +86,7 @@ CAUSES_IN_ORDER: Final = Gate(id="gate:causes-in-order", examine=_examine_causes
 
 
 def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse acts of the dead after their death.
+    """Object to acts of the dead after their death.
 
     Their involvement only causes a warning, as do acts in the words of a fact.
     """
@@ -153,7 +153,7 @@ DEPTH_MAX: Final = 8
 
 
 def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse actors who are elsewhere than at the event's place or within it.
+    """Object to actors who are neither at the event's location nor within it.
 
     Only an event with a place can contradict; a participant of a scene is at the scene's place.
     """

@@ -119,9 +119,11 @@ def _archetype(
 ) -> Iterator[Objection]:
     thing = view.entity(archetype)
     if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
-        yield _misfit(f"{archetype} must be an archetype to derive from")
+        yield _misfit(f"{archetype} must be an archetype")
     elif thing.entity_type != content.entity_type:
-        rationale = f"a {content.entity_type} cannot derive from a {thing.entity_type}"
+        rationale = (
+            f"the type {content.entity_type} cannot derive from the type {thing.entity_type}"
+        )
         yield _misfit(rationale, thing.id)
 
 
@@ -148,7 +150,7 @@ def _instance(reference: Reference, view: SliceView) -> Iterator[Objection]:
 def _location(reference: Reference | None, view: SliceView) -> Iterator[Objection]:
     entity = None if reference is None else view.entity(reference)
     if entity is not None and entity.entity_type != EntityType.LOCATION:
-        yield _misfit(f"{reference} must be a location to happen at", entity.id)
+        yield _misfit(f"{reference} must be a location", entity.id)
 
 
 def _misfit(rationale: str, *conflicts: str) -> Objection:
@@ -199,7 +201,7 @@ EVIDENCE_RESOLVES: Final = Gate(id="gate:evidence-resolves", examine=_examine_ev
 
 
 def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse a proposal with too low a score.
+    """Refuse or defer a proposal with too low a score.
 
     A game master's proposal passes with any confidence and any evidence, and is reviewed otherwise.
     """

@@ -32,7 +32,7 @@ _BY_TIME: Final = {
 
 
 def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse a statement that contradicts canon about the same entities at the same time.
+    """Object to a statement that contradicts canon about the same entities at the same time.
 
     Statements are compared by frames. Time and authority decide a contradiction, within one scene
     as with canon; a possible conflict is only reported.
@@ -156,7 +156,7 @@ STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_st
 
 
 def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse a replacement whose authority does not outrank the replaced fact."""
+    """Object to a replacement that does not outrank the replaced fact."""
     content = candidate.content
     if not isinstance(content, FactContent) or content.replaces is None:
         return

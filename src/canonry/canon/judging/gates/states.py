@@ -231,7 +231,7 @@ FUNCTIONAL_RELATION: Final = Gate(
 
 
 def _examine_opposed_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Refuse opposed relations of a pair at one time; the later one supersedes."""
+    """Object to opposed relations of a pair at one time; a later one supersedes the earlier."""
     content = candidate.content
     if not isinstance(content, RelationshipContent):
         return
