@@ -409,9 +409,7 @@ def bound(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     if how != as_well or to.head == another.head or to.name != another.name:
         return None
     same = subjects_of(one, other, setting) is Subjects.SAME
-    return (
-        possible("its subject may be tied to two others at once", is_change=True) if same else None
-    )
+    return possible("its subject may be tied to two at once", is_change=True) if same else None
 
 
 def _tie(frame: Frame) -> tuple[tuple[str, str], Phrase] | None:

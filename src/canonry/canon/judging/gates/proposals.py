@@ -121,9 +121,7 @@ def _archetype(
     if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
         yield _misfit(f"{archetype} must be an archetype")
     elif thing.entity_type != content.entity_type:
-        rationale = (
-            f"the type {content.entity_type} cannot derive from the type {thing.entity_type}"
-        )
+        rationale = f"type {content.entity_type} cannot derive from type {thing.entity_type}"
         yield _misfit(rationale, thing.id)
 
 

@@ -250,10 +250,10 @@ def _examine_opposed_relation(candidate: Candidate, view: SliceView) -> Iterator
 def _excluded(
     line: RelationLine, relation: Relation, pair: str, name: str, weight: Weight
 ) -> Objection:
-    held = "were" if weight is Weight.SUPERSEDES else "are"
+    held = "until then" if weight is Weight.SUPERSEDES else "then"
     return Objection(
         weight=weight,
-        rationale=f"{pair} {held} {relation.rel_type} by {relation.id}, which excludes {name}",
+        rationale=f"{relation.id} is {relation.rel_type} of {pair} {held}, which excludes {name}",
         conflicts=(relation.id,),
         rivals=(relation.id,),
         authority=word_behind(line, relation),
