@@ -141,7 +141,7 @@ class OutsideServices:
     """The external services of one store, by name."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start without services."""
         self.changed: ServiceListener | None = None
         """Called when a service goes away and when it is back."""
         self._known: dict[str, OutsideService] = {}

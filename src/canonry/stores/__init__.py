@@ -1,1 +1,1 @@
-"""One package an engine; an engine knows the log and the read models and no other engine."""
+"""One package per engine. An engine depends on the log and the read models only."""

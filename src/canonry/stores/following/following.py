@@ -1,4 +1,4 @@
-"""Follow the log of another engine into views, and join a ledger and such views to one canon."""
+"""Follow the log of another engine into views, and join a ledger and views to one canon."""
 
 import asyncio
 from collections import defaultdict

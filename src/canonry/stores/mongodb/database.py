@@ -89,7 +89,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
         case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text has invalid characters. Remove them.")
         case DocumentTooLarge():
-            message = "The commit is too large for one MongoDB document. Write less in one call."
+            message = "The commit exceeds the 16 MB of a MongoDB document. Write less in one call."
             return InvalidInput("ledger.too-large", message)
         case InvalidOperation():
             return closed()
@@ -107,7 +107,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
             message = "MongoDB refuses this user. Check mongodb.url and the rights of its user."
             return Unavailable("store.read-only", message)
         case OperationFailure(code=code) if code in _FAILING:
-            message = "The database server failed. Check its log and its disk, then try again."
+            message = "The MongoDB server failed. Check its log and its disk, then try again."
             return Unavailable("store.failing", message)
         case ConfigurationError():
             message = "mongodb.url is invalid. Write mongodb://HOST:PORT or mongodb+srv://HOST."
@@ -119,7 +119,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
 
 def unreachable() -> Unavailable:
     """Return the error for a deployment without a reachable primary."""
-    message = "The database server does not answer. Check that it runs, then try again."
+    message = "MongoDB does not answer. Check mongodb.url and that it runs, then try again."
     return Unavailable("store.unreachable", message)
 
 
@@ -308,7 +308,7 @@ class SharedAnswers:
     """Shares answers between concurrent calls. Each answer begins after its callers asked."""
 
     def __init__(self) -> None:
-        """Nothing is asked yet."""
+        """Start without questions."""
         self._asking: dict[Hashable, asyncio.Task[Any]] = {}
         self._next: dict[Hashable, asyncio.Task[Any]] = {}
 
@@ -347,7 +347,7 @@ class Looks:
     """
 
     def __init__(self, database: MongoDatabase) -> None:
-        """Nothing was written yet."""
+        """Start without writes."""
         self._database = database
         self._step = 0
         self._answered: OrderedDict[int, int] = OrderedDict()

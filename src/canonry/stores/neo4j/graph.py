@@ -47,7 +47,9 @@ _LATE: Final = (
 )
 _FULL: Final = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "TransactionLogError")
 _REFUSED: Final = ("WriteOnReadOnlyAccessDatabase", "ForbiddenDueToTransactionType", "Forbidden")
-_UNREACHABLE: Final = "The Neo4j server does not answer. Check that it runs, then try again."
+_UNREACHABLE: Final = (
+    "Neo4j does not answer. Check neo4j.url and that the server runs, then try again."
+)
 
 DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEncodeError, OSError)
 """Exceptions that the driver raises."""
@@ -75,7 +77,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case TimeoutError():
             return late()
         case exceptions.AuthError():
-            message = "The Neo4j server refuses the user or password. Correct them in the address."
+            message = "Neo4j refuses the login. Check neo4j.url and CANONRY_NEO4J_PASSWORD."
             return Unavailable("store.refused", message)
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
@@ -85,14 +87,14 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             message = "The Neo4j server has no memory or disk left. Give it more, then try again."
             return Unavailable("view.full", message)
         case exceptions.Neo4jError() if title in _REFUSED:
-            message = "The graph cannot be written. Check the rights of the user in the address."
+            message = "The graph cannot be written. Check the rights of the user in neo4j.url."
             return Unavailable("store.read-only", message)
         case exceptions.ConstraintError():
             return Unavailable("view.busy", "Other calls keep writing first. Try again.")
         case exceptions.Neo4jError() if error.is_retryable():
             return Unavailable("view.busy", "The Neo4j server is busy. Try again.")
         case exceptions.ClientError() if title in {"DatabaseNotFound", "DatabaseUnavailable"}:
-            return Unavailable("store.unreachable", "The Neo4j server lacks this database.")
+            return Unavailable("store.unreachable", "The server lacks the database in neo4j.url.")
         case exceptions.ClientError():
             message = "The Neo4j server refused a statement. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=title)
@@ -238,7 +240,7 @@ class Neo4jDatabase:
         self.name: Final = name
         told = urlsplit(url)
         if told.hostname is None or not told.scheme.startswith(("bolt", "neo4j")):
-            message = "The graph address is invalid. Write it as bolt://USER:PASSWORD@HOST:7687."
+            message = "neo4j.url is not the address of a graph. Write it as bolt://USER@HOST:7687."
             raise BrokenInvariant("store.address", message)
         host = f"[{told.hostname}]" if ":" in told.hostname else told.hostname
         self._address: Final = f"{told.scheme}://{host}:{told.port or 7687}"

@@ -337,7 +337,7 @@ def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
 
 
 def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
-    # The server ignores padding of the last four letters, and more letters do no harm.
+    # The server omits the padding of base64. Extra padding does no harm.
     return urlsafe_b64decode(found["fields"].get(field, ("",))[0] + "==")
 
 

@@ -29,7 +29,7 @@ MOVED: Final = "space.moved"
 _FENCED: Final = "CY001"
 """Error code of the trigger in `migrations/0002_shards.sql`."""
 
-_UNREACHABLE: Final = "The database server does not answer. Check that it runs, then try again."
+_UNREACHABLE: Final = "PostgreSQL does not answer. Check its URL and that it runs, then try again."
 
 
 @contextmanager

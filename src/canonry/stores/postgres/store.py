@@ -69,7 +69,8 @@ async def prepare(database: Database) -> None:
     """
     async with own_connection(database) as db:
         if db.info.server_version < _OLDEST:
-            raise BrokenInvariant("store.failed", "Canonry needs PostgreSQL 15 or newer.")
+            message = f"PostgreSQL {db.info.server_version // 10_000} is too old. Use 15 or newer."
+            raise BrokenInvariant("store.failed", message)
         if not await _is_current(db, database):
             await _prepared(db, database)
 

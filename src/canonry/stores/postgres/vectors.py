@@ -110,7 +110,9 @@ class PostgresVectors(Vectors):
     async def apply(self, batch: VectorBatch) -> None:
         model, size = _key(batch.model), _BYTES * batch.model.dimensions
         if any(len(entry.vector) != size for entry in batch.entries):
-            message = f"Vectors of this model must have {batch.model.dimensions} dimensions."
+            message = (
+                f"Vectors of {batch.model.name} must have {batch.model.dimensions} dimensions."
+            )
             raise BrokenInvariant("vectors.wrong-size", message)
 
         async def write(db: PgConnection) -> None:

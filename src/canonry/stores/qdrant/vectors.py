@@ -36,10 +36,7 @@ KEYWORDS: Final = ("id", "collection", "entities", "scene", "source")
 
 _LETTERS: Final = "-0123456789abcdef"
 _RANKED: Final = 12
-"""Letters of an id that make its rank, a whole number in Qdrant.
-
-Of an id of version 7, they contain its time to some milliseconds.
-"""
+"""Letters of an id that make its rank. In version 7, they hold its time to some milliseconds."""
 
 _BASE: Final = 2 * len(_LETTERS) + 2
 

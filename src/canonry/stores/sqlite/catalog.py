@@ -61,7 +61,7 @@ from canonry.values.ids import Space, SpaceId
 # takes about 50 ms for 10^5 texts, and the page is among the first.
 
 FEW: Final = 1_000
-"""Up to this many texts, matches of all projects are looked up one by one."""
+"""Up to this many matches in all projects, the index answers, and each match is looked up."""
 
 _GRAM: Final = 3
 _CONFUSED: Final = frozenset("\ufffd\ufffe\uffff")

@@ -62,10 +62,10 @@ class PartPacking:
         return _PACKED + packer.compress(payload) + packer.flush()
 
     def unpack(self, entry: int, held: bytes) -> bytes:
-        """The inverse of `pack`.
+        """Return the payload of a stored form.
 
         Raises:
-            zlib.error: it is not what was packed.
+            zlib.error: the bytes are not a packed value.
         """
         if held[:1] != _PACKED:
             return held
@@ -88,10 +88,10 @@ def pack_body(body: bytes) -> bytes:
 
 
 def unpack_body(held: bytes) -> bytes:
-    """The inverse of `pack_body`.
+    """Return the sealed body of a stored form.
 
     Raises:
-        zlib.error: it is not what was packed.
+        zlib.error: the bytes are not a packed value.
     """
     return _whole(held, 15) if held[:1] == _PACKED else held
 

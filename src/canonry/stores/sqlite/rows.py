@@ -247,8 +247,8 @@ def parts_of_pattern(pattern: str) -> list[str]:
     Raises:
         InvalidInput: `query.pattern-long`.
     """
-    if len(pattern.encode()) > _PATTERN_BYTES:
-        message = f"The pattern is longer than {_PATTERN_BYTES} bytes. Shorten it."
+    if (size := len(pattern.encode())) > _PATTERN_BYTES:
+        message = f"The pattern has {size} bytes; the limit is {_PATTERN_BYTES}. Shorten it."
         raise InvalidInput("query.pattern-long", message, path="name_pattern")
     return _WILD.split(normalised_name(pattern))
 

@@ -137,7 +137,7 @@ async def a_catalog(backend: Backend, *names: str) -> Scribe:
 
 
 class CatalogContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement(
         "catalog:entry:counts",

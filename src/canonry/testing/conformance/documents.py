@@ -52,7 +52,7 @@ SCENE = SceneId(ident("scene"))
 
 
 class DocumentsContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement(
         "documents:scenes:filters", because="A game master asks how far the story has come."
@@ -301,7 +301,7 @@ def ids(*names: str) -> list[str]:
 
 
 class PlacesContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement(
         "places:edges:interval",

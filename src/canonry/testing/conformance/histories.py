@@ -140,7 +140,7 @@ _KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
 
 
 class HistoriesContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement(
         "ledger:histories:one-order",

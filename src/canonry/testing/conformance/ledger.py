@@ -45,7 +45,7 @@ def altered(sealed: Sealed) -> Sealed:
 
 
 class LedgerContract(Contract):
-    """Provide a fixture `backend` with an empty one. These promises hold within one process."""
+    """Provide a fixture `backend` with an empty store. These promises hold within one process."""
 
     @requirement(
         "ledger:exclusive:keeps-others-out",

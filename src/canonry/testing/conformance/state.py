@@ -135,7 +135,7 @@ async def entity_named(backend: Backend, name: str) -> Entity:
 
 
 class StateContract(EntityContract, RecordsContract):
-    """All promises of a state view. Provide a fixture `backend` with an empty one."""
+    """All promises of a state view. Provide a fixture `backend` with an empty store."""
 
     @requirement("state:things:round-trip", because="A view is exactly the fold of the log.")
     async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:

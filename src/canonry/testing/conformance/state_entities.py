@@ -82,7 +82,7 @@ async def events(backend: Backend, **query: Any) -> list[str]:
 
 
 class EntityContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement(
         "state:entities:tags",

@@ -68,7 +68,7 @@ def mailed(name: str, address: str) -> Observation:
 
 
 class RecordsContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement("state:identified:exact", because="People ask by a name, an address or a number.")
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:

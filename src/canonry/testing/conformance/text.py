@@ -107,7 +107,7 @@ FIRES: Final[tuple[tuple[dict[str, Any], tuple[str, ...]], ...]] = (
 
 
 class TextContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement("text:search:finds", because="Recall is all that an agent sees of the past.")
     async def test_passages_with_more_and_rarer_words_come_first(self, backend: Backend) -> None:
@@ -224,7 +224,7 @@ class TextContract(Contract):
     async def test_forms_slips_beginnings_and_phrases_are_found(
         self, backend: Backend, told: str, asked: str
     ) -> None:
-        """Other forms of a word, a slip in a long one, and `begun*` find it."""
+        """Other forms of a word, a misspelling of a long word, and `begun*` find it."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")

@@ -36,7 +36,7 @@ CONTENTS = (b"", b"\x00", bytes(range(256)) * 10, b"a" * 3_000_000, "\u6c49\u5b5
 
 
 class BlobsContract(Contract):
-    """Provide a fixture `backend` that yields an empty one."""
+    """Provide a fixture `backend` with an empty store."""
 
     @requirement("blobs:put:round-trip", because="A commit contains only the hash.")
     async def test_bytes_are_read_back_equal(self, backend: Backend) -> None:

@@ -58,7 +58,7 @@ async def assert_alike(source: Backend, target: Backend) -> None:
 
 
 class ViewContract(Contract):
-    """Provide a fixture `backend` with an empty one. Some of its views must be projections."""
+    """Provide a fixture `backend` with an empty store. Some of its views must be projections."""
 
     @requirement(
         "view:cursor:stands-where-it-shows",

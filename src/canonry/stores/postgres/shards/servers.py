@@ -51,7 +51,7 @@ _SWITCH: Final = (
 
 
 class Directory:
-    """Servers of spaces, as this process knows them."""
+    """The servers of the spaces, as this process knows them."""
 
     def __init__(self, database: Database, first: str, servers: Sequence[str]) -> None:
         """Ask `database`, on the server `first`, about spaces on any of `servers`."""

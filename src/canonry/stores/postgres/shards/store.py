@@ -216,7 +216,7 @@ async def move_space(
         await _mended(shards, space)
         source = shards.servers[await shards.directory.asked(space)]
         if await source.store.ledger.head(space) == ORIGIN:
-            raise NotFound("space.unknown", "No space has this id.", id=space)
+            raise NotFound("space.unknown", f"No space has the id {space}.", id=space)
         if source.id == target.id:
             return None
         moving = _Moving(shards, space, source, target, told)
