@@ -196,9 +196,9 @@ class GroupInserter:
     async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
         """Read everything that an attempt depends on, in one round trip.
 
-        A draft counts as stored once a majority has it; before, its id refuses it again. The end of
-        the log is the newest of the touched commits. A separate query could return an end past a
-        commit that the other answer lacks, and a stale verdict would pass.
+        A draft counts as stored once a majority has it; until then, its id is refused again. The
+        end of the log is the newest of the touched commits. A separate query could return an end
+        past a commit that the other answer lacks, and a stale verdict would pass.
         """
         space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
         drafts = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})

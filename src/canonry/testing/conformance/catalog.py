@@ -407,7 +407,7 @@ class CatalogContract(Contract):
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:
         """A former name of an entity is no longer found after a change.
 
-        Nor is a retconned or erased entity.
+        A retconned or erased entity is not found either.
         """
         scribe = await a_catalog(backend, "first name", "gone name", "erased name")
         await scribe.make(a_revised_item("item 0", title="second name", slug="0"))
