@@ -188,7 +188,7 @@ class LookingUpkeep(Upkeep):
                 lambda db: list[Any](db.execute("PRAGMA quick_check(1)"))[0][0]
             )
         except Unavailable:
-            told["integrity"] = "unknown, because the file is large; run `canonry verify`"
+            told["integrity"] = "not known, because the file is large; run `canonry verify`"
         return told
 
     def _fetch(self) -> Callable[[str], bytes]:
