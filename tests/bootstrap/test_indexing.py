@@ -88,7 +88,7 @@ async def test_the_doctor_notices_vectors_that_no_search_has_met_yet(tmp_path: P
         await look_at_recall(diagnosis, recall, world.folder, "here")
 
     assert [wrong.help for wrong in diagnosis.wrong] == [
-        "search goes on by words; `canonry rebuild --only vectors` makes it anew"
+        "Search uses words alone. Run: canonry rebuild --only vectors"
     ]
 
 

@@ -189,7 +189,7 @@ async def test_the_doctor_tells_of_a_store_in_memory_and_of_a_root_that_is_no_fo
 
     diagnosis = await examine(load_settings(options, environment={}))
 
-    assert any("kept in memory" in hint.what for hint in diagnosis.hints)
+    assert any("in memory" in hint.what for hint in diagnosis.hints)
     (wrong,) = [each for each in diagnosis.wrong if "upload_roots" in each.what]
     assert str(gone) in wrong.what
     assert diagnosis.store == {}

@@ -168,7 +168,7 @@ def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path
     ("words", "told"),
     [
         (("--agent-type", "Reeder"), "did you mean Reader"),
-        (("--toolsets", "narrative"), "no agent type is set"),
+        (("--toolsets", "narrative"), "No agent type is set"),
         (("--http", "127.0.0.1:8000", "--agent-type", "Reader"), "leave --http out"),
         (("--tools", "fnid"), "did you mean find"),
         (("--read-only", "--tools", "propose", "--agent-type", "Reader"), "may call none"),

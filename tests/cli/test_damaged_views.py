@@ -42,7 +42,7 @@ def test_r1_backup_and_doctor_tell_of_a_lost_index_and_a_rebuild_heals_it(
     assert "WRONG  passages" in told.stdout
     assert "canonry rebuild" in told.stdout
     assert (tmp_path / "told" / "manifest.json").is_file()
-    assert "the view passages is not whole" in canonry("doctor", "--data", data).stdout
+    assert "The view passages is incomplete" in canonry("doctor", "--data", data).stdout
 
     assert canonry("rebuild", "--data", data).returncode == 0
     assert canonry("verify", "--data", data).returncode == 0

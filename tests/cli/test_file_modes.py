@@ -68,11 +68,11 @@ def test_r6_doctor_tells_of_an_open_store_and_mends_it(tmp_path: Path) -> None:
     data.chmod(0o755)
 
     told = canonry("doctor", *known)
-    assert "others on this machine may read 2 files and folders" in told.stdout
+    assert "Other users of this machine may read 2 files and folders" in told.stdout
     assert (data / "canon.db").stat().st_mode & 0o077
 
     mended = canonry("doctor", "--mend", *known)
-    assert "others on this machine" not in mended.stdout
+    assert "Other users" not in mended.stdout
     assert open_below(data) == []
 
 

@@ -98,5 +98,5 @@ def test_a_folder_for_uploads_that_is_not_there_is_told(tmp_path: Path) -> None:
     diagnosis = asyncio.run(examine(settings))
 
     assert [each.what for each in diagnosis.wrong] == [
-        f"truth.upload_roots names {tmp_path / 'nowhere'}, which is no folder"
+        f"truth.upload_roots names {tmp_path / 'nowhere'}, which is no folder."
     ]

@@ -17,17 +17,17 @@ def test_serve_lists_its_settings_group_by_group() -> None:
     told = canonry("serve", "--help").stdout
     headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
 
-    assert headings[:3] == ["Options:", "The store:", "What is served:"]
+    assert headings[:3] == ["Options:", "The store:", "Served tools and address:"]
     assert set(headings[3:]) == {
         "HTTP:",
         "Characters that speak:",
-        "Who calls:",
+        "Callers:",
         "Calls and their log:",
         "Bearer tokens over HTTP:",
-        "Finding by meaning:",
+        "Search by meaning:",
         "Documents and records:",
     }
-    callers = told[told.index("Who calls:") : told.index("Calls and their log:")]
+    callers = told[told.index("Callers:") : told.index("Calls and their log:")]
     assert "--agent-type" in callers
     assert "--deadline" not in callers
     assert callers.count("--user ") == told.count("--user ") == 1

@@ -119,7 +119,7 @@ def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> 
 
     assert done.returncode == 0
     assert done.stdout == ""
-    assert "no agent type is set" in done.stderr
+    assert "No agent type is set" in done.stderr
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -162,7 +162,7 @@ def test_that_views_lie_in_the_copy_is_no_choice(url: str | None, tmp_path: Path
     given = {"postgres_url": url, "data": str(tmp_path)}
     assert load_settings({**given, "postgres_copy": "yes"}, environment={}).postgres_copy
 
-    with pytest.raises(InvalidInput, match="cannot be switched off") as caught:
+    with pytest.raises(InvalidInput, match="cannot be turned off") as caught:
         load_settings({**given, "postgres_copy": "no"}, environment={})
     assert str(tmp_path / "copy") in caught.value.message
 
@@ -254,7 +254,7 @@ def test_a_setting_of_a_former_version_says_what_took_its_place(field: str, tmp_
         {"environment": {f"CANONRY_{field.upper()}": "yes"}},
         {"config": a_file(tmp_path, text), "environment": {}},
     ):
-        with pytest.raises(InvalidInput, match="has ended") as caught:
+        with pytest.raises(InvalidInput, match="was removed") as caught:
             load_settings(**given)
         assert ENDED[field] in caught.value.message
 

@@ -346,4 +346,4 @@ def test_the_doctor_finds_a_scene_that_a_crash_left_in_canonization(tmp_path: Pa
 
     assert code == 1
     assert scene_id in found["wrong"][0]["what"]
-    assert "canonized again" in found["wrong"][0]["help"]
+    assert "Canonize the scene again" in found["wrong"][0]["help"]

@@ -165,7 +165,7 @@ def test_f10_the_image_starts_with_tokens_alone(tmp_path: Path) -> None:
 
     assert (done.returncode, anybody.returncode) == (2, 2)
     assert "configure bearer tokens" in done.stderr.lower()
-    assert "no agent type is set" in anybody.stderr
+    assert "No agent type is set" in anybody.stderr
 
 
 def test_f10_the_service_gives_no_role_to_whoever_has_no_token(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_copy_that_was_asked_for_is_there_anyway(run: Run) -> None:
 
     refused = run("verify", CANONRY_POSTGRES_COPY="false")
     assert refused.returncode == 2
-    assert "cannot be switched off" in refused.stderr
+    assert "cannot be turned off" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from canonry.values.policy import Policy
 def compose(
     engine: Engine, *, clock: Clock, identities: Identities, policy: Policy | None, filing: Filing
 ) -> Canon:
-    """The canon over an engine, with the services of the installed packages."""
+    """Return the canon over an engine, with the services of the installed packages."""
     canon = Canon(
         ledger=engine.ledger,
         state=engine.state,
@@ -41,8 +41,8 @@ def compose_memory(
     identities: Identities | None = None,
     policy: Policy | None = None,
 ) -> Canon:
-    """A canon that lives as long as this process: for tests and trials."""
-    from canonry.stores.memory import (  # noqa: PLC0415 - a kept store needs none of it
+    """Return a canon in memory, for tests and trials."""
+    from canonry.stores.memory import (  # noqa: PLC0415 - a store on disk needs none of it
         MemoryCatalog,
         MemoryDocuments,
         MemoryLedger,

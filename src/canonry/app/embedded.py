@@ -1,4 +1,4 @@
-"""Open the embedded store: one folder with one database file and the blobs beside it."""
+"""Open the embedded store: one folder with one database file and its blobs."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ BLOBS = "blobs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded(KeptStore):
-    """The same with its own ledger, and the blobs beside it."""
+    """A kept store with its own ledger and blobs."""
 
     ledger: SqliteLedger
     blobs: Blobs
@@ -41,7 +41,7 @@ async def open_embedded(
     durability: Durability = Durability.FULL,
     vfs: str | None = None,
 ) -> Embedded:
-    """Open the store in `folder`, which is made if it is missing; several processes may.
+    """Open the store in `folder`, and create it if it is missing; several processes may open it.
 
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
@@ -76,7 +76,7 @@ async def open_embedded(
 
 
 async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> KeptStore:
-    """Open the store in `folder`, which must be there and of this version, without a trace.
+    """Open the store in `folder` read-only; it must exist and have this version.
 
     Raises:
         NotFound: `store.absent`.

@@ -1,4 +1,4 @@
-"""Examine a store for `canonry doctor`, move it to another engine, restore it from a backup."""
+"""Examine a store for `canonry doctor`, move it to another engine, or restore a backup."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ from canonry.values.moments import SECOND, Instant, parse_instant, render_instan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSetting:
-    """A setting as it is in force."""
+    """A setting with its value in force."""
 
     key: str
     value: str
@@ -44,7 +44,7 @@ class ShownSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What was found, and what helps."""
+    """A finding and its remedy."""
 
     what: str
     help: str
@@ -52,7 +52,7 @@ class Advice:
 
 @dataclass(slots=True, kw_only=True)
 class Diagnosis:
-    """Everything that was seen; `wrong` must be mended, `hints` are good to know."""
+    """All findings: `wrong` must be fixed, `hints` are good to know."""
 
     settings: list[ShownSetting] = field(default_factory=list)
     store: dict[str, str | int] = field(default_factory=dict)
@@ -60,39 +60,41 @@ class Diagnosis:
     hints: list[Advice] = field(default_factory=list)
 
     def is_wrong(self, what: str, advice: str) -> None:
-        """Something that must be mended."""
+        """Add a finding that must be fixed."""
         self.wrong.append(Advice(what=what, help=advice))
 
     def hint(self, what: str, advice: str) -> None:
-        """Something that is good to know."""
+        """Add a finding that is good to know."""
         self.hints.append(Advice(what=what, help=advice))
 
 
 _REMEDIES: Final = {
-    "embedder.unavailable": "search goes on by words; install or start the model, or set another",
-    "embedder.slow": "search goes on by words; look at the endpoint, or raise recall.patience",
-    "vectors.corrupt": "search goes on by words; `canonry rebuild --only vectors` makes it anew",
-    "vectors.unavailable": "search goes on by words; look at the rights and the disk of its folder",
-    "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
-    "store.newer": "install the newer Canonry that wrote it",
-    "store.not-canonry": "name another folder with --data",
-    "store.read-only": "change the folder's owner, or its disk's mount",
-    "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
-    "store.unclosed": "open the store where its disk can be written, or copy its folder there",
-    "store.busy": "end the process that holds the store, then look again",
+    "embedder.unavailable": "Search uses words alone. Start the model, or set another one.",
+    "embedder.slow": "Search uses words alone. Check the endpoint, or raise recall.patience.",
+    "vectors.corrupt": "Search uses words alone. Run: canonry rebuild --only vectors",
+    "vectors.unavailable": "Search uses words alone. Check its folder and disk.",
+    "store.corrupt": "Stop all servers, copy the folder, then restore a backup: canonry restore",
+    "store.newer": "Install the newer version of Canonry that wrote it.",
+    "store.not-canonry": "Name another folder with --data.",
+    "store.read-only": "Change the owner of the folder, or mount its disk for writing.",
+    "store.emptied": "Run canonry restore with a backup, or move the folder away to start empty.",
+    "store.unclosed": "Open the store on a writable disk, or copy its folder to one.",
+    "store.busy": "End the process that holds the store, then run canonry doctor again.",
 }
-"""The advice for each code of an error."""
-_OF_A_STORE: Final = "look at the folder's rights and disk, then run doctor again"
-_BY_WORDS: Final = "search goes on by words; try again later"
+"""Error code -> its remedy."""
+_OF_A_STORE: Final = (
+    "Check the permissions and the disk of the folder, then run canonry doctor again."
+)
+_BY_WORDS: Final = "Search uses words alone. Try again later."
 _RERANKER: Final = (
-    "search goes on without it; look at recall.rerank_url, or set recall.reranker none"
+    "Search works without it. Check recall.rerank_url, or set recall.reranker to none."
 )
 
 
 async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, origin: str) -> None:
-    """Ask the model for one vector, and the index how far it is; nothing is changed.
+    """Ask the model for one vector, and the index for its position; change nothing.
 
-    `origin` says where the model comes from. Whatever is wrong, search goes on by words.
+    `origin` names the source of the model. If either fails, search uses words alone.
     """
     try:
         opened = await recall.opened()
@@ -101,11 +103,11 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         async with asyncio.timeout(recall.patience):
             await opened.embedder.embed(("hello",), Purpose.QUERY)
     except TimeoutError:
-        what = f"the embedding model: it did not answer in time ({recall.patience:g} s)"
+        what = f"The embedding model did not answer within {recall.patience:g} s."
         diagnosis.is_wrong(what, _REMEDIES["embedder.slow"])
     except Unavailable as error:
         diagnosis.is_wrong(
-            f"the embedding model: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
+            f"The embedding model fails: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
         )
         if error.details.get("package"):
             return
@@ -113,12 +115,12 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         await _look_at_index(diagnosis, recall, folder)
     except Unavailable as error:
         diagnosis.is_wrong(
-            f"the index of vectors: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
+            f"The index of vectors fails: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
         )
 
 
 async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
-    """Ask for the order of two texts; whatever is wrong, search goes on without."""
+    """Ask for the order of two texts; if it fails, search works without it."""
     try:
         await reranking.order("hello", ("hello", "good night"))
     except Unavailable as error:
@@ -139,13 +141,13 @@ async def _look_at_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> 
     older = [each.model for each in statuses if each is not mine]
     if older:
         diagnosis.hint(
-            f"vectors of another model are kept: {', '.join(map(_told, older))}",
-            "they serve until the new model has seen everything; a server sees to that",
+            f"The index holds vectors of another model: {', '.join(map(_told, older))}",
+            "They are used until a running server has indexed everything with the new model.",
         )
     if waiting:
         diagnosis.hint(
-            f"{waiting} commits are not indexed by meaning yet",
-            "a server does it in the background; or `canonry rebuild --only vectors` now",
+            f"{waiting} commits are not indexed by meaning yet.",
+            "A running server indexes them. To do it now: canonry rebuild --only vectors",
         )
 
 
@@ -167,7 +169,7 @@ def _told(model: EmbeddingModel) -> str:
 
 
 def foreign_objects(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Each file with what it has, or lacks, beside what Canonry makes: triggers among them."""
+    """Yield each file with an object, such as a trigger, that is foreign or missing."""
     from canonry.stores.sqlite import check_file, check_store_file  # noqa: PLC0415 - an engine
 
     for path in sorted(folder.rglob(STORE_FILE)):
@@ -188,7 +190,7 @@ WAL_HINT: Final = 256 * 1024 * 1024
 
 
 async def examine(settings: Settings) -> Diagnosis:
-    """Look at the settings, the disk and the store."""
+    """Examine the settings, the disk and the store."""
     diagnosis = Diagnosis(
         settings=[ShownSetting(key=k, value=v, source=s) for k, v, s in settings.told()]
     )
@@ -197,12 +199,10 @@ async def examine(settings: Settings) -> Diagnosis:
     _look_at_modes(diagnosis, settings.data)
     _look_at_upload_roots(diagnosis, settings)
     if settings.memory:
-        diagnosis.hint(
-            "the store is kept in memory and ends with the process", "leave --memory out"
-        )
+        diagnosis.hint("The store is in memory and ends with the process.", "Leave out --memory.")
     elif not is_there(settings):
         diagnosis.hint(
-            f"there is no store in {settings.data} yet", "`canonry serve` makes it; or see --data"
+            f"There is no store in {settings.data} yet.", "Run canonry serve, or set --data."
         )
     elif not _has_foreign_objects(diagnosis, settings.data):
         await _look_at_store(diagnosis, settings)
@@ -221,29 +221,29 @@ def _look_at_identity(diagnosis: Diagnosis, settings: Settings) -> None:
         diagnosis.is_wrong(error.message, f"set --{name} or CANONRY_{variable}")
         return
     if advice is not None:
-        diagnosis.hint(advice, "set it where the server is started")
+        diagnosis.hint(advice, "Set it where you start the server.")
 
 
 def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
     folder = next(each for each in (data, *data.parents) if each.exists())
     free = shutil.disk_usage(folder).free
-    what = f"{free // 1024 // 1024} MB are free on the disk of {data}"
+    what = f"{free // 1024 // 1024} MB are free on the disk of {data}."
     if free < DISK_WRONG:
-        diagnosis.is_wrong(what, "make room: a full disk refuses every write")
+        diagnosis.is_wrong(what, "Make room. Every write fails on a full disk.")
     elif free < DISK_HINT:
         diagnosis.hint(what, "make room soon")
     if not folder.is_dir():
-        diagnosis.is_wrong(f"{folder} is no folder", "name a folder with --data")
+        diagnosis.is_wrong(f"{folder} is no folder.", "Name a folder with --data.")
     elif not os.access(folder, os.W_OK):
-        diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
+        diagnosis.is_wrong(f"{folder} is not writable.", "Change its owner, or set another --data.")
 
 
 def _look_at_modes(diagnosis: Diagnosis, data: Path) -> None:
     found = open_to_others(data)
     if found:
         diagnosis.hint(
-            f"others on this machine may read {len(found)} files and folders of the store, "
-            f"{found[0]} among them",
+            f"Other users of this machine may read {len(found)} files and folders of the store, "
+            f"for example {found[0]}.",
             "`canonry doctor --mend` closes them",
         )
 
@@ -252,18 +252,18 @@ def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
     for root in settings.truth_upload_roots:
         if not Path(root).is_dir():
             diagnosis.is_wrong(
-                f"truth.upload_roots names {root}, which is no folder",
-                "make the folder or name another one; no file can be uploaded from there",
+                f"truth.upload_roots names {root}, which is no folder.",
+                "Create the folder, or name another one. No file can be uploaded from it.",
             )
 
 
 def _has_foreign_objects(diagnosis: Diagnosis, data: Path) -> bool:
-    """Whether a file holds what could act by itself: then the store is not opened to look."""
+    """Return whether a file holds a foreign trigger or the like: the store is not opened then."""
     found = list(foreign_objects(data))
     for path, what in found:
         diagnosis.is_wrong(
             f"{what}, in {path}",
-            "stop all servers and copy the folder; then `canonry restore` a backup from before",
+            "Stop all servers, copy the folder, then restore an older backup: canonry restore",
         )
     return bool(found)
 
@@ -273,7 +273,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         store = await open_store_to_look(settings)
     except CanonryError as error:
         diagnosis.is_wrong(
-            f"the store cannot be opened: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
+            f"The store cannot be opened: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
         )
         return
     try:
@@ -284,7 +284,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         _look_at_processes(diagnosis, settings.data)
         for finding in await store.upkeep.glance():
             diagnosis.is_wrong(
-                f"the view {finding.where} is not whole: {finding.what}", "run `canonry rebuild`"
+                f"The view {finding.where} is incomplete: {finding.what}", "Run: canonry rebuild"
             )
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
@@ -296,7 +296,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
             await look_at_reranking(diagnosis, services.reranking)
     except CanonryError as error:
         diagnosis.is_wrong(
-            f"the store does not answer: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
+            f"The store does not answer: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
         )
     finally:
         await store.close()
@@ -308,53 +308,53 @@ def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None
         diagnosis.hint(f"integrity is {integrity}", "`canonry verify` reads everything")
     elif integrity != "ok":
         diagnosis.is_wrong(
-            f"the store's file is damaged: {integrity}",
-            "stop all servers, copy the folder, then `canonry restore` a backup",
+            f"The store's file is damaged: {integrity}",
+            "Stop all servers, copy the folder, then restore a backup: canonry restore",
         )
     wal = facts.get("log_bytes", 0)
     if isinstance(wal, int) and wal > WAL_HINT:
         diagnosis.hint(
-            f"the write-ahead log has {wal // 1024 // 1024} MB",
-            "a reader may be stuck: end processes that hold the store open",
+            f"The write-ahead log has {wal // 1024 // 1024} MB.",
+            "A reader may be stuck. End the processes that hold the store open.",
         )
 
 
 def _look_at_clock(diagnosis: Diagnosis, newest: str, now: Instant) -> None:
-    """Whether the clock can be right, beside what it said when the newest commit was written."""
+    """Compare the clock with the time of the newest commit."""
     if not is_plausible(now):
         diagnosis.is_wrong(
-            f"the clock of this machine says {render_instant(now)}, so that nothing can be written",
-            "set the clock right",
+            f"The clock of this machine says {render_instant(now)}. Every write fails.",
+            "Set the clock.",
         )
         return
     ahead = parse_instant(newest) - now if newest else 0
-    what = f"the newest commit is dated {newest}, and the clock says {render_instant(now)}"
+    what = f"The newest commit is dated {newest}, and the clock says {render_instant(now)}"
     if ahead > OFF_MAX:
         diagnosis.is_wrong(
-            f"{what}, so that nothing can be written to its universe",
-            "set the clock right; if the commit is wrong, `canonry export`, then `canonry import "
-            "log FILE --before INSTANT` into a new folder, and tell again what came after",
+            f"{what}. Every write to its universe fails.",
+            "Set the clock. If the date is wrong, run canonry export, then canonry import "
+            "log FILE --before INSTANT into a new folder, and repeat the later changes.",
         )
     elif ahead > CLOCK_HINT:
         diagnosis.hint(
-            f"{what}; until then commits are dated a microsecond apart", "set the clock right"
+            f"{what}. Until then, commits are dated a microsecond apart.", "Set the clock."
         )
 
 
 def _look_at_processes(diagnosis: Diagnosis, data: Path) -> None:
-    """Who else has the store open, where the system tells it."""
+    """List the other processes that have the store open, if the system shows them."""
     others = sorted(_holders((data / STORE_FILE).resolve()) - {os.getpid()})
     if others:
         listed = ", ".join(map(str, others[:PROCESSES_SHOWN]))
         diagnosis.store["other_processes"] = len(others)
         diagnosis.hint(
-            f"{len(others)} other processes have the store open: {listed}",
-            "that is fine; they take turns",
+            f"{len(others)} other processes have the store open: {listed}.",
+            "Several processes may share a store.",
         )
 
 
 def _holders(path: Path) -> set[int]:
-    """The processes that have `path` open; Linux tells it for one's own processes."""
+    """Return the processes that have `path` open; Linux shows those of the same user."""
     found: set[int] = set()
     for folder in Path("/proc").glob("[0-9]*/fd"):
         try:
@@ -370,37 +370,37 @@ async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
     for scene in await store.canon.documents.open_scenes(None, limit=SCENES_SHOWN):
         if now - scene.updated_at > STUCK_AFTER:
             diagnosis.is_wrong(
-                f"the scene {scene.id} has been in canonization since "
-                f"{render_instant(scene.updated_at)}",
-                "have the scene canonized again; that goes on where it stopped",
+                f"The scene {scene.id} has been in canonization since "
+                f"{render_instant(scene.updated_at)}.",
+                "Canonize the scene again. It continues at the point of interruption.",
             )
 
 
 async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
-    """Whether all files are there that sources name; `canonry verify` reads them too."""
+    """Check that the files of all sources exist; `canonry verify` also reads them."""
     seen = await check_files(store.canon, whole=False)
     diagnosis.store["files"] = seen.files
     if seen.findings:
         diagnosis.is_wrong(
             f"{seen.findings[0].where}: {seen.findings[0].what.partition(':')[0]}",
-            "copy the folder `files` of a backup into the store; `canonry verify` names the others",
+            "Copy the folder `files` of a backup into the store. To list all: canonry verify",
         )
     if seen.orphans:
         diagnosis.hint(
-            f"{seen.orphans} files are kept that no source names",
-            "`canonry rebuild` deletes those that are older than a day",
+            f"{seen.orphans} files belong to no source.",
+            "Run canonry rebuild to delete those older than a day.",
         )
 
 
-# Moving a store: its log and its files, exactly as they were, into a store of another kind.
+# Move a store: copy its log and its files unchanged into a store of another kind.
 #
-# The log goes through an export, so that what arrives is what an export of the source would
-# restore, and what was interrupted goes on where it stopped.
+# The log goes through an export. The target equals a restored export of the source, and an
+# interrupted move continues at the point of interruption.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedStore:
-    """What arrived; `digest` is the SHA-256 of the export, the same before and after."""
+    """The result of a move; `digest` is the SHA-256 of the export, equal on both sides."""
 
     log: ImportedLog
     files: CarriedFiles
@@ -412,13 +412,13 @@ async def move_store(source: Canon, target: Canon, told: UpkeepProgress) -> Move
 
     Raises:
         Conflict: `import.diverged`, the target holds something else.
-        BrokenInvariant: `move.differs`, somebody wrote into one of them meanwhile: move again.
+        BrokenInvariant: `move.differs`, if a process wrote to one of them meanwhile.
     """
     log, files, digest = await copy_store(source, target, told)
     if await _digest_of(target.ledger) != digest:
         message = (
-            "the store that was moved to holds more than the other: stop every server on both, "
-            "and move again; nothing is written twice"
+            "The target store holds more than the source. Stop every server on both stores, and "
+            "run canonry move again. It writes nothing twice."
         )
         raise BrokenInvariant("move.differs", message)
     return MovedStore(log=log, files=files, digest=digest)
@@ -427,7 +427,7 @@ async def move_store(source: Canon, target: Canon, told: UpkeepProgress) -> Move
 async def copy_store(
     source: Canon, target: Canon, told: UpkeepProgress
 ) -> tuple[ImportedLog, CarriedFiles, str]:
-    """Copy what one moment of the log holds, and the files that its sources name."""
+    """Copy the log up to one moment, and the files of its sources."""
     with tempfile.TemporaryDirectory(prefix="canonry-move-") as folder:
         path, digest = Path(folder) / "log.jsonl", sha256()
         with path.open("wb") as file:
@@ -442,7 +442,7 @@ async def copy_store(
 
 
 def quietly(done: int, total: int | None) -> None:
-    """Tell nobody how far it is."""
+    """Report no progress."""
     del done, total
 
 
@@ -466,7 +466,7 @@ def _is_used(target: Path) -> bool:
 async def back_up(
     canon: Canon, target: Path, told: UpkeepProgress
 ) -> Mapping[SpaceId, tuple[int, str]]:
-    """Copy the store into a new folder, as a backup of an embedded one that anybody can open.
+    """Copy the store into a new folder, as an embedded store that any process can open.
 
     Raises:
         Conflict: `backup.exists`.
@@ -474,7 +474,7 @@ async def back_up(
     from canonry.app.embedded import open_embedded  # noqa: PLC0415 - loads the engine
 
     if await asyncio.to_thread(_is_used, target):
-        message = "the folder is not empty: name a new one for the backup"
+        message = "The folder for the backup is not empty. Name a new folder."
         raise Conflict("backup.exists", message)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
         async with await open_embedded(Path(beside) / "copy") as copy:
@@ -489,31 +489,31 @@ async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress)
     """Copy the backup in `source` to the data folder, which must be missing or empty.
 
     Raises:
-        InvalidInput: `restore.no-backup`, `source` holds none.
-        Conflict: `restore.exists`, the data folder is not empty, or `restore.damaged`, the
-            backup is not what its manifest says, or holds what Canonry does not make, such as a
-            trigger; the data folder is as it was.
-        Unavailable: `restore.failed`, the copy cannot be written.
+        InvalidInput: `restore.no-backup`, if `source` holds no backup.
+        Conflict: `restore.exists`, if the data folder is not empty; `restore.damaged`, if the
+            backup does not match its manifest, or holds a foreign object such as a trigger. The
+            data folder is unchanged.
+        Unavailable: `restore.failed`, if the copy cannot be written.
     """
     target = settings.data
     manifest = source / MANIFEST
     if not manifest.is_file() or not (source / STORE_FILE).is_file():
-        message = f"{source} is no backup: name a folder that `canonry backup` made"
+        message = f"{source} is no backup. Name a folder that canonry backup made."
         raise InvalidInput("restore.no-backup", message, path=str(source))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        message = f"{target} is not empty; name another folder with --data"
+        message = f"{target} is not empty. Name another folder with --data."
         raise Conflict("restore.exists", message, path=str(target))
     heads = heads_from(manifest.read_bytes(), str(manifest))
     staged = target.with_name(f"{target.name}.restoring")
     with _staged(source, staged):
         for path, what in foreign_objects(staged):
-            message = f"{what} ({path.name} of the backup): nothing was restored"
+            message = f"{what} ({path.name} of the backup). Nothing was restored."
             raise Conflict("restore.damaged", message, path=str(source))
         async with await open_kept_store(replace(settings, data=staged), existing=True) as store:
             verification = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
         if verification.findings or dict(verification.heads) != dict(heads):
             what = verification.findings[0].what if verification.findings else "other heads"
-            message = f"the backup is not what its manifest says ({what}); nothing was restored"
+            message = f"The backup does not match its manifest ({what}). Nothing was restored."
             raise Conflict("restore.damaged", message, path=str(source))
         if target.exists():
             target.rmdir()
@@ -530,17 +530,19 @@ def _staged(source: Path, staged: Path) -> Iterator[None]:
         staged.mkdir(mode=0o700, parents=True)
         wanted = shutil.ignore_patterns(MANIFEST)
         shutil.copytree(source, staged, ignore=wanted, dirs_exist_ok=True)
-        close_to_others([staged, *staged.rglob("*")])  # as the backup may be open to them
+        close_to_others(
+            [staged, *staged.rglob("*")]
+        )  # because the backup may be open to other users
         yield
     except OSError as error:
-        message = f"the copy beside the data folder failed: {error.strerror}; look at its disk"
+        message = f"The copy next to the data folder failed: {error.strerror}. Check its disk."
         raise Unavailable("restore.failed", message) from error
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 
 
 def _sync(staged: Path) -> None:
-    """Make the copy durable before it takes its place."""
+    """Make the copy durable before it replaces the folder."""
     for path in staged.rglob("*"):
         if path.is_file():
             with path.open("rb+") as file:

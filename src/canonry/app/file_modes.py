@@ -1,6 +1,6 @@
-"""File modes: only its owner can read what Canonry writes.
+"""File modes: only the owner can read files that Canonry writes.
 
-The mask of the process does it for every file and folder, whoever in the process makes them.
+The umask of the process applies to every file and folder that any part of it creates.
 """
 
 import os
@@ -17,7 +17,7 @@ _POSIX: Final = os.name == "posix"
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Whatever this process makes within is closed to everybody else."""
+    """Close all files that this process creates within the block to other users."""
     before = os.umask(_OTHERS) if _POSIX else 0
     try:
         yield
@@ -27,9 +27,10 @@ def private_files() -> Iterator[None]:
 
 
 def open_to_others(data: Path) -> Sequence[Path]:
-    """What others may read of the store in `data`, made by an older version or a looser mask.
+    """Return the paths of the store in `data` that other users may read.
 
-    The folder itself is among it only where nothing lies in it that is not the store's.
+    An older version or a looser umask made them. The folder itself is one of them only if it holds
+    nothing but the store.
     """
     if not _POSIX or not data.is_dir():
         return ()
@@ -41,13 +42,13 @@ def open_to_others(data: Path) -> Sequence[Path]:
 
 
 def close_to_others(paths: Sequence[Path]) -> None:
-    """Take every right from others; the owner's stay as they are.
+    """Remove all rights of other users; the owner's rights stay.
 
     Raises:
-        OSError: one of them belongs to somebody else, or its disk cannot be written.
+        OSError: if another user owns one of them, or its disk is not writable.
     """
     for path in paths:
-        with suppress(FileNotFoundError):  # a server tidied it away meanwhile
+        with suppress(FileNotFoundError):  # a server deleted it meanwhile
             path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
 
 

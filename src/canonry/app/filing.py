@@ -1,4 +1,4 @@
-"""Files of a store: where they lie, who may read them, and the reader of plain text."""
+"""Files of a store: their folders, their access, and the reader of plain text."""
 
 import asyncio
 import contextlib
@@ -31,8 +31,8 @@ _SHARED_KEY_MIN: Final = 16
 
 
 def memory_filing(identities: Identities) -> Filing:
-    """Files that live as long as this process; no path of the machine is read."""
-    from canonry.stores.memory import MemoryBlobs  # noqa: PLC0415 - not for a kept store
+    """Return files in memory; no path of the machine is read."""
+    from canonry.stores.memory import MemoryBlobs  # noqa: PLC0415 - a store on disk does not need it
 
     kept: dict[str, Blobs] = {}
     return Filing(
@@ -48,7 +48,7 @@ def memory_filing(identities: Identities) -> Filing:
 def folder_filing(
     folder: Path, identities: Identities, *, syncs: bool, signs: bool = True
 ) -> Filing:
-    """Files in the store's folder, and its key for links beside them, if any are to be signed."""
+    """Return files in the store's folder, and its key for links, if links are to be signed."""
     fresh = partial(_fresh_key, identities)
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
@@ -68,7 +68,7 @@ def shared_filing(
     users: Callable[[], Awaitable[Sequence[str]]],
     stored_at: Callable[[str, str], Awaitable[float | None]],
 ) -> Filing:
-    """Files in a store that many machines share; each has a key for links in its own folder."""
+    """Return files in a store that several machines share; each has its own key for links."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Filing(
         blobs_of=blobs_of,
@@ -81,12 +81,12 @@ def shared_filing(
 
 
 def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
-    """The blobs of each user, in a folder of their own."""
+    """Return the blobs of each user, in their own folder."""
     return lambda user_id: _folder_of(folder / FOLDER, user_id, syncs=syncs)
 
 
 def files_beside(folder: Path) -> UserFiles:
-    """Files in a folder of their own, as a store has them in its folder of files."""
+    """Return files in the layout of a store's folder of files."""
     return UserFiles(
         blobs_of=lambda user_id: _folder_of(folder, user_id),
         users=partial(asyncio.to_thread, _users_below, folder),
@@ -100,13 +100,13 @@ def _folder_of(files: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
 
 
 async def _never(user_id: str, digest: str) -> float | None:
-    """What lives as long as this process is not collected."""
+    """Return None: files in memory are not collected."""
     del user_id, digest
     return None
 
 
 def users_in(folder: Path) -> Sequence[str]:
-    """Who has files in the store's folder."""
+    """Return the users with files in the store's folder."""
     return _users_below(folder / FOLDER)
 
 
@@ -118,25 +118,25 @@ def _users_below(files: Path) -> Sequence[str]:
 
 
 async def copy_files(folder: Path, target: Path) -> None:
-    """Copy everybody's files to another store's folder, as a backup does; what is there stays."""
+    """Copy all files to another store's folder; existing files stay."""
     for user_id in await asyncio.to_thread(users_in, folder):
         source, copy = blobs_in(folder, syncs=True)(user_id), blobs_in(target, syncs=True)(user_id)
         last = ""
         while page := await source.digests(after=last, limit=_PAGE):
             last = page[-1]
             for digest in page:
-                with contextlib.suppress(NotFound):  # it was erased meanwhile
+                with contextlib.suppress(NotFound):  # the file was erased meanwhile
                     await copy.put(await source.get(digest))
 
 
 def set_up(filing: Filing, settings: Settings, outside: OutsideServices | None = None) -> None:
-    """What the settings say of interpreters, of paths and of the key for links.
+    """Apply the settings of interpreters, of paths and of the key for links.
 
-    Over standard input and output the caller is on this machine and may name what lies in the
-    working folder; over HTTP only folders that the settings name.
+    Over standard input and output the caller is on this machine and may name files in the working
+    folder; over HTTP only files in folders of the settings.
 
     Raises:
-        InvalidInput: `settings.malformed`, the key that the environment gives is too short.
+        InvalidInput: `settings.malformed`, if the key in the environment is too short.
     """
     roots = settings.truth_upload_roots
     if not roots and settings.http is None:
@@ -146,14 +146,16 @@ def set_up(filing: Filing, settings: Settings, outside: OutsideServices | None =
     filing.provider = settings.truth_interpreter
     key = os.environ.get(FILES_KEY_VARIABLE, "").encode()
     if 0 < len(key) < _SHARED_KEY_MIN:
-        message = f"{FILES_KEY_VARIABLE} has fewer than {_SHARED_KEY_MIN} bytes: links that are "
-        message += "signed with it could be forged; take a longer one, by chance"
+        message = (
+            f"{FILES_KEY_VARIABLE} has fewer than {_SHARED_KEY_MIN} bytes, and links could be "
+        )
+        message += "forged. Make a longer one: openssl rand -hex 32"
         raise InvalidInput("settings.malformed", message, path=FILES_KEY_VARIABLE)
     filing.secret = key or filing.secret
 
 
 class _Interpreters(Mapping[str, Interpreter]):
-    """The interpreters that are set up, each made when it is first asked for."""
+    """The configured interpreters, each made at its first use."""
 
     def __init__(self, settings: Settings, filing: Filing, outside: OutsideServices) -> None:
         self._outside = outside
@@ -212,7 +214,7 @@ def _interpreter(
 
 
 def _rules() -> dict[str, Interpreter]:
-    """The interpreter of rules by its name, or nothing where documents are left out."""
+    """Return the interpreter of rules by its name, or nothing without the package documents."""
     if not is_installed("documents"):
         return {}
     from canonry.documents.interpreters.rules import RulesInterpreter  # noqa: PLC0415 - see above
@@ -227,11 +229,11 @@ def _fresh_key(identities: Identities) -> bytes:
     return key[:KEY_BYTES]
 
 
-_PLAIN_READER_OTHERS: Final = "install the package canonry.documents for other files"
+_PLAIN_READER_OTHERS: Final = "Install the package canonry.documents for other files."
 
 
 class PlainReader(DocumentReader):
-    """Takes a text as one part."""
+    """Reads a text as one part."""
 
     @override
     async def read(
@@ -239,7 +241,7 @@ class PlainReader(DocumentReader):
     ) -> Sequence[Part]:
         if kind is DocumentType.PDF:
             raise InvalidInput(
-                "document.unsupported", f"only text is read here; {_PLAIN_READER_OTHERS}"
+                "document.unsupported", f"Only plain text can be read here. {_PLAIN_READER_OTHERS}"
             )
         return (Part(text=_text_of(data, charset)),)
 
@@ -255,24 +257,24 @@ class PlainReader(DocumentReader):
 
     @override
     async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
-        raise InvalidInput("document.no-page", f"no pages are drawn here; {_PLAIN_READER_OTHERS}")
+        raise InvalidInput(
+            "document.no-page", f"Pages cannot be drawn here. {_PLAIN_READER_OTHERS}"
+        )
 
 
 def _text_of(data: bytes, charset: str | None) -> str:
     if len(data) > FILE_BYTES_MAX:
-        message = f"the file has {len(data)} bytes; at most {FILE_BYTES_MAX} are read"
+        message = f"The file has {len(data)} bytes. The limit is {FILE_BYTES_MAX}."
         raise InvalidInput("document.too-large", message, limit=FILE_BYTES_MAX)
     try:
         text = data.decode(charset or "utf-8-sig")
     except (LookupError, UnicodeError) as error:
-        message = (
-            f"the text is not {charset or 'utf-8'}; save it as UTF-8, or {_PLAIN_READER_OTHERS}"
-        )
+        message = f"The text is not {charset or 'utf-8'}. Save it as UTF-8. {_PLAIN_READER_OTHERS}"
         raise InvalidInput("document.encoding", message) from error
     if "\0" in text:
         raise InvalidInput(
-            "document.not-text", f"the file holds NUL, so it is no text; {_PLAIN_READER_OTHERS}"
+            "document.not-text", f"The file holds NUL and is no text. {_PLAIN_READER_OTHERS}"
         )
     if not text.strip():
-        raise InvalidInput("document.empty", "there is no text in the document")
+        raise InvalidInput("document.empty", "The document holds no text.")
     return text.replace("\r\n", "\n").replace("\r", "\n")

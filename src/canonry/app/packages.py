@@ -1,4 +1,4 @@
-"""What each package brings to the server; a package that is left out brings nothing."""
+"""The contributions of each package to the server; a package may be left out."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from canonry.gateway.tool import Toolset
 
 
-# Names are "module:attribute", so that nothing is imported before it is asked for.
+# Names are "module:attribute": nothing is imported before its first use.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """What a package brings.
+    """The contributions of a package.
 
     `compose` adds its services to a canon. `toolsets` are by their names. `commands` are its
     commands at the command line, and `settings` the keys that have no effect without it.
@@ -63,28 +63,28 @@ PACKAGES: Final[Mapping[str, Package]] = {
     "stores.qdrant": Package(settings=("qdrant.url",)),
     "stores.objects": Package(settings=("files.url",)),
 }
-"""By the name of the package below `canonry`."""
+"""Name of the package below `canonry` -> its contributions."""
 
 
 @cache
 def is_installed(name: str) -> bool:
-    """Whether the package `canonry.<name>` is there."""
+    """Return whether the package `canonry.<name>` is installed."""
     return find_spec(f"canonry.{name}") is not None
 
 
 def require_package(name: str, path: str) -> None:
-    """Refuse what needs a package that was left out; `path` names the setting or command.
+    """Refuse a setting or command (`path`) that needs a package that was left out.
 
     Raises:
         NotSupported: `package.missing`.
     """
     if not is_installed(name):
-        message = f"{path} needs the package canonry.{name}, which is not part of this installation"
+        message = f"{path} needs the package canonry.{name}, which is not installed."
         raise NotSupported("package.missing", message, path=path)
 
 
 def missing_commands() -> dict[str, str]:
-    """The commands of packages that are not installed, and the package of each."""
+    """Return command -> package for packages that are not installed."""
     return {
         command: package
         for package, brings in PACKAGES.items()
@@ -94,7 +94,7 @@ def missing_commands() -> dict[str, str]:
 
 
 def with_packages(canon: "Canon") -> "Canon":
-    """The canon with the services of all installed packages."""
+    """Return the canon with the services of all installed packages."""
     for package, brings in PACKAGES.items():
         if brings.compose is not None and is_installed(package):
             canon = load_attribute(brings.compose)(canon)
@@ -107,11 +107,11 @@ TOOLSETS: Final = {
     for name, target in brings.toolsets.items()
     if is_installed(package)
 }
-"""Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
+"""Name -> "module:attribute" of the toolset; `FACE` of the module is its introduction."""
 
 
 def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
-    """The toolsets of these names, once each, in order.
+    """Return the toolsets of these names, once each, in order.
 
     Raises:
         InvalidInput: `settings.unknown`.
@@ -121,7 +121,7 @@ def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
 
 
 def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
-    """The faces of the toolsets of these names, without their tools.
+    """Return the introductions of the toolsets of these names, without their tools.
 
     Raises:
         InvalidInput: `settings.unknown`.

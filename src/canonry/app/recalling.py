@@ -1,4 +1,4 @@
-"""The models that settings ask for, and indexing in the background of a server."""
+"""The models in the settings, and background indexing of a server."""
 
 import asyncio
 import os
@@ -27,32 +27,31 @@ from canonry.recall.usecases.recall import Engines, Recall, Reranking
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 
-# Recall as the settings say: which embedder makes the vectors, and where the index lies.
+# Recall by the settings: the embedder of the vectors, and the place of the index.
 #
-# Engines are imported when they are first needed, so that an idle server neither loads nor keeps
-# them.
+# Engines are imported at their first use: an idle server neither loads nor keeps them.
 
 FOLDER: Final = "recall"
 RECALL_FILE: Final = "recall.db"
 NONE: Final = "none"
 SEARCHED_WELL: Final = 200_000
-"""So many vectors are searched in time in the folder, where each search compares them all."""
-MANY_VECTORS: Final = "a store in PostgreSQL with pgvector, or Qdrant, searches so many faster"
+"""The most vectors that the index in a folder searches in time: a search compares them all."""
+MANY_VECTORS: Final = "PostgreSQL with pgvector, or Qdrant, searches this many vectors faster"
 _SHARE: Final = 0.5
-"""So much of a call's time the model may take at most: the rest is for going on by words."""
+"""The model's share of a call's time: the rest is for a search by words."""
 
 
 def recall_folder(settings: Settings) -> Path:
-    """Where the index lies: it may be deleted whenever no server runs."""
+    """Return the folder of the index; you may delete it while no server runs."""
     return settings.data / FOLDER
 
 
 def recall_for(
     settings: Settings, canon: Canon, shared: Callable[[], Vectors] | None = None
 ) -> Recall | None:
-    """Recall by meaning over the records of `canon`, None where the settings want none.
+    """Return recall by meaning over the records of `canon`; None if the settings turn it off.
 
-    `shared` opens the index of a store that keeps it itself.
+    `shared` opens the index of a store with its own index.
     """
     if settings.recall_embedder == NONE or settings.memory:
         return None
@@ -77,7 +76,7 @@ def recall_for(
 
 
 def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
-    """What takes a second look at what was found, None where the settings want none."""
+    """Return the reranker; None if the settings have none."""
     if settings.recall_reranker == NONE or settings.memory:
         return None
     from canonry.recall import embedders  # noqa: PLC0415 - see above
@@ -101,10 +100,10 @@ async def forget_erased(
     ids: Sequence[str],
     shared: Callable[[], Vectors] | None = None,
 ) -> None:
-    """Take what was erased out of the index, whichever embedder the settings name now.
+    """Erase deleted data from the index of any embedder.
 
     Raises:
-        Unavailable: `vectors.unavailable` or `vectors.unfinished`; the same may be done again.
+        Unavailable: `vectors.unavailable` or `vectors.unfinished`; it may be repeated.
     """
     folder = recall_folder(settings)
     if shared is None and not await asyncio.to_thread((folder / RECALL_FILE).is_file):
@@ -123,7 +122,7 @@ async def forget_erased(
 
 
 def origin_of(settings: Settings) -> str:
-    """Where the model of the settings comes from; nothing secret is in it."""
+    """Return the source of the model in the settings, without secrets."""
     from canonry.recall import embedders  # noqa: PLC0415 - see above
 
     match settings.recall_embedder:
@@ -148,10 +147,10 @@ def embedder_for(
     model: EmbeddingModel | None = None,
     outside: OutsideServices | None = None,
 ) -> Embedder | None:
-    """The embedder of the settings, or one that makes the vectors of `model` too, if any does.
+    """Return the embedder of the settings, or one that makes the vectors of `model`, if any.
 
-    An endpoint or a hub is asked for another model by its name; it may still not have it.
-    `outside` is told how an endpoint answers.
+    An endpoint or a hub is asked for another model by its name, and may lack it. `outside`
+    records failures of an endpoint.
     """
     from canonry.recall import embedders  # noqa: PLC0415 - see above
 
@@ -172,12 +171,12 @@ def embedder_for(
         return chosen
     if model in embedders.MINILM.forms:
         return embedders.OnnxEmbedder(folder=folder, identity=model)
-    # An endpoint claims to be any model that it is asked for; what is known is on this machine.
+    # An endpoint claims to have any model; only models on this machine are certain.
     return next((each for each in (*known, chosen) if each.model == model), None)
 
 
 def _remote(settings: Settings, model: EmbeddingModel | None, outside: OutsideServices) -> Embedder:
-    """The model of an endpoint or of a hub, which are asked for another one by its name."""
+    """Return the model of an endpoint or of a hub, or another one by its name."""
     from canonry.recall import embedders  # noqa: PLC0415 - see above
 
     if model is not None:
@@ -210,7 +209,7 @@ def _remote(settings: Settings, model: EmbeddingModel | None, outside: OutsideSe
 
 
 def voiced(canon: Canon, settings: Settings) -> Canon:
-    """The canon with what the settings name; without an address, rules and set words are all."""
+    """Return the canon with the dialogue models of the settings; without an address, only rules."""
     if settings.dialogue_moderator is None and settings.dialogue_url is None:
         return canon
     from canonry.world.models.services import WorldServices  # noqa: PLC0415 - it can be left out
@@ -251,16 +250,16 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     return canon
 
 
-# Indexing in the background of a server: one process of all on a folder does it.
+# Background indexing of a server: one process per folder does it.
 #
-# Several machines on one database share the work: whoever comes second embeds ahead of the first.
+# Several machines on one database share the work: the second one embeds ahead of the first.
 #
-# It begins with the first search or write, or a while after the start where there is no index yet.
-# The lock of whoever does it falls with that process.
+# It begins with the first search or write, or some time after the start if there is no index yet.
+# The lock ends with the process that holds it.
 
 LOCK: Final = "indexing.lock"
 LOOKS_EVERY: Final = 1.0
-"""Seconds between two looks at the log of a store that is idle."""
+"""Seconds between two polls of the log of an idle store."""
 
 _PATIENCE: Final = 2.0
 _WAITS: Final = (2.0, 10.0, 60.0)
@@ -270,14 +269,14 @@ _ANY: Final = 1
 _FileId: TypeAlias = tuple[int, int]
 
 Report = Callable[[str], None]
-"""Told what an operator should know, once for each change."""
+"""Takes a note for the operator, once for each change."""
 
 
 class BackgroundIndexing:
-    """Follows the log while a server runs; it fails alone, and tries again."""
+    """Follows the log while a server runs; a failure does not affect calls, and it retries."""
 
     def __init__(self, canon: Canon, recall: Recall, folder: Path, report: Report) -> None:
-        """Do nothing yet."""
+        """Prepare without starting."""
         self._canon = canon
         self._recall = recall
         self._folder = folder
@@ -288,11 +287,11 @@ class BackgroundIndexing:
         self._weighed = False
 
     def start(self) -> None:
-        """Begin to watch; it costs nothing until something is searched or written."""
+        """Begin to watch for the first search or write."""
         self._task = asyncio.create_task(self._run(), name="indexing")
 
     async def stop(self) -> None:
-        """End within moments; a step that is under way is made again by the next process."""
+        """End soon; the next process repeats an interrupted step."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -302,21 +301,23 @@ class BackgroundIndexing:
         while True:
             try:
                 await self._own(cursor)
-            except Exception as error:  # noqa: BLE001 - not even a defect may end it for good
+            except Exception as error:  # noqa: BLE001 - even a defect must not end it for good
                 why = _reason(error)
-                self._tell(f"passages are not indexed by meaning: {why}; `canonry doctor` helps")
+                self._tell(f"Passages are not indexed by meaning: {why}. Run: canonry doctor")
                 await self._bide(_WAITS[min(self._failures, len(_WAITS) - 1)])
                 self._failures += 1
 
     async def _bide(self, seconds: float) -> None:
-        """Wait before the next attempt, at most until somebody drops or replaces the index.
+        """Wait before the next attempt, at most until a process drops or replaces the index.
 
-        An older index that still serves follows meanwhile.
+        An older index that is still used follows the log meanwhile.
         """
         file = self._file()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                with suppress(Exception):  # it was told already, and the next attempt may say more
+                with suppress(
+                    Exception
+                ):  # the operator knows it, and the next attempt may add to it
                     await self._follow_older()
                 while True:
                     await asyncio.sleep(LOOKS_EVERY)
@@ -324,7 +325,7 @@ class BackgroundIndexing:
                         return
 
     async def _follow_older(self) -> None:
-        """Follow with the model before, as long as it serves and nobody else indexes."""
+        """Follow the log with the former model, while it is used and no other process indexes."""
         from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
         with owning(self._folder / LOCK) as owned:
@@ -350,20 +351,20 @@ class BackgroundIndexing:
         return cursor
 
     async def _never_indexed(self) -> bool:
-        """Whether there are records, such as imported ones, and no index at all."""
+        """Return whether there are records and no index, as after an import."""
         if (self._folder / RECALL_FILE).is_file():
             return False
         return bool(await self._canon.ledger.heads(limit=1))
 
     async def _look(self, cursor: int) -> int:
-        """Where the log of all spaces stands; only whether that has changed matters."""
+        """Return a position of the log of all spaces; only a change of it matters."""
         try:
             return (await self._canon.ledger.touched_since(cursor, limit=_ANY)).cursor
         except Unavailable:
             return cursor
 
     async def _own(self, cursor: int) -> None:
-        """Index while this process has the lock; others look whether it is free."""
+        """Index while this process has the lock; other processes try to get it."""
         from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
         while True:
@@ -395,23 +396,23 @@ class BackgroundIndexing:
             self._recall.indexed_anew()
 
     async def _weigh(self) -> None:
-        """Tell when the folder holds more vectors than it searches well."""
+        """Note when the folder holds more vectors than it searches in time."""
         self._weighed = True
         if self._file() is None:
-            return  # the index lies elsewhere
+            return  # the index is not in the folder
         statuses = await (await self._recall.opened()).vectors.status()
         count = max((status.count for status in statuses), default=0)
         if count > SEARCHED_WELL:
             self._report(f"each search compares {count:,} vectors: {MANY_VECTORS}")
 
     async def _help(self) -> None:
-        """Another machine indexes too: embed what lies ahead of it, until nothing does."""
+        """Embed passages ahead of another indexing machine, until none are left."""
         while await index_ahead(self._recall, seat=os.getpid()):
             self._tell(None)
         await asyncio.sleep(LOOKS_EVERY)
 
     async def _wait(self, cursor: int, file: _FileId | None) -> int:
-        """Wait until something was written, or until somebody dropped the index."""
+        """Wait for a write, or until a process drops the index."""
         while True:
             now = await self._look(cursor)
             if now != cursor or file != self._file():
@@ -419,7 +420,7 @@ class BackgroundIndexing:
             await self._canon.ledger.await_news(LOOKS_EVERY)
 
     def _file(self) -> _FileId | None:
-        """Which file the index is: `canonry rebuild` in another process drops a damaged one."""
+        """Return the identity of the index file: `canonry rebuild` may replace a damaged one."""
         try:
             found = (self._folder / RECALL_FILE).stat()
         except OSError:
@@ -433,7 +434,7 @@ class BackgroundIndexing:
 
 
 def _reason(error: Exception) -> str:
-    """What is said of an error; the words of a defect may be anybody's, so that it has none."""
+    """Return the text about an error; a defect has none, because its message may quote anything."""
     match error:
         case CanonryError():
             return error.message
@@ -444,16 +445,16 @@ def _reason(error: Exception) -> str:
 
 
 async def rebuild_index(recall: Recall, folder: Path, told: UpkeepProgress) -> int:
-    """Forget all vectors and make them anew; the number of vectors made.
+    """Drop all vectors and make them again; return their number.
 
     Raises:
-        Unavailable: `vectors.busy`, a server indexes now; or what the engines raise.
+        Unavailable: `vectors.busy`, if a server indexes now; or an error of the engines.
     """
     from canonry.recall.vectors.rows import owning  # noqa: PLC0415 - loads NumPy
 
     with owning(folder / LOCK) as owned:
         if not owned:
-            message = "a server is indexing this folder: stop it, then rebuild"
+            message = "A server is indexing this folder. Stop it, then run canonry rebuild."
             raise Unavailable("vectors.busy", message)
         await drop_index(recall)
         indexer = PassageIndexer(recall)
@@ -468,7 +469,7 @@ async def rebuild_index(recall: Recall, folder: Path, told: UpkeepProgress) -> i
 
 
 async def mend_index(recall: Recall) -> bool:
-    """Forget the vectors if they are damaged, so that a server makes them anew; whether it did."""
+    """Drop damaged vectors, which a server then makes again; return whether it did."""
     opened = await recall.opened()
     try:
         await opened.vectors.status()

@@ -1,4 +1,4 @@
-"""From settings to what a host serves: the gateway over toolsets, and who is behind the process."""
+"""Make the gateway and the principal of a host from the settings."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from canonry.values.provenance import Authority
 
 
 class FailureAudit(Audit):
-    """Counts every call, and writes a line only about those that failed."""
+    """Counts every call, and writes a line only about failed ones."""
 
     @override
     def record(self, line: AuditLine, seconds: float) -> None:
@@ -30,7 +30,7 @@ class FailureAudit(Audit):
 
 
 def served(settings: Settings, toolsets: Iterable[Toolset]) -> tuple[Toolset, ...]:
-    """The toolsets as far as the settings have them served.
+    """Return the served part of the toolsets.
 
     Raises:
         InvalidInput: `tool.unknown`.
@@ -44,7 +44,7 @@ def served(settings: Settings, toolsets: Iterable[Toolset]) -> tuple[Toolset, ..
 
 
 def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -> Gateway:
-    """The path of every call, with the limits that the settings name."""
+    """Return the gateway with the limits of the settings."""
     rate = settings.rate_limit
     return Gateway(
         canon,
@@ -60,15 +60,15 @@ def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -
 
 
 def principal_for(settings: Settings) -> Principal:
-    """Who is behind this process; without an agent type only a trusted client can say.
+    """Return the principal of this process; without an agent type, a trusted client gives one.
 
     Raises:
-        InvalidInput: `settings.malformed`, a name that no agent may have.
+        InvalidInput: `settings.malformed`, if a name is malformed.
     """
     types = settings.agent_type or ()
     for key, name in (*(("agent_type", each) for each in types), ("agent_id", settings.agent_id)):
         if name is not None and not is_name(name):
-            message = f"{key} must be 1 to 128 characters, none of them a control character"
+            message = f"{key} must have 1 to 128 characters and no control characters."
             raise InvalidInput("settings.malformed", message, path=key)
     spaces, granted = settings.spaces, settings.authorities
     return Principal(
@@ -86,10 +86,10 @@ def principal_for(settings: Settings) -> Principal:
 
 
 def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
-    """What an operator should know before serving, because some calls would be refused; or None.
+    """Return a warning for the operator about calls that would be refused; or None.
 
     Raises:
-        InvalidInput: `agent.missing`, `agent.unknown` or `agent.idle`, nothing could be called.
+        InvalidInput: `agent.missing`, `agent.unknown` or `agent.idle`, if no call could pass.
     """
     toolsets = tuple(toolsets)
     known = sorted(frozenset().union(*(each.agent_types for each in toolsets)) - ANYONE)
@@ -111,8 +111,8 @@ def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
         return None
     some = "" if len(closed) == len(toolsets) else f" of {', '.join(t.name for t in closed)}"
     message = (
-        f"no agent type is set, so every call{some} would be refused: start with --agent-type "
-        f"({', '.join(known)}; several are separated by commas), or with --trust-meta"
+        f"No agent type is set, and every call{some} would be refused. Start with --agent-type "
+        f"({', '.join(known)}; separate several by commas), or with --trust-meta."
     )
     if not some:
         raise InvalidInput("agent.missing", message, path="agent_type")
@@ -128,7 +128,7 @@ def _require_callable(
         if name not in known:
             close = get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-            message = f"no toolset that is served knows the agent type {name}; {hint}"
+            message = f"No served toolset knows the agent type {name}; {hint}"
             raise InvalidInput("agent.unknown", message, path="agent_type")
     if not any(
         may(toolset, tool.roles, name)
@@ -136,5 +136,5 @@ def _require_callable(
         for toolset in toolsets
         for tool in toolset.tools
     ):
-        message = f"{', '.join(names)} may call none of the tools that are served"
+        message = f"{', '.join(names)} may call none of the served tools."
         raise InvalidInput("agent.idle", message, path="agent_type")

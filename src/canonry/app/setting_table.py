@@ -16,11 +16,11 @@ from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
 
 STORE: Final = "The store"
-SERVED: Final = "What is served"
-CALLERS: Final = "Who calls"
+SERVED: Final = "Served tools and address"
+CALLERS: Final = "Callers"
 CALLS: Final = "Calls and their log"
 TOKENS: Final = "Bearer tokens over HTTP"
-"""The groups of settings, as they head their part of a help; more follow from the names."""
+"""The groups of settings, which are headings in a help; more follow from the names."""
 
 _GROUPS: Final = {
     **dict.fromkeys(("data", "durability", "files", "mongodb", "neo4j", "opensearch"), STORE),
@@ -29,11 +29,11 @@ _GROUPS: Final = {
     **dict.fromkeys(("deadline", "error", "log", "published", "rate"), CALLS),
     "http": "HTTP",
     "auth": TOKENS,
-    "recall": "Finding by meaning",
+    "recall": "Search by meaning",
     "truth": "Documents and records",
     "dialogue": "Characters that speak",
 }
-"""By the first word of a setting's name."""
+"""First word of a setting's name -> its group."""
 TABLES: Final = (
     "auth",
     "dialogue",
@@ -47,7 +47,7 @@ TABLES: Final = (
     "records",
     "truth",
 )
-"""The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""
+"""The tables of the settings file; the setting `auth_issuer` has the key `auth.issuer`."""
 
 _PORT_MAX: Final = 65_535
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -56,9 +56,9 @@ _FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingKind:
-    """`of_text` and `of_toml` return the value or raise ValueError; `expected` says what it is.
+    """`of_text` and `of_toml` return the value or raise ValueError; `expected` describes it.
 
-    `metavar` stands for the value on the command line, unless the setting has a better word.
+    `metavar` stands for the value on the command line, unless the setting has another one.
     """
 
     expected: str
@@ -132,7 +132,7 @@ UUIDS: Final = replace(NAMES, metavar="UUID,...")
 
 
 def one_of(*choices: str) -> SettingKind:
-    """One word of a closed list."""
+    """Return the kind of one word of a closed list."""
 
     def choose(value: Any) -> str:
         if value not in choices:
@@ -144,7 +144,7 @@ def one_of(*choices: str) -> SettingKind:
 
 
 def some_of(*choices: str) -> SettingKind:
-    """Any words of a closed list, separated by commas."""
+    """Return the kind of several words of a closed list, separated by commas."""
 
     def check(names: tuple[str, ...]) -> tuple[str, ...]:
         if not set(choices).issuperset(names):
@@ -161,9 +161,9 @@ def some_of(*choices: str) -> SettingKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
+    """One setting; `key` is dotted if the file has a table for it, `field` is its `Settings` name.
 
-    `default` is how the default is told, empty for none; `group` is what help lists it under.
+    `default` is the default as text, empty for none; `group` is its heading in a help.
     """
 
     field: str
@@ -192,14 +192,14 @@ class SettingRow:
 
 def setting(
     kind: SettingKind,
-    help: str,  # noqa: A002 - as `SettingRow` and click have it
+    help: str,  # noqa: A002 - the name in `SettingRow` and click
     *,
     default: Any = None,
     factory: Callable[[], Any] | None = None,
     metavar: str = "",
     told: str | None = None,
 ) -> Any:
-    """A field of `Settings`; `told` is how its default is told where the value says too little.
+    """Return a field of `Settings`; `told` describes a default that needs words.
 
     A flag is off by default.
     """
@@ -216,13 +216,13 @@ def setting(
 
 
 def row_of(declared: "Field[Any]") -> SettingRow:
-    """The row of a field that `setting` has made."""
+    """Return the row of a field that `setting` has made."""
     group = _GROUPS.get(declared.name.partition("_")[0], SERVED)
     return SettingRow(field=declared.name, group=group, **declared.metadata)
 
 
 def shown(value: Any) -> str:
-    """A value as an operator reads it; nothing for none."""
+    """Return a value as text for an operator; empty for none."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -233,7 +233,7 @@ def shown(value: Any) -> str:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Read `HOST:PORT`, where the host may be an IPv6 address in brackets, or left out.
+    """Read `HOST:PORT`; the host may be an IPv6 address in brackets, or left out.
 
     Raises:
         InvalidInput: `settings.malformed`.
@@ -245,73 +245,73 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 ENDED: Final = {
-    "allow_unknown_properties": "every argument must be one of the tool's; leave others out",
-    "recall_ask_dimensions": "recall.dimensions must be what the endpoint answers by itself",
+    "allow_unknown_properties": "tools refuse unknown arguments; leave it out",
+    "recall_ask_dimensions": "recall.dimensions must be the size that the endpoint returns",
 }
-"""Settings of former versions, by their fields, and what takes their place."""
+"""Field of a former setting -> its replacement."""
 
 
 def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput:
-    """The error for a key that is no setting: it names what took its place, or the nearest one."""
+    """Return the error about an unknown key: it names its replacement, or the nearest setting."""
     plain = name.lower().removeprefix("canonry_").strip("-").replace("-", "_").replace(".", "_")
     ended = ENDED.get(plain)
     close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     advice = f"did you mean {close[0]}?" if close else "`canonry doctor` lists all settings"
     message = f"{where}: there is no setting {name}; {advice}"
     if ended is not None:
-        message = f"{where}: the setting {name} has ended: {ended}"
+        message = f"{where}: the setting {name} was removed: {ended}"
     return InvalidInput("settings.unknown", message, path=name)
 
 
 def wrong_value(name: str, expected: str, where: str) -> InvalidInput:
-    """The error for a value that a setting cannot have; the value itself may be a secret."""
+    """Return the error about a wrong value, without the value, which may be a secret."""
     return InvalidInput("settings.malformed", f"{where}: {name} must be {expected}", path=name)
 
 
 def user_data() -> Path:
-    """Where the store lies unless somebody says otherwise."""
+    """Return the default folder of the store."""
     return Path(platformdirs.user_data_dir("canonry", appauthor=False))
 
 
-# Every setting as one row: its type, kind, meaning and default, and where an operator gives it.
+# Every setting as one row: its type, kind, meaning and default.
 #
-# The file's key, the variable, the option and the page of the reference all follow from the row.
+# The key in the file, the variable, the option and the reference page follow from the row.
 
 DEFAULT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that an operator may decide; `sources` tells where each decision came from.
+    """All settings of an operator; `sources` holds the origin of each value.
 
-    What begins with the name of one of the `TABLES` stands in that table of the file. `told` is
-    for a default that is not what it looks like.
+    A setting whose name begins with one of the `TABLES` belongs to that table of the file. `told`
+    describes a default that needs words.
     """
 
     data: Path = setting(
         PATH,
-        "Folder of the store; made when missing.",
+        "Folder of the store; created if missing.",
         factory=user_data,
         told="the user's data folder",
     )
     durability: str = setting(
         one_of("full", "normal"),
-        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
+        "full: an acknowledged write survives a power loss; normal: it survives kill -9.",
         default="full",
     )
     postgres_url: str | None = setting(
         URL,
-        "Keep records and files in this PostgreSQL database, which many machines may share; "
-        "its password is PGPASSWORD.",
-        told="the data folder holds it",
+        "Keep records and files in this PostgreSQL database, which several machines may share. "
+        "Set its password in PGPASSWORD.",
+        told="the data folder",
     )
     records_shards: tuple[str, ...] = setting(
         NAMES,
-        "Divide the spaces between these PostgreSQL databases, of which the first one is "
-        "postgres.url; their passwords are PGPASSWORD, or in libpq's password file.",
+        "Divide the spaces between these PostgreSQL databases; the first one must be "
+        "postgres.url. Set their passwords in PGPASSWORD or in libpq's password file.",
         default=(),
         metavar="URL,...",
-        told="one database has all spaces",
+        told="one database for all spaces",
     )
     postgres_schema: str = setting(
         TEXT, "The schema of the database that holds the store.", default="canonry"
@@ -321,55 +321,55 @@ class Settings:
     )
     postgres_copy: bool = setting(
         FLAG,
-        "Has no effect any more: a machine always answers from a copy in its data folder.",
+        "Has no effect any more: every machine answers from a copy in its data folder.",
         told="always",
     )
     mongodb_url: str | None = setting(
         URL,
-        "Keep records and documents in this MongoDB deployment, which many machines may share; "
-        "its password is CANONRY_MONGODB_PASSWORD.",
-        told="the data folder holds them",
+        "Keep records and documents in this MongoDB deployment, which several machines may "
+        "share. Set its password in CANONRY_MONGODB_PASSWORD.",
+        told="the data folder",
     )
     mongodb_database: str = setting(TEXT, "The database of the deployment.", default="canonry")
     neo4j_url: str | None = setting(
         URL,
-        "Show the state of a store on servers as a graph in this Neo4j server, such as "
-        "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD.",
-        told="there is no graph",
+        "Project the state of a store on servers as a graph into this Neo4j server, such as "
+        "bolt://neo4j@host. Set its password in CANONRY_NEO4J_PASSWORD.",
+        told="no graph",
     )
     opensearch_url: str | None = setting(
         URL,
         "Keep the index of words of a store on servers in this OpenSearch server, such as "
-        "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD.",
+        "https://canonry@host:9200. Set its password in CANONRY_OPENSEARCH_PASSWORD.",
         told="the copy on each machine",
     )
     qdrant_url: str | None = setting(
         URL,
-        "Keep the index of meaning of a store on servers in this Qdrant server; its key is "
+        "Keep the index of vectors of a store on servers in this Qdrant server. Set its key in "
         "CANONRY_QDRANT_KEY.",
-        told="PostgreSQL; beside MongoDB the data folder of each machine",
+        told="PostgreSQL; with MongoDB the data folder of each machine",
     )
     files_url: str | None = setting(
         URL,
-        "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX; "
-        "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-        told="PostgreSQL holds them; beside MongoDB the data folder",
+        "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX. "
+        "Set its keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        told="PostgreSQL; with MongoDB the data folder",
     )
     files_endpoint: str | None = setting(
-        URL, "Where the object store of files.url is, if not at Amazon."
+        URL, "The address of the object store of files.url, if it is not Amazon S3."
     )
     toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
     http: str | None = setting(
         TEXT,
-        "Serve Streamable HTTP there instead of standard input and output.",
+        "Serve Streamable HTTP at this address instead of standard input and output.",
         metavar="HOST:PORT",
     )
     agent_type: tuple[str, ...] | None = setting(
         NAMES,
-        "Role of the agent behind this process, such as Keeper or Narrator; of several, each call "
-        "takes the first that may make it.",
+        "Role of the agent behind this process, such as Keeper or Narrator. If you give several, "
+        "each call uses the first one that may make it.",
         metavar="TYPE,...",
-        told="Solo for canon over standard input and output, else none",
+        told="Solo for canon over standard input and output, otherwise none",
     )
     agent_id: str | None = setting(
         TEXT, "Name of that agent.", metavar="ID", told="the first agent type"
@@ -380,43 +380,43 @@ class Settings:
     )
     authorities: tuple[str, ...] | None = setting(
         some_of(*Authority),
-        "Whose word the agent may claim, whatever its role; with tokens, the token says.",
+        "The authorities that the agent may claim in any role. With tokens, the token sets them.",
         told="all for the CanonKeeper, all but gm for others",
     )
     characters: tuple[str, ...] = setting(
         UUIDS,
-        "The characters whose secrets the agent may know, beside those of its user.",
+        "More characters whose secrets the agent may read, in addition to those of its user.",
         default=(),
     )
     spaces: tuple[str, ...] | None = setting(
         UUIDS, "The only universes that the agent may see.", told="all"
     )
     world: str | None = setting(
-        UUID, "The world that world tools are about; the space of calls of canon that name none."
+        UUID, "The world of the world tools, and the space of canon calls that name none."
     )
-    memory: bool = setting(FLAG, "Keep the store in memory only; it ends with the process.")
+    memory: bool = setting(FLAG, "Keep the store in memory; it ends with the process.")
     contract_only: bool = setting(
         FLAG, "Serve the published contract alone: its tools, arguments, types, defaults and rates."
     )
     tools: tuple[str, ...] | None = setting(
-        NAMES, "The only tools to serve; * stands for any letters.", told="all"
+        NAMES, "Serve only these tools; * stands for any letters.", told="all"
     )
     read_only: bool = setting(
-        FLAG, "Serve only the tools that write nothing, whatever else is set."
+        FLAG, "Serve only tools that write nothing, in addition to other settings."
     )
     error_mode: str = setting(
         one_of("result", "jsonrpc"),
-        "How a failed call is told: as a tool result that a model can read, or as an error.",
+        "The form of a failed call: a tool result, which a model can read, or a protocol error.",
         default="result",
     )
     deadline: float | None = setting(
         SECONDS,
-        "The longest that any call may take, whatever its tool needs.",
+        "The deadline of every call, in place of the tools' own.",
         told="30, and 120 for files",
     )
     rate_limit: float | None = setting(
         NUMBER,
-        "The most calls in a minute of one agent, as its connection or token names it.",
+        "The most calls per minute of one agent, as its connection or token names it.",
         metavar="CALLS",
         told="no limit",
     )
@@ -425,15 +425,15 @@ class Settings:
     )
     log_level: str = setting(
         one_of("info", "warning"),
-        "info: one structured line a call on standard error; warning: failures only.",
+        "info: one structured line per call on standard error; warning: failures only.",
         default="info",
     )
     http_public: bool = setting(
-        FLAG, "Allow an address beyond this machine without bearer tokens; rarely right."
+        FLAG, "Allow an address that other machines can reach without bearer tokens. Rarely right."
     )
     http_allowed_hosts: tuple[str, ...] = setting(
         NAMES,
-        "More names under which clients may address the HTTP server.",
+        "More host names of the HTTP server, as clients address it.",
         default=(),
         metavar="HOST,...",
     )
@@ -450,46 +450,46 @@ class Settings:
         metavar="ADDRESS,...",
     )
     http_inspector: bool = setting(
-        FLAG, "Offer the pages of the inspector at /, for the toolset canon.", default=True
+        FLAG, "Serve the pages of the inspector at /, for the toolset canon.", default=True
     )
     http_connections: float = setting(
         NUMBER,
-        "The most connections at one time; the longest idle one makes room for another.",
+        "The most connections at one time; beyond it, the longest idle one is closed.",
         default=1_000,
-        told="1000, or half of the files that may be open",
+        told="1000, or half of the number of files that the process may open",
     )
     http_connections_each: float | None = setting(
         NUMBER,
-        "The most connections from one address; raise it behind a proxy.",
+        "The most connections from one address. Raise it behind a proxy.",
         told="half of http_connections",
     )
     http_idle: float = setting(
         SECONDS,
-        "How long a connection may say nothing; longer than a proxy keeps its own.",
+        "How long a connection may be idle. Set it longer than the idle time of your proxy.",
         default=60.0,
     )
     http_sessions_each: float = setting(
         NUMBER,
-        "The most sessions of one caller; the longest idle one makes room for another.",
+        "The most sessions of one caller; beyond it, the longest idle one ends.",
         default=1_000,
     )
     http_in_flight: float = setting(
         NUMBER,
-        "The most that the requests of one caller may hold while they are answered.",
+        "The most bytes of one caller's requests in flight.",
         default=256,
         metavar="MIB",
     )
     auth_issuer: str | None = setting(
-        URL, "Who signs bearer tokens; switches token verification on."
+        URL, "The issuer of bearer tokens. Setting it turns token verification on."
     )
-    auth_audience: str | None = setting(TEXT, "The audience that a token must be for.")
+    auth_audience: str | None = setting(TEXT, "The audience that every token must name.")
     auth_resource_url: str | None = setting(
-        URL, "The address under which clients reach this server.", told="http://HOST:PORT/mcp"
+        URL, "The address at which clients reach this server.", told="http://HOST:PORT/mcp"
     )
-    auth_jwks_url: str | None = setting(URL, "Where the issuer publishes its keys.")
+    auth_jwks_url: str | None = setting(URL, "The address of the issuer's key set.")
     auth_keys_hours: float = setting(
         NUMBER,
-        "How long the issuer's last known keys count while the issuer does not answer.",
+        "How long the issuer's last keys are trusted while the issuer does not answer.",
         default=24.0,
         metavar="HOURS",
     )
@@ -506,125 +506,118 @@ class Settings:
     auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
     auth_default_agent_type: str | None = setting(
         TEXT,
-        "Role of tokens that name none.",
+        "Role of tokens without one.",
         metavar="TYPE",
         told="none: such a token may call nothing",
     )
     auth_default_spaces: tuple[str, ...] = setting(
         UUIDS,
-        "The spaces of tokens that name none; * stands for all.",
+        "The spaces of tokens without any; * stands for all.",
         default=(),
         told="none: such a token may call nothing",
     )
     recall_embedder: str = setting(
         one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
-        "What finds passages by meaning: onnx, multilingual (an extra), hashing, openai (any "
-        "compatible endpoint), hub; none: words alone.",
+        "The embedding model of search: onnx, multilingual (an extra), hashing, openai (any "
+        "compatible endpoint), hub; none: search by words alone.",
         default="onnx",
         metavar="NAME",
     )
-    recall_model: str | None = setting(
-        TEXT, "The model of an endpoint or a hub, by its name there."
-    )
+    recall_model: str | None = setting(TEXT, "The name of the model at the endpoint or the hub.")
     recall_model_version: str = setting(
         TEXT,
-        "Raise it when the endpoint or the hub serves other weights under the same name.",
+        "Change it when the endpoint or the hub serves other weights under the same name.",
         default="1",
         metavar="TEXT",
     )
     recall_model_folder: Path | None = setting(
-        PATH, "Where onnx finds its model's file, model.onnx.", told="an installed package"
+        PATH, "The folder of the file model.onnx, for onnx.", told="an installed package"
     )
     recall_dimensions: float | None = setting(
         NUMBER, "The dimensions of the vectors of an endpoint or a hub."
     )
     recall_query_prefix: str | None = setting(
         TEXT,
-        'What a model of an endpoint or a hub wants before a question, such as "query: ".',
+        'The prefix of questions for a model of an endpoint or a hub, such as "query: ".',
         metavar="TEXT",
         told="nothing",
     )
     recall_passage_prefix: str | None = setting(
-        TEXT, 'The same before a passage, such as "passage: ".', metavar="TEXT", told="nothing"
+        TEXT, 'The prefix of passages, such as "passage: ".', metavar="TEXT", told="nothing"
     )
     recall_patience: float = setting(
         SECONDS,
-        "The longest that a search waits for the model before it goes on by words; half of "
-        "the deadline at most.",
+        "How long a search waits for the model before it uses words alone; at most half of the "
+        "deadline.",
         default=10.0,
     )
     recall_url: str | None = setting(
-        URL, "The base address of the endpoint; its key is CANONRY_RECALL_KEY."
+        URL, "The base address of the endpoint. Set its key in CANONRY_RECALL_KEY."
     )
     recall_reranker: str = setting(
         one_of("none", "cohere", "tei"),
-        "What takes a second look at the first passages found: none, or an endpoint that "
-        "speaks the protocol of cohere (also Jina, vLLM, llama.cpp) or of tei.",
+        "The reranker of the first results: none, or an endpoint with the protocol of cohere "
+        "(also Jina, vLLM, llama.cpp) or of tei.",
         default="none",
         metavar="NAME",
     )
     recall_rerank_url: str | None = setting(
-        URL, "The base address of that endpoint, before /rerank; its key is CANONRY_RERANK_KEY."
+        URL, "The base address of the reranker, before /rerank. Set its key in CANONRY_RERANK_KEY."
     )
-    recall_rerank_model: str | None = setting(
-        TEXT, "The model of that endpoint, by its name there."
-    )
+    recall_rerank_model: str | None = setting(TEXT, "The name of the model at the reranker.")
     recall_rerank_patience: float = setting(
-        SECONDS, "The longest that a search waits for it before it goes on without.", default=2.0
+        SECONDS, "How long a search waits for the reranker before it works without.", default=2.0
     )
     recall_library: str = setting(
         one_of("fastembed", "sentence_transformers"),
-        "The installed library that fetches and runs a hub's model.",
+        "The installed library that downloads and runs a hub's model.",
         default="fastembed",
         metavar="NAME",
     )
     truth_interpreter: str = setting(
         one_of("rules", "openai", "anthropic"),
-        "What finds entities in files: rules, or a language model behind an endpoint that "
-        "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY.",
+        "The interpreter of files: rules, or a language model at an endpoint with the protocol "
+        "of openai or anthropic. Set its key in CANONRY_TRUTH_KEY.",
         default="rules",
         metavar="NAME",
     )
-    truth_model: str | None = setting(TEXT, "The language model, by its name at the endpoint.")
-    truth_url: str | None = setting(
-        URL, "The base address of the endpoint, up to and with its version."
-    )
+    truth_model: str | None = setting(TEXT, "The name of the language model at the endpoint.")
+    truth_url: str | None = setting(URL, "The base address of the endpoint, including its version.")
     truth_upload_roots: tuple[str, ...] = setting(
         NAMES,
-        "Folders of this machine whose files clients may name by path.",
+        "Folders of this machine from which clients may name files by path.",
         default=(),
         metavar="DIR,...",
         told="the working folder; none over HTTP",
     )
     truth_public_url: str | None = setting(
         URL,
-        "The address under which clients reach this server to fetch files.",
-        told="the address served",
+        "The address at which clients fetch files from this server.",
+        told="the served address",
     )
     dialogue_model: str | None = setting(
-        TEXT, "The language model for characters of a world, by its name at the endpoint."
+        TEXT, "The name of the language model for characters of a world."
     )
     dialogue_url: str | None = setting(
-        URL, "Base address of an endpoint of the openai protocol; its key is CANONRY_DIALOGUE_KEY."
+        URL, "Base address of an openai endpoint. Set its key in CANONRY_DIALOGUE_KEY."
     )
     dialogue_moderator: str | None = setting(
-        TEXT, "What moderates beside the rules: a model at that endpoint, or `local`, on the CPU."
+        TEXT,
+        "A moderator in addition to the rules: a model at that endpoint, or `local` on the CPU.",
     )
     dialogue_intents: str | None = setting(
-        TEXT, "The model that reads players at that endpoint; where it fails, the rules do."
+        TEXT, "The model at that endpoint that reads players; if it fails, the rules read them."
     )
-    dialogue_seconds: float = setting(
-        SECONDS, "How long a player waits for what a model says.", default=2.5
-    )
+    dialogue_seconds: float = setting(SECONDS, "How long a player waits for a model.", default=2.5)
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def address(self) -> tuple[str, int] | None:
-        """Host and port to serve HTTP on, or None for standard input and output."""
+        """Return host and port for HTTP, or None for standard input and output."""
         return None if self.http is None else parse_address(self.http)
 
     def told(self) -> Iterator[tuple[str, str, str]]:
-        """Each setting as (key, value, where it came from); nothing secret is in any value."""
+        """Yield each setting as (key, value, origin); no value holds a secret."""
         for row in SETTINGS:
             value = getattr(self, row.field)
             text = row.default or "not set" if value is None else shown(value) or "none"
@@ -632,18 +625,18 @@ class Settings:
 
 
 SETTINGS: Final = tuple(row_of(each) for each in fields(Settings) if each.metadata)
-"""All of them, in the order in which `--help` and `canonry doctor` list them."""
+"""All settings in the order of `--help` and `canonry doctor`."""
 POLICY: Final = "policy"
-"""The table of the file that holds the numbers of `canonry.values.policy.Policy`."""
+"""The table of the file with the numbers of `canonry.values.policy.Policy`."""
 
 
 # The `[policy]` table of the settings file, read into `canonry.values.policy.Policy`.
 #
-# The dataclasses are the schema: each table and key is named as there, and checked by its type.
+# The dataclasses are the schema: they name each table and key, and give its type.
 
 
 def policy_from(table: Any, where: str) -> Policy:
-    """The policy with everything that `table` says instead of the defaults.
+    """Return the policy with the values of `table` in place of the defaults.
 
     Raises:
         InvalidInput: `settings.unknown` or `settings.malformed`.

@@ -30,7 +30,7 @@ from canonry.values.ids import is_uuid
 from canonry.values.policy import Policy
 
 KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
-"""The key of an endpoint for embeddings: a secret stands in the environment and nowhere else."""
+"""The key of an endpoint for embeddings. Secrets are only in the environment."""
 
 RERANK_KEY_VARIABLE: Final = "CANONRY_RERANK_KEY"
 """The key of an endpoint for reranking."""
@@ -42,16 +42,16 @@ DIALOGUE_KEY_VARIABLE: Final = "CANONRY_DIALOGUE_KEY"
 """The key of the endpoint for characters that speak."""
 
 FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
-"""What signs links to files, where several servers must sign alike; else each store has its own."""
+"""The key that signs links to files on several servers; without it, each store has its own."""
 
 MONGODB_PASSWORD_VARIABLE: Final = "CANONRY_MONGODB_PASSWORD"  # noqa: S105 - its name
-"""The password of the user whom `mongodb.url` names."""
+"""The password of the user in `mongodb.url`."""
 
 NEO4J_PASSWORD_VARIABLE: Final = "CANONRY_NEO4J_PASSWORD"  # noqa: S105 - its name
-"""The password of the user whom `neo4j.url` names."""
+"""The password of the user in `neo4j.url`."""
 
 OPENSEARCH_PASSWORD_VARIABLE: Final = "CANONRY_OPENSEARCH_PASSWORD"  # noqa: S105 - its name
-"""The password of the user whom `opensearch.url` names."""
+"""The password of the user in `opensearch.url`."""
 
 QDRANT_KEY_VARIABLE: Final = "CANONRY_QDRANT_KEY"
 """The key of the server of `qdrant.url`."""
@@ -83,13 +83,13 @@ _WITHOUT: Final = (
     ("files.url", ("postgres.url", "mongodb.url")),
     ("files.endpoint", ("files.url",)),
 )
-"""Settings that have no effect unless one of others is set."""
+"""Settings without effect unless one of others is set."""
 
 
 def _check_store(settings: Settings) -> None:
     for key, others in _WITHOUT:
         if _value(settings, key) and not any(_value(settings, each) for each in others):
-            message = f"{key} has no effect without {' or '.join(others)}: set both"
+            message = f"{key} has no effect without {' or '.join(others)}. Set both."
             raise _incomplete(message, others[0])
     for key in ("postgres.schema", "mongodb.database"):
         if not _SCHEMA.fullmatch(_value(settings, key)):
@@ -110,7 +110,7 @@ def _check_store(settings: Settings) -> None:
         expected = f"like mongodb://user@host; the password goes into {MONGODB_PASSWORD_VARIABLE}"
         raise _wrong(settings, "mongodb.url", expected)
     if url is not None and (settings.memory or settings.postgres_url is not None):
-        message = "mongodb.url, postgres.url and memory exclude each other: leave only one of them"
+        message = "mongodb.url, postgres.url and memory exclude each other. Set only one of them."
         raise _incomplete(message, "mongodb.url")
 
 
@@ -122,8 +122,8 @@ def _check_postgres(settings: Settings) -> None:
     )
     if "postgres.copy" in settings.sources and not settings.postgres_copy:
         message = (
-            "postgres.copy cannot be switched off: PostgreSQL keeps the records, and the views lie "
-            f"in a copy in {settings.data / 'copy'}; leave postgres.copy out"
+            "postgres.copy cannot be turned off: PostgreSQL has the records, and the views are in "
+            f"a copy in {settings.data / 'copy'}. Leave out postgres.copy."
         )
         raise InvalidInput("settings.malformed", message, path="postgres.copy")
     for key, address in (("postgres.url", url), *(("records.shards", each) for each in shards)):
@@ -132,17 +132,19 @@ def _check_postgres(settings: Settings) -> None:
             expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
             raise _wrong(settings, key, expected)
     if shards and url != shards[0]:
-        message = "postgres.url is the first server of records.shards: leave it out, or name it so"
+        message = (
+            "postgres.url must be the first server of records.shards. Set it so, or leave it out."
+        )
         raise _incomplete(message, "records.shards")
     if url is not None and settings.memory:
-        message = "memory and postgres.url exclude each other: leave one of them out"
+        message = "memory and postgres.url exclude each other. Leave out one of them."
         raise _incomplete(message, "postgres.url")
     if not float(most).is_integer() or most > _CONNECTIONS_MAX:
         raise _wrong(settings, "postgres.connections", f"a whole number up to {_CONNECTIONS_MAX}")
 
 
 def _without_password(text: str, *schemes: str) -> SplitResult | None:
-    """The parts of an address of one of these schemes; None: it is none, or has a password."""
+    """Return the parts of an address with one of these schemes and no password; else None."""
     try:
         parts = urlsplit(text)
         fits = parts.scheme in schemes and parts.password is None
@@ -163,7 +165,7 @@ def _incomplete(message: str, key: str) -> InvalidInput:
     return InvalidInput("settings.incomplete", message, path=key)
 
 
-# Settings: one file, the environment and the command line become one checked value.
+# Merge one file, the environment and the command line into one checked value.
 #
 # The command line wins over the environment, the environment over the file, the file over defaults.
 
@@ -174,13 +176,13 @@ LOCAL: Final = "local"
 
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | SECRETS
 _NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
-"""How variables begin that are read by measurements and tests alone."""
+"""Prefixes of variables that only benchmarks and tests read."""
 
 _DIMENSIONS_MAX: Final = 16_384
 
 
 def user_config() -> Path:
-    """The settings file that is read when none is named; it need not exist."""
+    """Return the default settings file, which need not exist."""
     return Path(platformdirs.user_config_dir("canonry", appauthor=False)) / "canonry.toml"
 
 
@@ -190,11 +192,11 @@ def load_settings(
     config: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The effective settings; `options` holds what the command line said, by `SettingRow.field`.
+    """Return the effective settings; `options` holds the command line by `SettingRow.field`.
 
     Raises:
         InvalidInput: `settings.unknown`, `settings.malformed` or `settings.unreadable`; the
-            message names the key, where it stands and, if unknown, the nearest known one.
+            message names the key, its origin and, if unknown, the nearest known one.
     """
     variables = os.environ if environment is None else environment
     values: dict[str, Any] = {}
@@ -229,10 +231,10 @@ def _from_file(path: Path, *, required: bool) -> SettingsLayer:
     except FileNotFoundError:
         if not required:
             return {}
-        message = f"there is no settings file {path}; make it, or leave --config out"
+        message = f"There is no settings file {path}. Create it, or leave out --config."
         raise InvalidInput("settings.unreadable", message, path=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        message = f"the settings file {path} cannot be read: {error}"
+        message = f"The settings file {path} cannot be read: {error}"
         raise InvalidInput("settings.unreadable", message, path=str(path)) from error
     where = f"settings file {path}"
     policy = content.pop(POLICY, None)
@@ -322,14 +324,16 @@ def _check_auth(settings: Settings) -> None:
     if settings.auth_issuer is None:
         if alone := [key for key in _FIELDS if key.startswith("auth.") and key in settings.sources]:
             raise _incomplete(
-                f"{alone[0]} has no effect without auth.issuer: set both", "auth.issuer"
+                f"{alone[0]} has no effect without auth.issuer. Set both.", "auth.issuer"
             )
         return
     if settings.auth_audience is None:
-        message = "auth.issuer needs auth.audience: the name that tokens for this server carry"
+        message = (
+            "auth.issuer needs auth.audience. Set it to the audience in the tokens for this server."
+        )
         raise _incomplete(message, "auth.audience")
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
-        message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
+        message = "auth.issuer needs auth.jwks_url or auth.key_file. Set exactly one of them."
         raise _incomplete(message, "auth.jwks_url")
 
 
@@ -342,7 +346,7 @@ def _is_network(text: str) -> bool:
 
 
 def _check_models(settings: Settings) -> None:
-    """Refuse a model at an endpoint or a hub that lacks what it needs."""
+    """Refuse a model at an endpoint or a hub with missing settings."""
     chosen = {
         ("recall.embedder", "openai"): ("recall.url", "recall.model", "recall.dimensions"),
         ("recall.embedder", "hub"): ("recall.model", "recall.dimensions"),
@@ -370,8 +374,8 @@ def _check_models(settings: Settings) -> None:
     asked = settings.dialogue_model or remote or settings.dialogue_intents
     if (settings.dialogue_url is None) != (asked is None):
         message = (
-            "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and they "
-            "need it"
+            "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and each "
+            "of them needs dialogue.url. Set both."
         )
         raise _incomplete(message, "dialogue.url")
 
@@ -380,6 +384,6 @@ def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         whole = bool(parts.hostname) and parts.port != 0 and parts.username is None
-    except ValueError:  # brackets without an end, or a port that is none
+    except ValueError:  # an unclosed bracket, or a malformed port
         return False
     return whole and parts.scheme in {"http", "https"}

@@ -1,4 +1,4 @@
-"""Opens the store that the settings name; the only place that knows which backends there are."""
+"""Open the store of the settings; only this module knows the backends."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -33,9 +33,9 @@ STORE_FILE: Final = "canon.db"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """An open store; `close` finishes what was begun, and must be awaited once.
+    """An open store; `close` finishes pending work, and must be awaited once.
 
-    `async with` does that at the end of its block.
+    `async with` awaits it at the end of the block.
     """
 
     canon: Canon
@@ -50,10 +50,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptStore(Store):
-    """A store that outlives the process, with what an operator does to it.
+    """A store that outlives the process, with its maintenance.
 
-    `vectors` opens the index of meaning that belongs to it; None: it lies in the data folder.
-    `mover` moves a space to another server, where spaces are divided between several.
+    `vectors` opens its index of vectors; None if that is in the data folder. `mover` moves a space
+    to another server, if spaces are divided between several.
     """
 
     upkeep: Upkeep
@@ -62,7 +62,7 @@ class KeptStore(Store):
 
 
 async def open_store(settings: Settings) -> Store:
-    """The store to serve; made when it does not exist."""
+    """Open the store to serve; create it if it does not exist."""
     if settings.memory:
         from canonry.app.compose import compose_memory  # noqa: PLC0415 - one of two
 
@@ -71,7 +71,7 @@ async def open_store(settings: Settings) -> Store:
 
 
 def _filed(store: Store, settings: Settings) -> Store:
-    """The same store, whose files are read, and whose characters speak, as the settings say."""
+    """Return the store with the settings of its files and its dialogue models."""
     store = replace(store, canon=voiced(store.canon, settings))
     canon, close_engine = store.canon, store.close
     filing = canon.service(RecordServices).filing
@@ -86,10 +86,10 @@ def _filed(store: Store, settings: Settings) -> Store:
 
 
 async def open_sealed_store(settings: Settings) -> Store:
-    """The store to serve where every toolset only reads: it is made or brought up first.
+    """Open the store read-only for read-only toolsets; create or upgrade it first.
 
     Raises:
-        CanonryError: whatever the backend says of a folder that it cannot open.
+        CanonryError: the error of the backend about a folder that it cannot open.
     """
     if _on_servers(settings):
         return await open_kept_store(settings)
@@ -105,14 +105,14 @@ async def open_sealed_store(settings: Settings) -> Store:
 
 
 async def open_store_to_look(settings: Settings) -> KeptStore:
-    """The store in the data folder, for what changes nothing of it.
+    """Open the store in the data folder for a command that only reads.
 
-    Where its disk is full or cannot be written, it is opened for reading alone: nothing is found
-    by meaning then, and upkeep refuses what would write.
+    If its disk is full or not writable, it is opened read-only: search uses words alone, and
+    maintenance refuses to write.
 
     Raises:
         NotFound: `store.absent`.
-        CanonryError: whatever the backend says of a folder that it cannot open.
+        CanonryError: the error of the backend about a folder that it cannot open.
     """
     if _on_servers(settings):
         return await open_kept_store(settings)
@@ -128,25 +128,25 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
 
 
 async def open_store_to_try(settings: Settings) -> Store:
-    """The store for what is only tried; one that is not there yet is none that is kept either."""
+    """Open the store for a dry run; if there is none, use one in memory."""
     if is_there(settings):
         return await open_kept_store(settings)
     return await open_store(replace(settings, memory=True))
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
-    """The store in the data folder; with `existing`, one must be there already.
+    """Open the store in the data folder; with `existing`, it must exist.
 
     Raises:
         NotFound: `store.absent`.
-        CanonryError: whatever the backend says of a folder that it cannot open.
+        CanonryError: the error of the backend about a folder that it cannot open.
     """
     if settings.postgres_url is not None:
         return _recalling(await _open_postgres(settings, settings.postgres_url), settings)
     if settings.mongodb_url is not None:
         return _recalling(await _open_mongodb(settings, settings.mongodb_url), settings)
     if existing and not is_there(settings):
-        message = f"there is no store in {settings.data}; name its folder with --data"
+        message = f"There is no store in {settings.data}. Name its folder with --data."
         raise NotFound("store.absent", message, path=str(settings.data))
     from canonry.app.embedded import open_embedded  # noqa: PLC0415 - as above
     from canonry.stores.sqlite import Durability  # noqa: PLC0415 - loads the engine
@@ -158,7 +158,7 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
 
 
 def is_there(settings: Settings) -> bool:
-    """Whether there is a store already; a database is asked when it is opened, and makes one."""
+    """Return whether there is a store; a database is asked at opening, which creates one."""
     return _on_servers(settings) or (settings.data / STORE_FILE).is_file()
 
 
@@ -170,7 +170,7 @@ async def _open_postgres(settings: Settings, url: str) -> KeptStore:
     try:
         from canonry.app.backends.postgres import open_postgres  # noqa: PLC0415 - loads the driver
     except ImportError as error:
-        message = "postgres.url needs a driver: install canonry[postgres]"
+        message = "postgres.url needs a driver. Install canonry[postgres]."
         raise NotSupported("store.no-driver", message) from error
     return await open_postgres(
         url,
@@ -188,7 +188,7 @@ async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
     try:
         from canonry.app.backends.mongodb import open_mongodb  # noqa: PLC0415 - loads the driver
     except ImportError as error:
-        message = "mongodb.url needs a driver: install canonry[mongodb]"
+        message = "mongodb.url needs a driver. Install canonry[mongodb]."
         raise NotSupported("store.no-driver", message) from error
     return await open_mongodb(
         url,
@@ -202,7 +202,7 @@ async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
 
 
 def _beside(settings: Settings) -> "BesideServers":
-    """The servers beside the records.
+    """Return the servers of views.
 
     Raises:
         NotSupported: `store.no-driver`.
@@ -215,7 +215,7 @@ def _beside(settings: Settings) -> "BesideServers":
         ("qdrant_client", settings.qdrant_url, "qdrant"),
     ):
         if key is not None and find_spec(module) is None:
-            message = f"{extra}.url needs a driver: install canonry[{extra}]"
+            message = f"{extra}.url needs a driver. Install canonry[{extra}]."
             raise NotSupported("store.no-driver", message)
     return BesideServers(
         graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
@@ -240,13 +240,13 @@ def _objects(settings: Settings) -> "ObjectStore | None":
     try:
         from canonry.stores.objects import ObjectStore  # noqa: PLC0415 - loads the library
     except ImportError as error:
-        message = "files.url needs a library: install canonry[s3]"
+        message = "files.url needs a library. Install canonry[s3]."
         raise NotSupported("store.no-driver", message) from error
     return ObjectStore(settings.files_url, settings.files_endpoint)
 
 
 def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
-    """The same store, in which passages are found by meaning as the settings say."""
+    """Return the store with search by meaning as in the settings."""
     recall = recall_for(settings, opened.canon, opened.vectors)
     reranking = reranking_for(settings, opened.canon)
 
@@ -266,4 +266,4 @@ def _whole(store: KeptStore) -> KeptStore:
 
 
 async def _nothing() -> None:
-    """Memory needs no closing."""
+    """Do nothing: a store in memory needs no closing."""

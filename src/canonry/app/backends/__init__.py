@@ -1,1 +1,1 @@
-"""Stores on servers that a team runs: what their parts are, and how one is opened and mended."""
+"""Stores on servers: their parts, how they are opened, and how they are repaired."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Polyglot: TypeAlias = ServerStore[MongoStore]
-"""A store whose records and documents lie in MongoDB."""
+"""A store with its records and documents in MongoDB."""
 
 
 async def open_mongodb(
@@ -34,8 +34,8 @@ async def open_mongodb(
 ) -> Polyglot:
     """Open the store in a database of a MongoDB deployment; this machine's copy is in `folder`.
 
-    Views lie on servers `beside` it, where some are named. Files lie in `objects`, or in `folder`,
-    where only this machine has them.
+    Views are on the servers in `beside`, if any. Files are in `objects`, or in `folder`, where only
+    this machine has them.
 
     Raises:
         BrokenInvariant: `store.newer`, or what is wrong with the copy.
@@ -63,7 +63,7 @@ async def open_mongodb(
 
 
 def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:
-    """Files in an object store; None: they lie beside the copy."""
+    """Return files in an object store; None if they are next to the copy."""
     if objects is None:
         return None
     return shared_filing(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedSpace:
-    """A space and the server that it lives on, as an operator knows both."""
+    """A space and its server, by the names that an operator knows."""
 
     id: SpaceId
     name: str
@@ -47,13 +47,13 @@ class PlacedSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceMover:
-    """Tells where the spaces of a divided store live, and moves one."""
+    """Lists the servers of the spaces of a divided store, and moves a space."""
 
     shards: Shards
     canon: Canon
 
     async def placed(self) -> Sequence[PlacedSpace]:
-        """All spaces, oldest first."""
+        """Return all spaces, oldest first."""
         ask = partial(self.canon.state.spaces, kind=None, parent=None)
         spaces = [each async for each in every_item(ask)]
         homes = await self.shards.directory.homes(each.id for each in spaces)
@@ -64,22 +64,22 @@ class SpaceMover:
         ]
 
     async def move(self, space: SpaceId, to: str, told: UpkeepProgress) -> MovedSpace | None:
-        """Move a space to the server of that name; None: it lives there already.
+        """Move a space to the server of that name; return None if it is there already.
 
         Raises:
-            InvalidInput: `shards.unknown`, no server is called so.
+            InvalidInput: `shards.unknown`, if there is no server of that name.
             CanonryError: as `canonry.stores.postgres.move_space` says.
         """
         servers = self.shards.servers.values()
         target = next((each for each in servers if each.name == to), None)
         if target is None:
             known = ", ".join(each.name for each in servers)
-            raise InvalidInput("shards.unknown", f"there is no server {to}; there are {known}")
+            raise InvalidInput("shards.unknown", f"There is no server {to}. Use one of {known}.")
         return await move_space(self.shards, space, target, told, line=line_of)
 
 
 Shared: TypeAlias = ServerStore[PostgresStore | ShardedStore]
-"""A store whose records lie in PostgreSQL."""
+"""A store with its records in PostgreSQL."""
 
 
 async def open_postgres(
@@ -97,14 +97,14 @@ async def open_postgres(
 ) -> Shared:
     """Open the store in a schema of a database; what is each machine's own lies in `folder`.
 
-    Where there are several `shards`, the spaces are divided between these databases. Views lie on
-    servers `beside` it, where some are named, else in the copy. Files lie in `objects`, or in the
-    database as well, which is that of the first server then.
+    With several `shards`, the spaces are divided between these databases. Views are on the servers
+    in `beside`, or else in the copy. Files are in `objects`, or else in the database of the first
+    server.
 
     Raises:
-        BrokenInvariant: `store.newer`, `store.failed` where the server is too old, or what is wrong
-            with the copy.
-        Conflict: `shards.missing` and the like, these are not the servers of one store.
+        BrokenInvariant: `store.newer`, `store.failed` if the server is too old, or a fault of the
+            copy.
+        Conflict: `shards.missing` and the like, if these are not the servers of one store.
         Unavailable: `store.unreachable`, `store.busy`, `store.read-only`, or the folder cannot be
             used.
     """

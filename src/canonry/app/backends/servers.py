@@ -1,4 +1,4 @@
-"""A store whose records lie on a server, with views in a local copy and on servers beside it."""
+"""A store with its records on a server, and its views in a local copy or on more servers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -51,28 +51,28 @@ _PAGE: Final = 100
 
 
 def _outlives(copied: Sealed, sealed: Sealed) -> bool:
-    """Whether a copy holds what was erased from the records; it may erase before them."""
+    """Return whether a copy holds erased data; a copy may erase before the records do."""
     both = zip(copied.parts, sealed.parts, strict=True)
     return any(there is None and here is not None for here, there in both)
 
 
 def kept_up(projector: Projector) -> asyncio.Task[None]:
-    """What brings views to where the log is as long as the store is open; `ended` ends it."""
+    """Start a task that keeps views up to date while the store is open; `ended` ends it."""
     return asyncio.create_task(projector.keep_up(), name="following")
 
 
 async def ended(following: asyncio.Task[None]) -> None:
-    """Let it end, and wait until it has."""
-    while not following.done():  # a driver may take the cancelling for a lost connection
+    """Cancel the task and wait for its end."""
+    while not following.done():  # a driver may take the cancellation for a lost connection
         following.cancel()
         await asyncio.wait([following], timeout=0.05)
 
 
 class GraphBeside:
-    """The graph that people walk through, shown what the state has; nobody else waits for it."""
+    """The graph for people, projected from the state; no call waits for it."""
 
     def __init__(self, url: str, name: str, canon: Canon) -> None:
-        """Show the `canon` in the server at `url` as `name`; nothing is asked of it yet."""
+        """Project the `canon` into the server at `url` as `name`, without connecting yet."""
         from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph  # noqa: PLC0415 - loads the driver
 
         self._database = Neo4jDatabase(url, name)
@@ -82,7 +82,7 @@ class GraphBeside:
         self._projector = _showing(self.shown, canon)
 
     async def open(self) -> None:
-        """Connect, unless it is; a server that is away may be tried again.
+        """Connect if it is not connected; a failed attempt may be repeated.
 
         Raises:
             BrokenInvariant: `store.newer`.
@@ -94,7 +94,7 @@ class GraphBeside:
                 self._is_open = True
 
     async def keep_up(self) -> None:
-        """Show what any machine writes, soon after, and whenever the server is there again."""
+        """Project the writes of all machines soon after they happen, and after an outage."""
         while True:
             with suppress(CanonryError):
                 await self.open()
@@ -102,18 +102,18 @@ class GraphBeside:
             await asyncio.sleep(LOOKS_EVERY)
 
     async def catch_up(self) -> None:
-        """Show everything that is in the log by now."""
+        """Project everything in the log up to now."""
         await self.open()
         await self._projector.catch_up()
 
     async def anew(self) -> None:
-        """Fill it again from the log; whoever walks through it meanwhile misses things."""
+        """Rebuild it from the log; readers miss items meanwhile."""
         await self.open()
         await self.shown.empty()
         await self._projector.catch_up()
 
     async def facts(self) -> Mapping[str, str | int]:
-        """What an operator is told of it."""
+        """Return its facts for an operator."""
         try:
             await self.open()
             return await self.shown.facts()
@@ -121,19 +121,19 @@ class GraphBeside:
             return {"graph": f"away: {error.message}"}
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Disconnect from the server."""
         await self._database.close()
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentsBeside:
-    """Documents for people beside the records, with what brings them up and mends them."""
+    """Documents for people next to the records, with their projector and their repair."""
 
     projector: Projector
     mending: "MongoMending"
 
     async def finish(self) -> None:
-        """Show what is not shown yet, if that is soon done; the next process shows the rest."""
+        """Project the remaining commits for a short time; the next process projects the rest."""
         with suppress(CanonryError, TimeoutError):
             async with asyncio.timeout(LOOKS_EVERY):
                 await self.projector.catch_up()
@@ -141,17 +141,17 @@ class DocumentsBeside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedWords:
-    """The index of words on a server, with what brings it to where the log is."""
+    """The index of words on a server, with its projector."""
 
     text: "OpenSearchText"
     projector: Projector
 
     def beside(self, canon: Canon) -> Canon:
-        """The canon, whose words are found there or, while it is away, where they were."""
+        """Return the canon with its words there; without the server, with the local index."""
         return replace(canon, text=SharedText(self.text, own=canon.text, projector=self.projector))
 
     async def differing(self, true: AsyncIterator[Mapping[str, Thing]]) -> Sequence[Finding]:
-        """The passages there that are not those of the `true` things.
+        """Return the passages there that differ from those of the `true` items.
 
         Raises:
             Unavailable: `text.unavailable`.
@@ -163,40 +163,40 @@ class OpenedWords:
             made = {i: next(passages_of(thing), None) for i, thing in things.items()}
             passages += sum(each is not None for each in made.values())
             wrong += await self.text.differing(made)
-        what = "the index of words does not hold what the records lead to"
+        what = "The index of words differs from the records."
         found = [Finding(where=f"words: {each}", what=what) for each in wrong]
         if not found and (there := await self.text.passages()) != passages:
-            what = f"the index of words holds {there} passages, and the records lead to {passages}"
+            what = f"The index of words holds {there} passages; the records have {passages}."
             found = [Finding(where="words", what=what)]
         return found
 
     async def purge(self) -> None:
-        """Erase there what the log has erased; the server may keep its bytes for some minutes."""
+        """Erase there the data that the log has erased; bytes may remain for some minutes."""
         await self.projector.catch_up()
         await self.text.purge()
 
     async def anew(self) -> None:
-        """Fill it again from the log."""
+        """Rebuild it from the log."""
         await self.text.drop()
         await self.projector.catch_up()
 
 
 class RecordsMending(Protocol):
-    """Checks and erases the records on a server."""
+    """Checks the records on a server, and erases data in them."""
 
     async def check(self, touched: TouchedThere, /) -> Sequence[Finding]:
-        """Faults in the rows beside the commits, given the keys that these touch."""
+        """Return faults in the rows next to the commits, given the keys that the commits touch."""
 
     async def erase(self, space: SpaceId, targets: Sequence[str], /) -> int:
-        """Drop payload and salt of every entry about `targets`; how many entries."""
+        """Drop payload and salt of every entry about `targets`; return the number of entries."""
 
     async def facts(self) -> Mapping[str, str | int]:
-        """The version of the server, and how much it holds."""
+        """Return the version of the server and its size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerUpkeep(Upkeep):
-    """Works on the records of a server, on the copy of this machine, and on what lies beside."""
+    """Maintains the records of a server, the copy of this machine, and the views on servers."""
 
     canon: Canon
     copy: Embedded
@@ -219,7 +219,7 @@ class ServerUpkeep(Upkeep):
         return replace(verified, findings=tuple(findings[:_FINDINGS_MAX]))
 
     async def _followed(self, told: UpkeepProgress) -> Verification:
-        """Check the log, and the copy against it and within itself."""
+        """Check the log, then the copy against the log and within itself."""
         findings: list[Finding] = []
         heads: dict[SpaceId, tuple[int, str]] = {}
         commits = 0
@@ -230,9 +230,11 @@ class ServerUpkeep(Upkeep):
                     place = Position(position + 1)
                     fault = fault_in(sealed, position=place, previous=previous)
                     if fault is None and (copied is None or copied.hash != sealed.hash):
-                        fault = "the copy of this machine has another commit there: remove it"
+                        fault = (
+                            "The copy of this machine has another commit there. Delete the copy."
+                        )
                     if fault is None and copied is not None and _outlives(copied, sealed):
-                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
+                        fault = "The copy holds erased data. Run: canonry rebuild"
                     if fault is not None:
                         findings.append(Finding(where=f"{space} at {place}", what=fault))
                     previous, position = sealed.hash, sealed.position
@@ -241,9 +243,11 @@ class ServerUpkeep(Upkeep):
                         told(commits, None)
             except BrokenInvariant as error:
                 where = f"{space} after {position}"
-                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
+                findings.append(Finding(where=where, what=f"It cannot be read: {error.code}"))
             if position < head:
-                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
+                findings.append(
+                    Finding(where=f"{space} after {position}", what="The log ends there.")
+                )
             heads[space] = (position, previous)
         copy = await self.copy.upkeep.verify(told)
         findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
@@ -254,7 +258,7 @@ class ServerUpkeep(Upkeep):
     async def _beside(
         self, space: SpaceId, head: Position
     ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
-        """Each commit of a space up to `head`, with the copy of it."""
+        """Yield each commit of a space up to `head`, with its copy."""
         after = ORIGIN
         await self.projector.reach(space, head)
         await self.follower.erased()
@@ -270,7 +274,7 @@ class ServerUpkeep(Upkeep):
             after = sealed[-1].position
 
     async def _erase_what_was_erased(self) -> None:
-        """Purge from the copy what was erased from the records while it did not look."""
+        """Purge from the copy the data that the records erased while the copy was offline."""
         for space, head in (await heads_of(self.projector.ledger)).items():
             async for sealed, copied in self._beside(space, head):
                 if copied is not None and _outlives(copied, sealed):
@@ -288,7 +292,7 @@ class ServerUpkeep(Upkeep):
         return sorted(targets)
 
     async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
-        """All things, as the copy shows them, each beside the commit that changed it last."""
+        """Yield all items of the copy, each with the last commit that changed it."""
         ledger, state = self.copy.canon.ledger, self.copy.canon.state
         for space in await heads_of(ledger):
             after = ORIGIN
@@ -299,7 +303,7 @@ class ServerUpkeep(Upkeep):
                 after = end
 
     async def _differing(self) -> Sequence[Finding]:
-        """What is wrong with the documents, once nobody writes who might explain it."""
+        """Return faults of the documents that remain when no process writes."""
         if self.documents is None:
             return ()
         wrong, strays = await self._suspects(self.documents)
@@ -309,12 +313,12 @@ class ServerUpkeep(Upkeep):
             await self.documents.projector.catch_up()
             things = await self.copy.canon.state.things(wrong)
             found = [
-                Finding(where=f"documents: {each}", what="it is not what the records lead to")
+                Finding(where=f"documents: {each}", what="It differs from the records.")
                 for each in await self.documents.mending.differing(things)
             ]
             for name, ids in await self._left(strays):
                 found += [
-                    Finding(where=f"{name}: {each}", what="the records lead to no such document")
+                    Finding(where=f"{name}: {each}", what="The records have no such document.")
                     for each in ids
                 ]
         return found
@@ -322,7 +326,7 @@ class ServerUpkeep(Upkeep):
     async def _suspects(
         self, documents: "DocumentsBeside"
     ) -> tuple[Sequence[str], Sequence[tuple[str, Sequence[str]]]]:
-        """What differs at a glance, while others may write; at most so many."""
+        """Return differences of a quick check while others may write, up to a limit."""
         wrong: set[str] = set()
         await documents.projector.catch_up()
         async for things in self._true():
@@ -333,7 +337,7 @@ class ServerUpkeep(Upkeep):
     async def _left(
         self, pages: Sequence[tuple[str, Sequence[str]]]
     ) -> Sequence[tuple[str, Sequence[str]]]:
-        """Those of these documents, by their collection, that no thing stands behind."""
+        """Return the documents without an item, by collection."""
         found: list[tuple[str, Sequence[str]]] = []
         for name, ids in pages:
             there = await self.copy.canon.state.things(ids)
@@ -359,7 +363,7 @@ class ServerUpkeep(Upkeep):
         return done
 
     async def _differing_graph(self) -> Sequence[Finding]:
-        """What of the graph is not what the copy shows, once nobody writes who might explain it."""
+        """Return differences of the graph and the copy that remain when no process writes."""
         if self.graph is None:
             return ()
         try:
@@ -377,11 +381,11 @@ class ServerUpkeep(Upkeep):
             await self.graph.catch_up()
             true = await self.copy.canon.state.things(suspects)
             wrong = await shown.differing(true, sorted(suspects))
-        what = "the graph is not what the records lead to"
+        what = "The graph differs from the records."
         return [Finding(where=f"graph: {each}", what=what) for each in wrong]
 
     async def _differing_words(self) -> Sequence[Finding]:
-        """What of the words on a server is not what the copy's things say."""
+        """Return differences of the words on a server and the items of the copy."""
         if self.words is None:
             return ()
         try:
@@ -394,13 +398,13 @@ class ServerUpkeep(Upkeep):
             return (Finding(where="words", what=error.message),)
 
     async def _graph_anew(self) -> None:
-        """Let the graph be filled again from the records; who walks through it misses things."""
+        """Rebuild the graph from the records; readers miss items meanwhile."""
         if self.graph is not None:
             async with self.canon.ledger.exclusive():
                 await self.graph.anew()
 
     async def _mend(self) -> None:
-        """Make documents right that are not; others read meanwhile, and write before and after."""
+        """Repair wrong documents; others may read meanwhile, and write before and after."""
         if self.documents is None:
             return
         wrong, strays = await self._suspects(self.documents)
@@ -440,10 +444,10 @@ class ServerUpkeep(Upkeep):
         return {**copy, **graph, **await self.mending.facts()}
 
 
-# Open a store whose records lie on a server: each folder has a copy of the log.
+# Open a store with its records on a server: each folder has a read replica.
 #
-# Many machines may share the records. Each answers from its own copy, which follows the log, and is
-# an embedded store of its own.
+# Several machines may share the records. Each answers from its own copy, an embedded store that
+# follows the log.
 
 
 class RecordsStore(Protocol):
@@ -451,11 +455,11 @@ class RecordsStore(Protocol):
 
     @property
     def ledger(self) -> Ledger:
-        """The log."""
+        """Return the log."""
 
     @property
     def mending(self) -> RecordsMending:
-        """How upkeep checks and erases them."""
+        """Return the check and the erasure of the records."""
 
 
 S = TypeVar("S", bound=RecordsStore)
@@ -463,10 +467,10 @@ S = TypeVar("S", bound=RecordsStore)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideServers:
-    """What lies on servers beside the records, each where it is named; else in the copy.
+    """The views on servers next to the records; a view without a server is in the copy.
 
-    A `graph` of the state in Neo4j, for people to walk through; the index of `words` in OpenSearch
-    and that of `meaning` in Qdrant, each with its key or password.
+    A `graph` of the state in Neo4j, for people to explore; the index of `words` in OpenSearch and
+    that of `meaning` in Qdrant, each with its key or password.
     """
 
     graph: str | None = None
@@ -478,7 +482,7 @@ class BesideServers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStore(KeptStore, Generic[S]):
-    """The same with the `store` that holds the records, the copy, and the graph, if any."""
+    """A kept store with the `store` of the records, the copy, and the graph, if any."""
 
     store: S
     copy: Embedded
@@ -499,12 +503,12 @@ async def open_on_server(
     vectors: Callable[[], Vectors] | None = None,
     documents: "tuple[Projection, MongoMending] | None" = None,
 ) -> ServerStore[S]:
-    """Open the copy of this machine and what lies beside; `opening` closes the store until then.
+    """Open the copy of this machine and the views on servers; on failure `opening` closes it.
 
-    Without `filing` files lie beside the copy. `documents` are shown to people there.
+    Without `filing`, files are next to the copy. `documents` are for people there.
 
     Raises:
-        BrokenInvariant: what is wrong with the copy.
+        BrokenInvariant: if the copy is damaged.
         Unavailable: the folder cannot be used.
     """
     beside = beside or BesideServers()
@@ -547,21 +551,21 @@ async def open_on_server(
 
 
 def over_copy(copy: Canon, ledger: Ledger, follower: Follower) -> Canon:
-    """The records of a server before the views of a copy that follows them."""
+    """Return the canon over the records of a server and the views of a copy that follows them."""
     names = ("state", "documents", "text", "catalog", "places")
     views: dict[str, Any] = {name: follower.view(getattr(copy, name)) for name in names}
     return replace(copy, ledger=ledger, **views)
 
 
 def _showing(view: Projection, canon: Canon) -> Projector:
-    """The projector that brings a view on a server up to the end of the log, from the copy."""
+    """Return the projector of a view on a server, which reads the copy."""
     return Projector(ledger=canon.ledger, state=canon.state, others=(view,))
 
 
 async def _graph(
     url: str | None, name: str, canon: Canon, opening: AsyncExitStack
 ) -> GraphBeside | None:
-    """The graph, kept up until `opening` ends; its server may be away by now, and come later."""
+    """Return the graph, kept up to date until `opening` ends; its server may come later."""
     if url is None:
         return None
     graph = GraphBeside(url, name, canon)
@@ -586,7 +590,7 @@ def _meaning(beside: BesideServers, name: str) -> Vectors:
 def _words(
     beside: BesideServers, name: str, canon: Canon, opening: AsyncExitStack
 ) -> OpenedWords | None:
-    """The index of words, kept up until `opening` ends; its user is whom the address names."""
+    """Return the index of words, kept up to date until `opening` ends, as the address's user."""
     if beside.words is None:
         return None
     from canonry.stores.opensearch import open_text  # noqa: PLC0415 - loads the client

@@ -16,7 +16,7 @@ _RANDOM_62: Final = 0x3FFFFFFFFFFFFFFF
 _RANDOM_12: Final = 0x0FFF
 _STAMP_MAX: Final = 0xFFFFFFFFFFFF
 _STEADY: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
-"""Goes on while the machine sleeps, as the time of day does; only Linux has it."""
+"""A clock that runs while the machine sleeps, as the time of day does; only Linux has it."""
 
 
 class SystemClock(Clock):
@@ -32,7 +32,7 @@ class SystemClock(Clock):
 
 
 class SystemIdentities(Identities):
-    """Version 7 UUIDs: 48 bits of milliseconds, then randomness, so that indexes stay compact."""
+    """Version 7 UUIDs: 48 bits of milliseconds, then randomness, which keeps indexes compact."""
 
     @override
     def fresh(self) -> str:
