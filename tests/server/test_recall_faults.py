@@ -294,7 +294,7 @@ async def test_a_full_disk_stops_the_index_alone_until_there_is_room(
         await world.universe(server, "Another")
 
         assert any("tolls 77 times" in text for text in texts)
-        assert "make room" in world.log()
+        assert "Free space" in world.log()
         assert "are not indexed by meaning yet" in str(world.doctor()["hints"])
         before, _, _ = await world.indexed()
         assert before < TURNS

@@ -226,7 +226,7 @@ def translated() -> Iterator[None]:
     except (apsw.Error, OSError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise Unavailable("vectors.unavailable", "The disk is full. Free space.") from error
-        message = "The vector index cannot be used. Free disk space, or check its folder."
+        message = "The vector index cannot be used. Free space on its disk, or check its folder."
         raise Unavailable("vectors.unavailable", message) from error
 
 
