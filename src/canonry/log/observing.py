@@ -240,7 +240,7 @@ def _known_to_some(
 
 
 def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId | None:
-    """Return the id of the registered schema that read the observation; None: built in."""
+    """Return the id of the registered schema that read the observation; None: built in or none."""
     version, built_in = observation.schema_version, TRUTH_TYPES.get(entity.entity_type)
     if version is None or (built_in is not None and built_in.version == version):
         return None
@@ -325,9 +325,9 @@ _PLAYED: Final = ("scene_id", "turn_id")
 def under(
     entries: Iterable[Entry], audience: Audience, known: Mapping[str, Audience] | None = None
 ) -> tuple[Entry, ...]:
-    """Return the entries that `audience` may know; `known` gives the audiences of named items.
+    """Restrict the audiences of entries to `audience` and to the readers of the named items.
 
-    Readers who may not see a named item do not see the entry either.
+    `known` maps the named items to their audiences.
     """
     seen = known or {}
     if not audience and not any(seen.values()):

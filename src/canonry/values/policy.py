@@ -19,9 +19,9 @@ QUERY_MAX: Final = 1_000
 class Strengths:
     """The weight of each signal for one class of query; keywords have the weight 1.
 
-    `possible` mixes two scales for keyword scores: the best score that any passage could have, and
-    the best score found. On the first scale, a question with rare matches is ranked by meaning; but
-    similar passages then outrank one that has all of its common words.
+    Keyword scores are relative to a mix of the best possible score (with the share `possible`) and
+    the best found score. A higher share ranks questions with few matches by meaning; but similar
+    passages then outrank one that has all words of the question which anybody uses.
     """
 
     keywords_alone: float

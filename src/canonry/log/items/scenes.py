@@ -96,7 +96,7 @@ class SceneDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene(SceneDraft):
-    """A scene in the log, with its turns and outcomes counted.
+    """A scene in the log, with its outcomes and the counts of its turns and proposals.
 
     `story_place` is the log position at which its story began; `departed` are participants who
     left.
