@@ -78,7 +78,7 @@ class SeenDate:
 def dates_in(
     text: str, order: DayOrder | None = None, near: date | None = None
 ) -> Iterator[SeenDate]:
-    """Yield every date in the text; a date without a year is the first one after `near`."""
+    """Yield every date in the text; one without a year is the first on or after `near`."""
     place = 0
     while found := _ANY.search(text, place):
         seen = _seen(found, order, near)

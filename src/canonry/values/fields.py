@@ -204,7 +204,7 @@ def typed(value: Any, kind: Any, path: str, what: str) -> Any:
 
 def missing(path: str) -> InvalidInput:
     """Return the error for a missing required member."""
-    return InvalidInput("content.missing", f"{path} is missing. It is required.", path=path)
+    return InvalidInput("content.missing", f"{path} is missing. Add it.", path=path)
 
 
 # Revising: a copy of a frozen value with some fields replaced.

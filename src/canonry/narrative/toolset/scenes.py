@@ -334,7 +334,7 @@ _TURNS_TURNS: Final = Shape(
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
     entity_id = optional_uuid(arguments, "entity_id")
     if speaker is Speaker.ENTITY and entity_id is None:
-        message = "/entity_id is missing. It names the entity that speaks."
+        message = "/entity_id is missing. Give the id of the entity that speaks."
         raise InvalidInput("turn.entity-missing", message, path="/entity_id")
     if speaker is not Speaker.ENTITY and entity_id is not None:
         message = f"The speaker is '{speaker}'. Leave out /entity_id, or set /speaker to entity."

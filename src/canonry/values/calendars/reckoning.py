@@ -425,9 +425,9 @@ def unknown_month(said: str, calendar: Calendar, path: str) -> InvalidInput:
     near = [hit for word in (said, *said.split()[-1:]) for hit in _near(word, by_form)]
     hint = f"Did you mean {near[0]}? " if near else ""
     eras = f" Eras are {', '.join(each.name for each in calendar.eras)}." if calendar.eras else ""
-    known = f"{calendar.name or 'The calendar'} has the months {_some(names)}.{eras}"
+    message = f"{hint}{calendar.name or 'The calendar'} has the months {_some(names)}.{eras}"
     details: dict[str, Any] = {"months": names[:_NAMED]}
-    return InvalidInput("time.month-unknown", f"{hint}{known}", path=path, **details)
+    return InvalidInput("time.month-unknown", message, path=path, **details)
 
 
 def _near(word: str, by_form: Mapping[str, str]) -> list[str]:
