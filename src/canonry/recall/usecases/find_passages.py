@@ -257,7 +257,7 @@ Called: TypeAlias = Mapping[str, Sequence[str]]
 
 
 async def called_in(canon: Canon, spaces: Spaces, ids: frozenset[str]) -> Called:
-    """Return the names of these entities, under which merged ones have the survivor's."""
+    """Return the names of these entities; a merged one also has those of its survivor."""
     if not ids:
         return {}
     seen = canon.covering(spaces)
@@ -306,7 +306,7 @@ _Missing: TypeAlias = tuple[str, ...]
 class FoundPassage:
     """A passage with its score in [0, 1] and the reasons for it.
 
-    `score` measures how well it matches the question, `strength` in [0, 1) is its rank. `by_words`
+    `score` measures how well it matches the question, `strength` in [0, 1) ranks it. `by_words`
     is its score by words alone, 0 if none matched.
     """
 
